@@ -1,0 +1,52 @@
+//! The game so far: positions since the start, for repetitions and the fifty-move rule.
+
+use shakmaty::zobrist::{Zobrist64, ZobristHash};
+use shakmaty::{Chess, EnPassantMode, Move, Position};
+
+/// Key of a position for repetition and the table: placement, side to move, castling rights and a
+/// legal en-passant square.
+pub fn position_key(position: &Chess) -> u64 {
+    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
+}
+
+/// A game: its current position and the keys of the earlier ones that can still recur.
+#[derive(Clone, Debug)]
+pub struct Game {
+    position: Chess,
+    /// Keys of earlier positions since the last capture or pawn move, oldest first.
+    keys: Vec<u64>,
+}
+
+impl Game {
+    /// A game that starts at `position`.
+    pub fn new(position: Chess) -> Self {
+        Self { position, keys: Vec::new() }
+    }
+
+    /// The current position.
+    pub fn position(&self) -> &Chess {
+        &self.position
+    }
+
+    /// Keys of earlier positions since the last irreversible move, oldest first, without the
+    /// current position's.
+    pub fn earlier_keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// Plays a legal move.
+    pub fn play(&mut self, played: Move) {
+        if played.is_zeroing() {
+            self.keys.clear();
+        } else {
+            self.keys.push(position_key(&self.position));
+        }
+        self.position.play_unchecked(played);
+    }
+
+    /// How often the current position has occurred before in the game.
+    pub fn repetitions(&self) -> usize {
+        let key = position_key(&self.position);
+        self.keys.iter().filter(|&&earlier| earlier == key).count()
+    }
+}

@@ -1,0 +1,12 @@
+//! Tesla's searches and its UCI front end: a library and the thin binary `tesla`.
+//!
+//! This room knows no tensors. In reading order:
+//!
+//! * [`score`], [`search_api`] — the words all searches share: scores, limits, reports, outcome;
+//! * [`history`] — the game so far: repetitions and the fifty-move clock;
+//! * [`timeman`] — clock to budget; the only file that reads the time.
+
+pub mod history;
+pub mod score;
+pub mod search_api;
+pub mod timeman;

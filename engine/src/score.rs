@@ -1,0 +1,58 @@
+//! Scores as every search reports them.
+
+use tesla_nn::evaluator::{centipawns_from_score, score_from_centipawns};
+
+/// What a position is worth to its side to move. Proofs are kept apart from estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Score {
+    /// An expected score (win + half a draw) in `[0, 1]`.
+    Estimate(f32),
+    /// The side to move mates in this many plies (odd, 1 = mates with this move).
+    Win(u16),
+    /// The side to move is mated in this many plies (even, 0 = is mated now).
+    Loss(u16),
+    /// A proven draw.
+    Draw,
+}
+
+impl Score {
+    /// An estimate from centipawns.
+    pub fn from_centipawns(centipawns: i32) -> Self {
+        Self::Estimate(score_from_centipawns(centipawns as f32))
+    }
+
+    /// The expected score in `[0, 1]`; a proof counts as 1, 0 or ½.
+    pub fn expected(self) -> f32 {
+        match self {
+            Self::Estimate(value) => value,
+            Self::Win(_) => 1.0,
+            Self::Loss(_) => 0.0,
+            Self::Draw => 0.5,
+        }
+    }
+
+    /// Text behind `score` in an `info` line: `cp 31`, `mate 3`, `mate -2`.
+    pub fn uci(self) -> String {
+        match self {
+            Self::Estimate(value) => format!("cp {}", centipawns_from_score(value).round() as i32),
+            Self::Win(plies) => format!("mate {}", plies.div_ceil(2)),
+            Self::Loss(plies) => format!("mate -{}", plies.div_ceil(2)),
+            Self::Draw => "cp 0".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Score;
+
+    #[test]
+    fn speaks_uci() {
+        assert_eq!(Score::Win(1).uci(), "mate 1");
+        assert_eq!(Score::Win(3).uci(), "mate 2");
+        assert_eq!(Score::Loss(2).uci(), "mate -1");
+        assert_eq!(Score::Loss(0).uci(), "mate -0");
+        assert_eq!(Score::Draw.uci(), "cp 0");
+        assert_eq!(Score::from_centipawns(31).uci(), "cp 31");
+    }
+}

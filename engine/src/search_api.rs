@@ -1,0 +1,116 @@
+//! What `go` asks of a search and what a search tells while it runs. Every search mode speaks this.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use shakmaty::Move;
+use tesla_nn::evaluator::EvalError;
+
+use crate::history::Game;
+use crate::score::Score;
+use crate::timeman::Budget;
+
+/// The clock of the side to move, from `go wtime … btime …`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Time left on our clock.
+    pub remaining: Duration,
+    /// Added after each of our moves.
+    pub increment: Duration,
+    /// Moves to the next time control; `None` = the rest of the game.
+    pub moves_to_go: Option<u32>,
+}
+
+/// When a search must end. All limits hold at once; none set means `infinite`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Our clock.
+    pub clock: Option<Clock>,
+    /// Exactly this long.
+    pub move_time: Option<Duration>,
+    /// Evaluations for network searches, nodes for alpha-beta.
+    pub nodes: Option<u64>,
+    /// Depth in plies as the search reports it.
+    pub depth: Option<u32>,
+    /// Search for a mate in this many moves.
+    pub mate: Option<u32>,
+    /// Search until `stop`; no move before it.
+    pub infinite: bool,
+    /// Only these moves at the root; empty = all.
+    pub search_moves: Vec<Move>,
+}
+
+/// Tells a running search to end. Clones share one flag; the UCI thread sets, the search reads.
+#[derive(Clone, Debug, Default)]
+pub struct StopToken(Arc<AtomicBool>);
+
+impl StopToken {
+    /// Asks the search to answer now.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether somebody asked.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// One `info` line's worth of news.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Depth in plies (for best-first searches: depth from work along the principal variation).
+    pub depth: u32,
+    /// Length of the longest line looked at.
+    pub selective_depth: u32,
+    /// From the root's side to move.
+    pub score: Score,
+    /// Evaluations for network searches, nodes for alpha-beta.
+    pub nodes: u64,
+    /// Share of `Hash` in use, permille.
+    pub hashfull: u32,
+    /// Since `go`.
+    pub time: Duration,
+    /// The principal variation from the root, legal moves all.
+    pub pv: Vec<Move>,
+}
+
+/// What a search is told.
+#[derive(Debug)]
+pub struct Task<'a> {
+    /// The game and its current position, which has at least one legal move.
+    pub game: &'a Game,
+    /// The limits as the user gave them.
+    pub limits: &'a Limits,
+    /// The clock made of them; ask it rather than the time.
+    pub budget: &'a Budget,
+    /// Set when the user wants the answer now.
+    pub stop: &'a StopToken,
+}
+
+/// What a search answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The move to play.
+    pub best: Move,
+    /// The move we would ponder on.
+    pub ponder: Option<Move>,
+    /// The final news, to be printed directly before `bestmove`.
+    pub info: Info,
+    /// What went wrong on the way, in one sentence, where something did (the move is still good).
+    pub trouble: Option<EvalError>,
+}
+
+/// One search mode.
+pub trait Search: Send {
+    /// Searches until a limit is reached, the budget is spent or `stop` is set. Always answers with
+    /// a legal move, also when stopped before the first evaluation or when the evaluator fails.
+    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome;
+
+    /// Forgets everything learnt from earlier searches (`ucinewgame`).
+    fn clear(&mut self);
+
+    /// Bounds the memory for tree and table, in MiB; may forget everything.
+    fn set_hash_mb(&mut self, megabytes: usize);
+}

@@ -1,0 +1,1 @@
+//! A deterministic evaluator without a network. (being written)

@@ -1,0 +1,124 @@
+//! What the search asks of a device, and what it is told.
+//!
+//! The interface already names each position's parent on the device, so that an incremental
+//! evaluator (a child for the price of two tokens) can stand where today every leaf is encoded
+//! whole.
+
+use shakmaty::{Chess, Move};
+
+/// Names an evaluated position on the device that evaluated it.
+///
+/// An incremental evaluator keeps the keys and values of the position under this name. Handles
+/// stay valid until [`Evaluator::forget_all`]; one that the device has dropped meanwhile is no
+/// error, only slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle(pub u32);
+
+/// One position to evaluate. It must have at least one legal move: the search knows mates and
+/// stalemates itself.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The position; the answer is from its side to move.
+    pub position: Chess,
+    /// Its legal moves. The answer lists its move estimates in this order.
+    pub moves: Box<[Move]>,
+    /// How often the position has occurred before on the path that led here (0, 1 or 2).
+    pub repetitions: u8,
+    /// The parent's name on this device and the move that led here, where the search knows them.
+    pub parent: Option<(Handle, Move)>,
+}
+
+/// What the evaluator thinks of one legal move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoveEstimate {
+    /// Probability that this is the best move; the moves of a position sum to 1.
+    pub policy: f32,
+    /// Expected score in `[0, 1]` after this move, for the side that makes it.
+    pub action_value: f32,
+}
+
+/// The answer to one [`Request`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// Expected score in `[0, 1]` (win + half a draw) for the side to move.
+    pub value: f32,
+    /// Scale of the error of `value`, in score units (0.05 = 5 points), always positive.
+    pub error: f32,
+    /// Win, draw and loss probabilities for the side to move; they sum to 1.
+    pub wdl: [f32; 3],
+    /// One estimate per legal move, in the order of [`Request::moves`].
+    pub moves: Box<[MoveEstimate]>,
+    /// The position's name on the device.
+    pub handle: Handle,
+}
+
+/// Why a batch got no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvalError {
+    /// The device thread ended or its driver failed; every batch in flight is lost.
+    #[error("the device stopped answering ({0}); choose another with: setoption name Device value cpu")]
+    DeviceLost(String),
+    /// `collect` was called with nothing in flight.
+    #[error("no batch is in flight")]
+    NothingInFlight,
+}
+
+/// Scores positions in batches.
+///
+/// `submit` and `collect` are separate so that the search can choose the next batch while the
+/// device works on this one. Called from the search thread only.
+pub trait Evaluator: Send {
+    /// One line for people: the device and the network.
+    fn description(&self) -> String;
+
+    /// Largest batch worth sending, in positions.
+    fn batch_size(&self) -> usize;
+
+    /// Queues `batch` and returns at once. An empty batch is allowed and answered by an empty one.
+    fn submit(&mut self, batch: Vec<Request>);
+
+    /// Batches submitted and not yet collected.
+    fn in_flight(&self) -> usize;
+
+    /// Waits for the oldest queued batch. Answers come in the order the positions were sent.
+    ///
+    /// # Errors
+    /// [`EvalError::DeviceLost`] when the device stopped answering, [`EvalError::NothingInFlight`]
+    /// when nothing was submitted.
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError>;
+
+    /// Drops what the device remembers of earlier positions; all handles become stale.
+    fn forget_all(&mut self) {}
+}
+
+/// Centipawns per unit of log-odds, inverted: `score = 1 / (1 + exp(-K * cp))`.
+///
+/// The constant is Lichess's win-percentage fit, also used for the training labels.
+pub const LOG_ODDS_PER_CENTIPAWN: f32 = 0.003_682_08;
+
+/// Expected score in `[0, 1]` of an advantage in centipawns.
+pub fn score_from_centipawns(centipawns: f32) -> f32 {
+    1.0 / (1.0 + (-LOG_ODDS_PER_CENTIPAWN * centipawns).exp())
+}
+
+/// Advantage in centipawns of an expected score; scores are clamped to ±2000 centipawns.
+pub fn centipawns_from_score(score: f32) -> f32 {
+    let edge = score_from_centipawns(2000.0);
+    let score = score.clamp(1.0 - edge, edge);
+    (score / (1.0 - score)).ln() / LOG_ODDS_PER_CENTIPAWN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn centipawns_round_trip() {
+        for cp in [-1900.0, -300.0, -1.0, 0.0, 17.0, 250.0, 1500.0] {
+            assert!((centipawns_from_score(score_from_centipawns(cp)) - cp).abs() < 1.0);
+        }
+        assert!(score_from_centipawns(100.0) > score_from_centipawns(99.0));
+        assert!((score_from_centipawns(0.0) - 0.5).abs() < 1e-7);
+        assert!((centipawns_from_score(1.0) - 2000.0).abs() < 1.0);
+    }
+}

@@ -1,0 +1,12 @@
+//! Tesla's evaluator: a position in; value, error, policy and action values out.
+//!
+//! This room knows no trees and no clocks. In reading order:
+//!
+//! * [`evaluator`] — the one trait between search and device: submit a batch, collect the answers;
+//! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
+//!   search research, and the alpha-beta baseline's leaves);
+//! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere.
+
+pub mod classical;
+pub mod evaluator;
+pub mod simulated;

@@ -1,0 +1,1 @@
+//! A simulated device: any evaluator behind a set latency. (being written)
