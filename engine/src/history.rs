@@ -1,6 +1,6 @@
 //! The game so far: positions since the start, for repetitions and the fifty-move rule.
 
-use shakmaty::zobrist::{Zobrist64, ZobristHash};
+use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, Move, Position};
 
 /// Key of a position for repetition and the table: placement, side to move, castling rights and a
