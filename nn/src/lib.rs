@@ -10,3 +10,8 @@
 pub mod classical;
 pub mod evaluator;
 pub mod simulated;
+pub mod encode;
+#[cfg(feature = "net")]
+pub mod model;
+#[cfg(feature = "net")]
+pub mod weights;

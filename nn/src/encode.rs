@@ -1,0 +1,335 @@
+//! Positions and moves as the transformer sees them.
+//!
+//! A *window* is an anchor position and, optionally, the plies that follow it. Its tokens are
+//! pieces, seen from the anchor's side to move: the anchor's pieces first, then the piece (two for
+//! castling) that each ply moved. Each position of the window has a *readout*, which sees the
+//! pieces still standing and the readouts before it. A window without plies is a whole encode.
+
+use shakmaty::{
+    Bitboard, Board, CastlingSide, Chess, Color, EnPassantMode, Move, Piece, Position, Role,
+    Square, attacks,
+};
+
+/// Piece kinds (own pawn … own king, enemy pawn … enemy king) times squares.
+pub const PIECE_SQUARES: usize = 12 * 64;
+/// How a piece stands in the fight: safe, attacked by something cheaper (or a king in check),
+/// attacked and undefended, attacked and defended.
+pub const ATTACK_STATES: usize = 4;
+/// Rows of the readout's fresh board summary: piece-squares times attack states.
+pub const BOARD_FEATURES: usize = PIECE_SQUARES * ATTACK_STATES;
+/// Most pieces on a legal board.
+pub const MAX_PIECES: usize = 32;
+/// Rule features that a readout always has: side, castling, en passant, fifty moves, repetition.
+pub const RULE_FEATURES: usize = 5;
+/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3.
+pub const RULE_ROWS: usize = 38;
+/// Destinations: 64 squares (seen from the mover's side) times no promotion, N, B, R, Q.
+pub const TARGETS: usize = 64 * 5;
+/// Mover's role × captured role or none × threat at the destination (none, any, cheaper piece) ×
+/// defended by a friend × gives check directly.
+pub const MOVE_FEATURES: usize = 6 * 6 * 3 * 2 * 2;
+/// The square that stands for a readout in the attention bias.
+pub const READOUT_SQUARE: u8 = 64;
+
+/// One piece token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceToken {
+    /// `kind * 64 + square`, both relative to the anchor's side to move.
+    pub piece_square: u16,
+    /// Attack state when the token was made.
+    pub state: u8,
+}
+
+impl PieceToken {
+    /// The square, relative to the anchor's side to move.
+    pub fn square(self) -> u8 {
+        (self.piece_square % 64) as u8
+    }
+
+    /// The kind, `0..12`.
+    pub fn kind(self) -> u8 {
+        (self.piece_square / 64) as u8
+    }
+}
+
+/// One legal move of a position of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MoveToken {
+    /// Token of the moving piece.
+    pub piece: u8,
+    /// Token of the captured piece, if any.
+    pub captured: Option<u8>,
+    /// `promotion * 64 + destination`, the square seen from the mover's side.
+    pub target: u16,
+    /// Row of the move-feature table.
+    pub feature: u16,
+}
+
+/// One position of the window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readout {
+    /// Rows of the rule-feature table.
+    pub rules: [u8; RULE_FEATURES],
+    /// Rows of the board-feature table: every standing piece, fresh.
+    pub board: Vec<u16>,
+    /// Bit per token: pieces standing in this position.
+    pub visible: u64,
+    /// The legal moves, in the order they were given; may be empty.
+    pub moves: Vec<MoveToken>,
+}
+
+/// A token that a ply of the window added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Moved {
+    token: u8,
+    visible: u64,
+}
+
+/// An anchor and the plies that follow it, ready to be packed into a batch.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Side to move at the anchor.
+    side: Color,
+    /// Token that stands on each (real) square.
+    standing: [Option<u8>; 64],
+    /// Pieces of the anchor, then pieces as they moved.
+    pub tokens: Vec<PieceToken>,
+    /// How many of the tokens belong to the anchor.
+    pub anchor_pieces: usize,
+    moved: Vec<Moved>,
+    /// One readout per position, the anchor's first.
+    pub readouts: Vec<Readout>,
+}
+
+impl Window {
+    /// The whole encode of `position`, which occurred `repetitions` times before.
+    pub fn new(position: &Chess, repetitions: u8, moves: &[Move]) -> Self {
+        let mut window = Self {
+            side: position.turn(),
+            standing: [None; 64],
+            tokens: Vec::with_capacity(MAX_PIECES),
+            anchor_pieces: 0,
+            moved: Vec::new(),
+            readouts: Vec::with_capacity(1),
+        };
+        let board = position.board();
+        for (square, piece) in board {
+            window.standing[usize::from(square)] = Some(window.tokens.len() as u8);
+            window.tokens.push(window.token(board, square, piece));
+        }
+        window.anchor_pieces = window.tokens.len();
+        window.read_out(position, repetitions, moves);
+        window
+    }
+
+    /// Appends the ply `played`, which led to `position` (whose legal moves are `moves`).
+    pub fn push(&mut self, played: Move, position: &Chess, repetitions: u8, moves: &[Move]) {
+        let first = self.tokens.len();
+        let mover = !position.turn();
+        match played {
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_king_side(king < rook);
+                self.standing[usize::from(king)] = None;
+                self.standing[usize::from(rook)] = None;
+                self.place(position.board(), Square::from_coords(side.king_to_file(), king.rank()));
+                self.place(position.board(), Square::from_coords(side.rook_to_file(), rook.rank()));
+            }
+            _ => {
+                if let Some(from) = played.from() {
+                    self.standing[usize::from(from)] = None;
+                }
+                if let Some(square) = captured_square(played, mover) {
+                    self.standing[usize::from(square)] = None;
+                }
+                self.place(position.board(), played.to());
+            }
+        }
+        let visible = self.visible();
+        for token in first..self.tokens.len() {
+            self.moved.push(Moved { token: token as u8, visible });
+        }
+        self.read_out(position, repetitions, moves);
+    }
+
+    /// Whether another ply fits beside the token masks.
+    pub fn has_room(&self) -> bool {
+        self.tokens.len() + 2 <= 64
+    }
+
+    /// Bit per token that `token` attends to.
+    pub fn seen_by(&self, token: usize) -> u64 {
+        if token < self.anchor_pieces {
+            return if self.anchor_pieces == 64 { u64::MAX } else { (1 << self.anchor_pieces) - 1 };
+        }
+        self.moved.iter().find(|moved| usize::from(moved.token) == token).map_or(0, |m| m.visible)
+    }
+
+    fn place(&mut self, board: &Board, square: Square) {
+        let Some(piece) = board.piece_at(square) else { return };
+        self.standing[usize::from(square)] = Some(self.tokens.len() as u8);
+        self.tokens.push(self.token(board, square, piece));
+    }
+
+    fn visible(&self) -> u64 {
+        self.standing.iter().flatten().fold(0, |mask, &token| mask | 1 << token)
+    }
+
+    fn token(&self, board: &Board, square: Square, piece: Piece) -> PieceToken {
+        let kind = kind(piece, self.side);
+        PieceToken {
+            piece_square: u16::from(kind) * 64 + u16::from(oriented(square, self.side)),
+            state: attack_state(board, square, piece),
+        }
+    }
+
+    fn read_out(&mut self, position: &Chess, repetitions: u8, moves: &[Move]) {
+        let board = position.board();
+        let summary = board
+            .into_iter()
+            .map(|(square, piece)| {
+                let token = self.token(board, square, piece);
+                token.piece_square * ATTACK_STATES as u16 + u16::from(token.state)
+            })
+            .collect();
+        let readout = Readout {
+            rules: self.rules(position, repetitions),
+            board: summary,
+            visible: self.visible(),
+            moves: moves.iter().filter_map(|&m| self.move_token(position, m)).collect(),
+        };
+        self.readouts.push(readout);
+    }
+
+    fn rules(&self, position: &Chess, repetitions: u8) -> [u8; RULE_FEATURES] {
+        let castles = position.castles();
+        let right = |color, side, bit: u8| if castles.has(color, side) { bit } else { 0 };
+        let castling = right(self.side, CastlingSide::KingSide, 1)
+            | right(self.side, CastlingSide::QueenSide, 2)
+            | right(!self.side, CastlingSide::KingSide, 4)
+            | right(!self.side, CastlingSide::QueenSide, 8);
+        let en_passant =
+            position.ep_square(EnPassantMode::Legal).map_or(0, |sq| 1 + u8::from(sq.file()));
+        let fifty = (position.halfmoves() / 13).min(7) as u8;
+        [
+            u8::from(position.turn() != self.side),
+            2 + castling,
+            18 + en_passant,
+            27 + fifty,
+            35 + repetitions.min(2),
+        ]
+    }
+
+    fn move_token(&self, position: &Chess, m: Move) -> Option<MoveToken> {
+        let mover = position.turn();
+        let from = m.from()?;
+        let piece = self.standing[usize::from(from)]?;
+        let captured = captured_square(m, mover).and_then(|sq| self.standing[usize::from(sq)]);
+        let to = destination(m);
+        let promotion = match m.promotion() {
+            None => 0,
+            Some(role) => role_index(role),
+        };
+        Some(MoveToken {
+            piece,
+            captured,
+            target: u16::from(promotion) * 64 + u16::from(oriented(to, mover)),
+            feature: move_feature(position, m, from, to),
+        })
+    }
+}
+
+/// Where the moving piece (the king, when castling) stands afterwards.
+fn destination(m: Move) -> Square {
+    match m {
+        Move::Castle { king, rook } => {
+            let side = CastlingSide::from_king_side(king < rook);
+            Square::from_coords(side.king_to_file(), king.rank())
+        }
+        _ => m.to(),
+    }
+}
+
+fn captured_square(m: Move, mover: Color) -> Option<Square> {
+    match m {
+        Move::Normal { capture: Some(_), to, .. } => Some(to),
+        Move::EnPassant { to, .. } => Some(mover.fold_wb(
+            Square::new(u32::from(to).saturating_sub(8)),
+            Square::new((u32::from(to) + 8).min(63)),
+        )),
+        _ => None,
+    }
+}
+
+/// The square as `side` sees it: its own first rank at the bottom.
+fn oriented(square: Square, side: Color) -> u8 {
+    u8::from(square) ^ side.fold_wb(0, 56)
+}
+
+fn role_index(role: Role) -> u8 {
+    role as u8 - 1
+}
+
+fn kind(piece: Piece, side: Color) -> u8 {
+    role_index(piece.role) + if piece.color == side { 0 } else { 6 }
+}
+
+/// Pawn 1, minor piece 2, rook 3, queen 4, king 5: enough to tell a good capture from a bad one.
+fn rank_of(role: Role) -> u8 {
+    match role {
+        Role::Pawn => 1,
+        Role::Knight | Role::Bishop => 2,
+        Role::Rook => 3,
+        Role::Queen => 4,
+        Role::King => 5,
+    }
+}
+
+/// Rank of the cheapest piece in `pieces`, which must not be empty to mean anything.
+fn cheapest(board: &Board, pieces: Bitboard) -> u8 {
+    if (pieces & board.pawns()).any() {
+        1
+    } else if (pieces & (board.knights() | board.bishops())).any() {
+        2
+    } else if (pieces & board.rooks()).any() {
+        3
+    } else if (pieces & board.queens()).any() {
+        4
+    } else {
+        5
+    }
+}
+
+fn attack_state(board: &Board, square: Square, piece: Piece) -> u8 {
+    let attackers = board.attacks_to(square, !piece.color, board.occupied());
+    if attackers.is_empty() {
+        0
+    } else if piece.role == Role::King || cheapest(board, attackers) < rank_of(piece.role) {
+        1
+    } else if board.attacks_to(square, piece.color, board.occupied()).is_empty() {
+        2
+    } else {
+        3
+    }
+}
+
+fn move_feature(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
+    let board = position.board();
+    let mover = position.turn();
+    let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
+    let role = m.promotion().unwrap_or(m.role());
+    let enemies = board.attacks_to(to, !mover, occupied) & !Bitboard::from_square(to);
+    let threat = if enemies.is_empty() {
+        0
+    } else if cheapest(board, enemies) < rank_of(role) {
+        2
+    } else {
+        1
+    };
+    let friends = board.attacks_to(to, mover, occupied) & !Bitboard::from_square(from);
+    let checks = board
+        .king_of(!mover)
+        .is_some_and(|king| attacks::attacks(to, Piece { color: mover, role }, occupied).contains(king));
+    let captured = m.capture().map_or(0, |role| u16::from(role_index(role)) + 1);
+    let feature = u16::from(role_index(m.role())) * 6 + captured;
+    ((feature * 3 + threat) * 2 + u16::from(friends.any())) * 2 + u16::from(checks)
+}

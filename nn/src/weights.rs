@@ -1,0 +1,188 @@
+//! Weight files: safetensors with the network's shape in the header.
+//!
+//! The header's metadata holds `format` = [`FORMAT`] and `config`, the [`ModelConfig`] as JSON;
+//! the tensors are named after the fields of [`Model`] and hold f16 or f32. Shipped files are
+//! called `tesla-<shape>-<hash>.safetensors`, where the hash is the first eight hexadecimal digits
+//! of the file's SHA-256.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use burn::store::{FloatCastAdapter, ModuleSnapshot, SafetensorsStore};
+use burn::tensor::{DType, Device};
+use safetensors::SafeTensors;
+use safetensors::tensor::TensorView;
+use sha2::{Digest, Sha256};
+
+use crate::model::{Model, ModelConfig};
+
+/// Version of the layout of the file and of what the network's inputs mean.
+pub const FORMAT: &str = "tesla-1";
+
+/// Why a weights file could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsError {
+    /// The file cannot be read or written.
+    #[error("cannot access the weights file {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Not a safetensors file, or a damaged one.
+    #[error("the weights are not a readable safetensors file ({0}); get the file again")]
+    Damaged(String),
+    /// A safetensors file, but not one of ours.
+    #[error("the weights file is not a Tesla network ({0}); use one made by tesla-train")]
+    Foreign(String),
+    /// The name promises another content.
+    #[error("the weights file's name promises hash {named}, its content has {actual}; get it again")]
+    HashMismatch {
+        /// Hash in the name.
+        named: String,
+        /// Hash of the content.
+        actual: String,
+    },
+}
+
+/// A network as loaded.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The network.
+    pub model: Model,
+    /// Its shape.
+    pub config: ModelConfig,
+    /// First eight hexadecimal digits of the file's SHA-256.
+    pub hash: String,
+}
+
+/// First eight hexadecimal digits of the SHA-256 of `bytes`.
+pub fn short_hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads a network from a file; a hash in the file's name must be the content's.
+///
+/// # Errors
+/// When the file cannot be read, is damaged, is no Tesla network or does not match its name.
+pub fn load_file(path: &Path, device: &Device) -> Result<Loaded, WeightsError> {
+    let bytes =
+        fs::read(path).map_err(|source| WeightsError::Io { path: path.to_owned(), source })?;
+    let loaded = load_bytes(&bytes, device)?;
+    match named_hash(path) {
+        Some(named) if named != loaded.hash => {
+            Err(WeightsError::HashMismatch { named, actual: loaded.hash })
+        }
+        _ => Ok(loaded),
+    }
+}
+
+/// The hash that a shipped file's name promises.
+fn named_hash(path: &Path) -> Option<String> {
+    let stem = path.file_stem()?.to_str()?;
+    let hash = stem.strip_prefix("tesla-")?.rsplit('-').next()?;
+    (hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit())).then(|| hash.to_owned())
+}
+
+/// Reads a network from the bytes of a weights file.
+///
+/// # Errors
+/// When the bytes are damaged or no Tesla network.
+pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError> {
+    let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
+    let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let metadata = header.metadata().clone().unwrap_or_default();
+    match metadata.get("format") {
+        Some(format) if format == FORMAT => {}
+        Some(other) => {
+            return Err(WeightsError::Foreign(format!("format {other}, wanted {FORMAT}")));
+        }
+        None => return Err(WeightsError::Foreign("no format in its header".to_owned())),
+    }
+    let config = metadata
+        .get("config")
+        .ok_or_else(|| WeightsError::Foreign("no shape in its header".to_owned()))?;
+    let config: ModelConfig = serde_json::from_str(config)
+        .map_err(|error| WeightsError::Foreign(format!("unreadable shape: {error}")))?;
+    config.check().map_err(WeightsError::Foreign)?;
+    check_finite(&tensors)?;
+    let mut model = config.init(device);
+    let mut store = SafetensorsStore::from_bytes(Some(bytes.to_vec()))
+        .with_from_adapter(FloatCastAdapter::to(DType::F32));
+    model.load_from(&mut store).map_err(|error| WeightsError::Damaged(error.to_string()))?;
+    Ok(Loaded { model, config, hash: short_hash(bytes) })
+}
+
+/// Weights that are not numbers poison every evaluation without a word, so refuse them here.
+fn check_finite(tensors: &SafeTensors<'_>) -> Result<(), WeightsError> {
+    for (name, tensor) in tensors.iter() {
+        let finite = match tensor.dtype() {
+            safetensors::Dtype::F32 => tensor
+                .data()
+                .chunks_exact(4)
+                .all(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).is_finite()),
+            // Exponent all ones = infinity or not a number.
+            safetensors::Dtype::F16 => {
+                tensor.data().chunks_exact(2).all(|b| b[1] & 0x7c != 0x7c)
+            }
+            other => return Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
+        };
+        if !finite {
+            return Err(WeightsError::Damaged(format!("{name} holds values that are no numbers")));
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a weights file as shipped: f16 tensors, shape in the header.
+///
+/// # Errors
+/// When the tensors cannot be serialised.
+pub fn to_bytes(model: &Model, config: &ModelConfig) -> Result<Vec<u8>, WeightsError> {
+    serialise(model, config, DType::F16)
+}
+
+/// The bytes of a weights file with f32 tensors, for checkpoints.
+///
+/// # Errors
+/// When the tensors cannot be serialised.
+pub fn to_exact_bytes(model: &Model, config: &ModelConfig) -> Result<Vec<u8>, WeightsError> {
+    serialise(model, config, DType::F32)
+}
+
+fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8>, WeightsError> {
+    let damaged = |error: &dyn std::fmt::Display| WeightsError::Damaged(error.to_string());
+    let mut store = SafetensorsStore::from_bytes(None).with_to_adapter(FloatCastAdapter::to(dtype));
+    model.save_into(&mut store).map_err(|error| damaged(&error))?;
+    let bytes = store.get_bytes().map_err(|error| damaged(&error))?;
+    // Serialised again so that the header holds our two entries only and the file depends on
+    // nothing but the weights.
+    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(&error))?;
+    let mut views: Vec<(String, TensorView<'_>)> =
+        tensors.tensors().into_iter().collect();
+    views.sort_by(|a, b| a.0.cmp(&b.0));
+    let config = serde_json::to_string(config).map_err(|error| damaged(&error))?;
+    let metadata = HashMap::from([
+        ("format".to_owned(), FORMAT.to_owned()),
+        ("config".to_owned(), config),
+    ]);
+    safetensors::serialize(views, Some(metadata)).map_err(|error| damaged(&error))
+}
+
+/// Writes `tesla-<shape>-<hash>.safetensors` into `folder` and names it.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn save(model: &Model, config: &ModelConfig, folder: &Path) -> Result<PathBuf, WeightsError> {
+    let bytes = to_bytes(model, config)?;
+    let name = format!("tesla-{}-{}.safetensors", config.name, short_hash(&bytes));
+    let path = folder.join(name);
+    let unfinished = path.with_extension("tmp");
+    fs::write(&unfinished, bytes)
+        .and_then(|()| fs::rename(&unfinished, &path))
+        .map_err(|source| WeightsError::Io { path: path.clone(), source })?;
+    Ok(path)
+}

@@ -1,0 +1,209 @@
+//! AdamW with global-norm clipping, and a state that can be saved on any device.
+//!
+//! burn's own optimizer clips each tensor by itself and restores its state on burn's default
+//! device, which may be a GPU that this machine does not have; hence this small one. Decoupled
+//! weight decay after Loshchilov and Hutter 2019; matrices only, tables of embeddings and scales
+//! are left alone.
+
+use std::collections::{BTreeMap, HashMap};
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Tensor, TensorData};
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+use tesla_nn::model::Model;
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdamW {
+    /// Decay of the first moment.
+    pub beta_1: f32,
+    /// Decay of the second moment.
+    pub beta_2: f32,
+    /// Added to the root of the second moment.
+    pub epsilon: f32,
+    /// Decoupled weight decay per step, times the learning rate.
+    pub weight_decay: f32,
+    /// Largest global norm of the gradient.
+    pub clip_norm: f32,
+}
+
+impl Default for AdamW {
+    fn default() -> Self {
+        Self { beta_1: 0.9, beta_2: 0.99, epsilon: 1e-8, weight_decay: 0.01, clip_norm: 1.0 }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Moments {
+    first: Tensor<1>,
+    second: Tensor<1>,
+}
+
+/// Moments of every parameter, by its path in the model.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// Steps taken.
+    pub steps: u64,
+    moments: BTreeMap<String, Moments>,
+}
+
+/// Why saved moments could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the checkpoint's optimizer state is damaged ({0}); delete it to start with a fresh one")]
+pub struct StateError(String);
+
+impl State {
+    /// One step: `model` moves against `grads` at the learning rate `rate`. Answers the moved model
+    /// and the gradient's norm before clipping.
+    pub fn step(
+        &mut self,
+        settings: &AdamW,
+        rate: f32,
+        model: Model,
+        grads: GradientsParams,
+    ) -> (Model, f32) {
+        self.steps += 1;
+        let mut norm = Norm { grads: &grads, total: None };
+        model.visit(&mut norm);
+        let norm = norm.total.map_or(0.0, |total| total.sqrt().into_scalar::<f32>());
+        let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
+        let mut mover = Mover {
+            state: self,
+            grads,
+            settings,
+            rate,
+            clip,
+            path: Vec::new(),
+        };
+        (model.map(&mut mover), norm)
+    }
+
+    /// The moments as the bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// When a tensor cannot be serialised.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
+        let mut rows: Vec<(String, Vec<u8>)> = Vec::new();
+        for (path, moments) in &self.moments {
+            for (kind, tensor) in [("first", &moments.first), ("second", &moments.second)] {
+                let values: Vec<f32> =
+                    tensor.clone().into_data().try_to_vec().map_err(|e| StateError(format!("{e:?}")))?;
+                let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                rows.push((format!("{path}/{kind}"), bytes));
+            }
+        }
+        let views: Result<Vec<_>, _> = rows
+            .iter()
+            .map(|(name, bytes)| {
+                TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes).map(|v| (name.clone(), v))
+            })
+            .collect();
+        let views = views.map_err(|e| StateError(e.to_string()))?;
+        let metadata = HashMap::from([("steps".to_owned(), self.steps.to_string())]);
+        safetensors::serialize(views, Some(metadata)).map_err(|e| StateError(e.to_string()))
+    }
+
+    /// The moments that [`State::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are damaged.
+    pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, StateError> {
+        let damaged = |e: safetensors::SafeTensorError| StateError(e.to_string());
+        let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let steps = header.metadata().as_ref().and_then(|m| m.get("steps")?.parse().ok());
+        let steps = steps.ok_or_else(|| StateError("no step count".to_owned()))?;
+        let read = |name: &str| -> Result<Tensor<1>, StateError> {
+            let view = tensors.tensor(name).map_err(damaged)?;
+            let values: Vec<f32> = view
+                .data()
+                .chunks_exact(4)
+                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .collect();
+            let length = values.len();
+            Ok(Tensor::from_data(TensorData::new(values, [length]), device))
+        };
+        let mut moments = BTreeMap::new();
+        for name in tensors.names() {
+            if let Some(path) = name.strip_suffix("/first") {
+                let first = read(name)?;
+                let second = read(&format!("{path}/second"))?;
+                moments.insert(path.to_owned(), Moments { first, second });
+            }
+        }
+        Ok(Self { steps, moments })
+    }
+}
+
+struct Norm<'a> {
+    grads: &'a GradientsParams,
+    total: Option<Tensor<1>>,
+}
+
+impl burn::module::ModuleVisitor for Norm<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(grad) = self.grads.get::<D>(param.id) {
+            let square = grad.powi_scalar(2).sum();
+            self.total = Some(match self.total.take() {
+                Some(total) => total + square,
+                None => square,
+            });
+        }
+    }
+}
+
+struct Mover<'a> {
+    state: &'a mut State,
+    grads: GradientsParams,
+    settings: &'a AdamW,
+    rate: f32,
+    clip: f32,
+    path: Vec<String>,
+}
+
+impl Mover<'_> {
+    /// Tables are looked up by row: decay would pull rows that the batch does not touch.
+    fn decays(&self) -> bool {
+        self.path.last().is_some_and(|name| name == "weight")
+    }
+}
+
+impl ModuleMapper for Mover<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let (id, tensor, mapper) = param.consume();
+        let Some(grad) = self.grads.remove::<D>(id) else {
+            return Param::from_mapped_value(id, tensor, mapper);
+        };
+        let AdamW { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
+        let shape = tensor.shape();
+        let length = shape.num_elements();
+        let grad = grad.reshape([length]) * self.clip;
+        let path = self.path.join(".");
+        let old = self.state.moments.remove(&path).unwrap_or_else(|| Moments {
+            first: Tensor::zeros([length], &grad.device()),
+            second: Tensor::zeros([length], &grad.device()),
+        });
+        let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);
+        let second = old.second * beta_2 + grad.powi_scalar(2) * (1.0 - beta_2);
+        let steps = self.state.steps as i32;
+        let first_unbiased = first.clone() / (1.0 - beta_1.powi(steps));
+        let second_unbiased = second.clone() / (1.0 - beta_2.powi(steps));
+        let step = first_unbiased / (second_unbiased.sqrt() + epsilon);
+        let keep = if self.decays() { 1.0 - self.rate * weight_decay } else { 1.0 };
+        let value = tensor.inner().reshape([length]) * keep - step * self.rate;
+        self.state.moments.insert(path, Moments { first, second });
+        let moved = Tensor::from_inner(value.reshape(shape)).require_grad();
+        Param::from_mapped_value(id, moved, mapper)
+    }
+}

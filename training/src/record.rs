@@ -1,0 +1,207 @@
+//! Labelled games on disk: zstd streams of games, little-endian.
+//!
+//! A game is: length of the FEN (u8), FEN (start position), result (u8: 0 Black won, 1 draw, 2
+//! White won), number of records (u16), then per ply the move played (u16), the teacher's best
+//! move (u16) and the teacher's score (i16, centipawns for the side to move, ±(32000 − n) = mate
+//! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0, castling
+//! as the king's two-square step).
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square};
+
+/// Scores beyond this are mates: `32000 − moves`.
+pub const MATE_CENTIPAWNS: i16 = 31_000;
+
+/// Why a data file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file cannot be opened or decompressed.
+    #[error("cannot read the games in {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The bytes are no games.
+    #[error("game {game} of {path} is damaged: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Number of the game in the file, from 0.
+        game: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A folder or file without games.
+    #[error("found no games in {0}; name .games.zst files or a folder that holds them")]
+    Empty(PathBuf),
+}
+
+/// One ply of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ply {
+    /// Move played, packed.
+    pub played: u16,
+    /// The teacher's best move, packed.
+    pub best: u16,
+    /// The teacher's score for the side to move, centipawns or mate.
+    pub score: i16,
+}
+
+impl Ply {
+    /// The teacher's expected score in `[0, 1]` for the side to move.
+    pub fn expected(self) -> f32 {
+        if self.score.abs() > MATE_CENTIPAWNS {
+            return if self.score > 0 { 1.0 } else { 0.0 };
+        }
+        tesla_nn::evaluator::score_from_centipawns(f32::from(self.score))
+    }
+}
+
+/// One game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameRecord {
+    /// Start position.
+    pub start: Chess,
+    /// 0 Black won, 1 draw, 2 White won.
+    pub result: u8,
+    /// The plies.
+    pub plies: Vec<Ply>,
+}
+
+/// Packs a move as the files do.
+pub fn pack(m: Move) -> u16 {
+    let from = m.from().map_or(0, u16::from);
+    let to = match m {
+        Move::Castle { king, rook } => {
+            let file = if king < rook { BoardFile::G } else { BoardFile::C };
+            u16::from(Square::from_coords(file, king.rank()))
+        }
+        _ => u16::from(m.to()),
+    };
+    let promotion = m.promotion().map_or(0, |role| role as u16 - 1);
+    from | to << 6 | promotion << 12
+}
+
+/// The legal move that `packed` names, if it is one. Reads the board only: no move generation.
+pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
+    let from = Square::new(u32::from(packed & 63));
+    let to = Square::new(u32::from(packed >> 6 & 63));
+    let promotion = match packed >> 12 {
+        0 => None,
+        1 => Some(Role::Knight),
+        2 => Some(Role::Bishop),
+        3 => Some(Role::Rook),
+        4 => Some(Role::Queen),
+        _ => return None,
+    };
+    let board = position.board();
+    let role = board.role_at(from)?;
+    let capture = board.role_at(to);
+    let m = if role == Role::King && from.distance(to) == 2 {
+        let file = if to > from { BoardFile::H } else { BoardFile::A };
+        Move::Castle { king: from, rook: Square::from_coords(file, from.rank()) }
+    } else if role == Role::Pawn && capture.is_none() && from.file() != to.file() {
+        Move::EnPassant { from, to }
+    } else {
+        Move::Normal { role, from, capture, to, promotion }
+    };
+    position.is_legal(m).then_some(m)
+}
+
+/// Reads all games of a file, checking each: start positions must be legal chess.
+///
+/// # Errors
+/// When the file cannot be read, is cut short or holds no legal games.
+pub fn read_file(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
+    let io = |source| RecordError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(io)?;
+    let mut stream = BufReader::new(zstd::Decoder::new(file).map_err(io)?);
+    let mut games = Vec::new();
+    loop {
+        let mut length = [0];
+        match stream.read(&mut length).map_err(io)? {
+            0 => return Ok(games),
+            _ => games.push(read_game(&mut stream, length[0]).map_err(|what| {
+                RecordError::Damaged { path: path.to_owned(), game: games.len(), what }
+            })?),
+        }
+    }
+}
+
+fn read_game(stream: &mut impl Read, fen_length: u8) -> Result<GameRecord, String> {
+    let mut fill = |length: usize| -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; length];
+        stream.read_exact(&mut bytes).map_err(|_| "it ends too early".to_owned())?;
+        Ok(bytes)
+    };
+    let fen = fill(usize::from(fen_length))?;
+    let start = Fen::from_ascii(&fen)
+        .map_err(|error| error.to_string())?
+        .into_position::<Chess>(CastlingMode::Standard)
+        .map_err(|error| error.to_string())?;
+    let head = fill(3)?;
+    let plies = usize::from(u16::from_le_bytes([head[1], head[2]]));
+    let plies = fill(plies * 6)?
+        .chunks_exact(6)
+        .map(|b| Ply {
+            played: u16::from_le_bytes([b[0], b[1]]),
+            best: u16::from_le_bytes([b[2], b[3]]),
+            score: i16::from_le_bytes([b[4], b[5]]),
+        })
+        .collect();
+    if head[0] > 2 {
+        return Err(format!("its result is {}, not 0, 1 or 2", head[0]));
+    }
+    Ok(GameRecord { start, result: head[0], plies })
+}
+
+/// The `.games.zst` files that `path` names: itself, or those of a folder in name order.
+///
+/// # Errors
+/// When there is none.
+pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let io = |source| RecordError::Io { path: path.to_owned(), source };
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(path)
+        .map_err(io)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.to_string_lossy().ends_with(".games.zst"))
+        .collect();
+    files.sort();
+    if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
+}
+
+/// Key of a position for repetitions.
+pub fn key(position: &Chess) -> u64 {
+    position.zobrist_hash::<shakmaty::zobrist::Zobrist64>(EnPassantMode::Legal).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_legal_move_round_trips() {
+        for fen in [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+            "rnbqkb1r/ppppp1pp/7n/4Pp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+        ] {
+            let position: Chess =
+                fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
+            for m in position.legal_moves() {
+                assert_eq!(unpack(&position, pack(m)), Some(m));
+            }
+            assert_eq!(unpack(&position, 0), None);
+        }
+    }
+}

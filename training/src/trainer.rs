@@ -1,0 +1,378 @@
+//! The training loop: schedule, workers, progress, checkpoints that resume.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use burn::module::Module;
+use burn::optim::{GradientsAccumulator, GradientsParams};
+use burn::tensor::Device;
+use crossbeam_channel::{Receiver, bounded};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
+use tesla_nn::model::{Batch, Model, ModelConfig};
+use tesla_nn::weights;
+
+use crate::adamw::{AdamW, State};
+use crate::dataset::Dataset;
+use crate::labels::Labels;
+use crate::loss::{LossWeights, loss};
+
+/// Everything that decides a training run; stored beside the weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainConfig {
+    /// Shape of the network.
+    pub model: ModelConfig,
+    /// Seed of the weights and of the order of the windows.
+    pub seed: u64,
+    /// Positions per window, the anchor included.
+    pub window: u16,
+    /// Windows per worker and step.
+    pub batch: usize,
+    /// Workers; each takes its own batch of a step, gradients are summed.
+    pub workers: usize,
+    /// Steps of the whole run.
+    pub steps: u64,
+    /// Steps of the linear warm-up.
+    pub warm_up: u64,
+    /// Largest learning rate.
+    pub rate: f32,
+    /// Learning rate at the end, as a share of the largest.
+    pub final_rate: f32,
+    /// Optimizer.
+    pub optimizer: AdamW,
+    /// Weights of the parts of the loss.
+    pub loss: LossWeights,
+}
+
+impl TrainConfig {
+    /// Learning rate at `step`: linear warm-up, then cosine.
+    pub fn rate_at(&self, step: u64) -> f32 {
+        if step < self.warm_up {
+            return self.rate * (step + 1) as f32 / self.warm_up as f32;
+        }
+        let done = (step - self.warm_up) as f32 / (self.steps - self.warm_up).max(1) as f32;
+        let cosine = 0.5 * (1.0 + (std::f32::consts::PI * done.min(1.0)).cos());
+        self.rate * (self.final_rate + (1.0 - self.final_rate) * cosine)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Progress {
+    step: u64,
+    epoch: u64,
+    /// Batches of the epoch that are done.
+    batch: usize,
+    /// Labelled positions seen.
+    positions: u64,
+}
+
+/// Why training stopped early.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A checkpoint file.
+    #[error("cannot access {path}: {source}; choose another folder with --out")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A checkpoint that is no checkpoint.
+    #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
+    Checkpoint(PathBuf, String),
+    /// The weights.
+    #[error(transparent)]
+    Weights(#[from] weights::WeightsError),
+    /// Not a number.
+    #[error("the loss is no number any more at step {0}; lower the learning rate and resume")]
+    Diverged(u64),
+}
+
+type Job = (Batch, Labels);
+
+/// A run in its folder.
+#[derive(Debug)]
+pub struct Trainer {
+    config: TrainConfig,
+    folder: PathBuf,
+    device: Device,
+    model: Model,
+    optimizer: State,
+    progress: Progress,
+}
+
+fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
+    result.map_err(|source| TrainError::Io { path: path.to_owned(), source })
+}
+
+impl Trainer {
+    /// Starts a run in `folder`, or resumes the one that is there (with `config` in force from now
+    /// on, its shape excepted).
+    ///
+    /// # Errors
+    /// When the folder cannot be used or its checkpoint is damaged.
+    pub fn open(
+        mut config: TrainConfig,
+        folder: &Path,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        access(folder, fs::create_dir_all(folder))?;
+        let checkpoint = folder.join("checkpoint");
+        let training = device.clone().autodiff();
+        training.seed(config.seed);
+        let (model, optimizer, progress) = if checkpoint.is_dir() {
+            let damaged = |what: String| TrainError::Checkpoint(checkpoint.clone(), what);
+            let file = |name: &str| {
+                let path = checkpoint.join(name);
+                access(&path, fs::read(&path))
+            };
+            let progress: Progress = serde_json::from_slice(&file("progress.json")?)
+                .map_err(|error| damaged(error.to_string()))?;
+            let loaded = weights::load_bytes(&file("weights.safetensors")?, &training)?;
+            config.model = loaded.config;
+            let optimizer = State::from_bytes(&file("optimizer.safetensors")?, device)
+                .map_err(|error| damaged(error.to_string()))?;
+            (loaded.model.train(), optimizer, progress)
+        } else {
+            (config.model.init(&training), State::default(), Progress::default())
+        };
+        let trainer = Self {
+            config,
+            folder: folder.to_owned(),
+            device: training,
+            model,
+            optimizer,
+            progress,
+        };
+        let path = folder.join("config.json");
+        let text = serde_json::to_vec_pretty(&trainer.config)
+            .map_err(|error| TrainError::Checkpoint(folder.to_owned(), error.to_string()))?;
+        access(&path, fs::write(&path, text))?;
+        Ok(trainer)
+    }
+
+    /// The network so far, without gradients.
+    pub fn network(&self) -> Model {
+        self.model.valid()
+    }
+
+    /// Steps done.
+    pub fn step(&self) -> u64 {
+        self.progress.step
+    }
+
+    /// Trains until the last step or until `stop` is set; saves a checkpoint in both cases and
+    /// every five minutes.
+    ///
+    /// # Errors
+    /// When a checkpoint cannot be written or the loss is no number any more.
+    pub fn run(&mut self, dataset: &Arc<Dataset>, stop: &AtomicBool) -> Result<(), TrainError> {
+        let bar = progress_bar(self.config.steps);
+        let log = self.folder.join("loss.csv");
+        let mut log = access(&log, fs::OpenOptions::new().create(true).append(true).open(&log))?;
+        let mut saved = Instant::now();
+        let mut meter = Meter::new();
+        while self.progress.step < self.config.steps && !stop.load(Ordering::Relaxed) {
+            let plan = dataset.plan(
+                self.config.window,
+                self.config.batch,
+                self.config.seed,
+                self.progress.epoch,
+            );
+            let total = plan.len();
+            let jobs = prefetch(dataset, plan, self.progress.batch);
+            loop {
+                let jobs: Vec<Job> = jobs.iter().take(self.config.workers).collect();
+                if jobs.is_empty() || self.progress.step >= self.config.steps {
+                    break;
+                }
+                self.progress.batch += jobs.len();
+                let positions = self.train_step(jobs, &mut meter)?;
+                self.progress.positions += positions;
+                if meter.steps == 50 {
+                    let line = meter.line(&self.progress, &self.config);
+                    access(&self.folder, writeln!(log, "{line}"))?;
+                    bar.set_message(meter.message());
+                    meter = Meter::new();
+                }
+                bar.set_position(self.progress.step);
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                if saved.elapsed() > Duration::from_secs(300) {
+                    self.save()?;
+                    saved = Instant::now();
+                }
+            }
+            if self.progress.batch >= total {
+                self.progress.epoch += 1;
+                self.progress.batch = 0;
+            }
+        }
+        self.save()?;
+        bar.abandon_with_message(format!("stopped after step {}", self.progress.step));
+        Ok(())
+    }
+
+    fn train_step(&mut self, jobs: Vec<Job>, meter: &mut Meter) -> Result<u64, TrainError> {
+        let share = 1.0 / jobs.len() as f32;
+        let (model, weights, device) = (&self.model, &self.config.loss, &self.device);
+        let results: Vec<(GradientsParams, Vec<f32>, u64)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = jobs
+                .into_iter()
+                .map(|job| scope.spawn(move || gradients(model, &job, weights, share, device)))
+                .collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        let mut sum = GradientsAccumulator::new();
+        let mut positions = 0;
+        for (grads, parts, counted) in results {
+            sum.accumulate(&self.model, grads);
+            positions += counted;
+            meter.add(&parts, counted);
+        }
+        let rate = self.config.rate_at(self.progress.step);
+        let model = self.model.clone();
+        let (model, norm) = self.optimizer.step(&self.config.optimizer, rate, model, sum.grads());
+        if !norm.is_finite() {
+            return Err(TrainError::Diverged(self.progress.step));
+        }
+        self.model = model;
+        self.progress.step += 1;
+        meter.step(norm);
+        Ok(positions)
+    }
+
+    /// Writes the checkpoint so that a kill at any moment leaves a whole one.
+    fn save(&self) -> Result<(), TrainError> {
+        let fresh = self.folder.join("checkpoint.new");
+        let current = self.folder.join("checkpoint");
+        let old = self.folder.join("checkpoint.old");
+        let _ = fs::remove_dir_all(&fresh);
+        access(&fresh, fs::create_dir_all(&fresh))?;
+        let damaged = |what: String| TrainError::Checkpoint(fresh.clone(), what);
+        let write = |name: &str, bytes: &[u8]| {
+            let path = fresh.join(name);
+            access(&path, fs::write(&path, bytes))
+        };
+        let network = weights::to_exact_bytes(&self.model.valid(), &self.config.model)?;
+        write("weights.safetensors", &network)?;
+        let optimizer = self.optimizer.to_bytes().map_err(|error| damaged(error.to_string()))?;
+        write("optimizer.safetensors", &optimizer)?;
+        let progress =
+            serde_json::to_vec(&self.progress).map_err(|error| damaged(error.to_string()))?;
+        write("progress.json", &progress)?;
+        let _ = fs::remove_dir_all(&old);
+        if current.is_dir() {
+            access(&current, fs::rename(&current, &old))?;
+        }
+        access(&fresh, fs::rename(&fresh, &current))?;
+        let _ = fs::remove_dir_all(&old);
+        Ok(())
+    }
+}
+
+/// Forward and backward over one batch, in the calling thread.
+fn gradients(
+    model: &Model,
+    job: &Job,
+    weights: &LossWeights,
+    share: f32,
+    device: &Device,
+) -> (GradientsParams, Vec<f32>, u64) {
+    let (batch, labels) = job;
+    let loss = loss(model.forward(batch, device), labels, weights, device);
+    let grads = (loss.total * share).backward();
+    let parts = loss.parts.into_data().try_to_vec().unwrap_or_default();
+    let counted = labels.weight.iter().filter(|&&weight| weight > 0.0).count() as u64;
+    (GradientsParams::from_grads(grads, model), parts, counted)
+}
+
+/// Encodes batches ahead of the workers, in a thread of its own.
+fn prefetch(
+    dataset: &Arc<Dataset>,
+    plan: Vec<Vec<crate::dataset::WindowRef>>,
+    done: usize,
+) -> Receiver<Job> {
+    let (sender, receiver) = bounded(8);
+    let dataset = Arc::clone(dataset);
+    std::thread::spawn(move || {
+        for windows in plan.into_iter().skip(done) {
+            if sender.send(dataset.batch(&windows)).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+fn progress_bar(steps: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}",
+    );
+    ProgressBar::new(steps).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Sums over the last steps.
+struct Meter {
+    started: Instant,
+    steps: u64,
+    positions: u64,
+    parts: [f64; 5],
+    norm: f64,
+}
+
+impl Meter {
+    fn new() -> Self {
+        Self { started: Instant::now(), steps: 0, positions: 0, parts: [0.0; 5], norm: 0.0 }
+    }
+
+    fn add(&mut self, parts: &[f32], positions: u64) {
+        for (sum, part) in self.parts.iter_mut().zip(parts) {
+            *sum += f64::from(*part) * positions as f64;
+        }
+        self.positions += positions;
+    }
+
+    fn step(&mut self, norm: f32) {
+        self.steps += 1;
+        self.norm += f64::from(norm);
+    }
+
+    fn means(&self) -> [f64; 5] {
+        self.parts.map(|sum| sum / self.positions.max(1) as f64)
+    }
+
+    fn rate(&self) -> f64 {
+        self.positions as f64 / self.started.elapsed().as_secs_f64().max(1e-9)
+    }
+
+    fn message(&self) -> String {
+        let [value, policy, action, error, squared] = self.means();
+        format!(
+            "{:.0} positions/s, value {value:.3}, policy {policy:.3}, action {action:.4}, \
+             error {error:.3}, RMSE {:.2} points",
+            self.rate(),
+            squared.sqrt() * 100.0
+        )
+    }
+
+    /// `step,positions,rate,value,policy,action,error,rmse_points,norm,positions_per_second`.
+    fn line(&self, progress: &Progress, config: &TrainConfig) -> String {
+        let [value, policy, action, error, squared] = self.means();
+        format!(
+            "{},{},{:.6},{value:.4},{policy:.4},{action:.4},{error:.4},{:.3},{:.3},{:.0}",
+            progress.step,
+            progress.positions,
+            config.rate_at(progress.step),
+            squared.sqrt() * 100.0,
+            self.norm / self.steps.max(1) as f64,
+            self.rate()
+        )
+    }
+}
