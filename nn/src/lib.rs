@@ -12,6 +12,12 @@ pub mod evaluator;
 pub mod simulated;
 pub mod encode;
 #[cfg(feature = "net")]
+pub mod canary;
+#[cfg(feature = "net")]
+pub mod device;
+#[cfg(feature = "net")]
 pub mod model;
+#[cfg(feature = "net")]
+pub mod transformer;
 #[cfg(feature = "net")]
 pub mod weights;

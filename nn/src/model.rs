@@ -369,10 +369,15 @@ impl Batch {
 
     /// Packs windows; all are padded to the longest.
     pub fn pack(windows: &[Window]) -> Self {
+        let pieces = windows.iter().map(|window| window.anchor_pieces).max().unwrap_or(0);
+        Self::pack_slots(windows, pieces.next_multiple_of(4).min(MAX_PIECES))
+    }
+
+    fn pack_slots(windows: &[Window], anchor_slots: usize) -> Self {
         let longest = |f: fn(&Window) -> usize| windows.iter().map(f).max().unwrap_or(0);
         let mut batch = Self {
             windows: windows.len(),
-            anchor_slots: longest(|w| w.anchor_pieces).next_multiple_of(4).min(MAX_PIECES),
+            anchor_slots,
             moved_slots: longest(|w| w.tokens.len() - w.anchor_pieces),
             readouts: longest(|w| w.readouts.len()),
             move_offsets: vec![0],
@@ -385,6 +390,33 @@ impl Batch {
             batch.push_readouts(index, window, windows.len());
         }
         batch
+    }
+
+    /// Packs whole encodes into `shape` windows with room for 32 pieces, repeating the last window
+    /// as padding, and pads the moves to a power of two: few shapes for a GPU to tune for.
+    pub fn pack_padded(windows: &[Window], shape: usize) -> Self {
+        let mut padded = windows.to_vec();
+        if let Some(last) = windows.last() {
+            padded.resize(shape.max(windows.len()), last.clone());
+        }
+        let mut batch = Self::pack_slots(&padded, MAX_PIECES);
+        let moves = batch.moves().next_power_of_two().max(64);
+        let rows = [
+            &mut batch.move_piece,
+            &mut batch.move_captured,
+            &mut batch.move_readout,
+            &mut batch.move_target,
+            &mut batch.move_feature,
+        ];
+        for list in rows {
+            list.resize(moves, 0);
+        }
+        batch
+    }
+
+    /// Legal moves in the batch, padding included, `m`.
+    pub fn moves(&self) -> usize {
+        self.move_piece.len()
     }
 
     fn slot(&self, window: &Window, token: usize) -> usize {

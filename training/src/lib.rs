@@ -2,10 +2,12 @@
 //!
 //! * [`record`] — labelled games on disk;
 //! * [`dataset`], [`labels`] — games to batches of windows with their labels;
+//! * [`evaluate`] — held-out figures;
 //! * [`loss`], [`adamw`], [`trainer`] — the training loop.
 
 pub mod adamw;
 pub mod dataset;
+pub mod evaluate;
 pub mod labels;
 pub mod loss;
 pub mod record;

@@ -30,6 +30,8 @@ struct Cli {
 enum Command {
     /// Train a network on labelled games; resumes the run that is in the folder.
     Train(TrainArgs),
+    /// Measure a network on held-out games: value, policy and error by staleness.
+    Evaluate(EvaluateArgs),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -73,9 +75,26 @@ struct TrainArgs {
     seed: u64,
 }
 
+#[derive(Debug, Args)]
+struct EvaluateArgs {
+    /// Weights file.
+    #[arg(long)]
+    weights: PathBuf,
+    /// Held-out .games.zst file, or a folder of them.
+    #[arg(long)]
+    data: PathBuf,
+    /// Use every n-th game only.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// Threads.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Train(args) => train(&args),
+        Command::Evaluate(args) => evaluate(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -125,5 +144,25 @@ fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
         let path = tesla_nn::weights::save(&trainer.network(), &config.model, &args.out)?;
         complain(&format!("wrote {}", path.display()));
     }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn evaluate(args: &EvaluateArgs) -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::flex();
+    let network = tesla_nn::weights::load_file(&args.weights, &device)?;
+    let dataset = Dataset::read(&args.data, "train")?;
+    let (blocks, all) = network.model.parameters();
+    let figures = tesla_training::evaluate::evaluate(
+        &network.model,
+        &dataset,
+        args.every,
+        args.threads,
+        &device,
+    );
+    println!(
+        "Network {}-{}: {blocks} weights in the blocks, {all} in all.\n\n{figures}",
+        network.config.name, network.hash
+    );
     Ok(())
 }
