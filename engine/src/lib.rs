@@ -4,9 +4,13 @@
 //!
 //! * [`score`], [`search_api`] — the words all searches share: scores, limits, reports, outcome;
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
-//! * [`timeman`] — clock to budget; the only file that reads the time.
+//! * [`timeman`] — clock to budget; the only file that reads the time;
+//! * [`table`] — the transposition table, 128 bits an entry;
+//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network.
 
+pub mod alphabeta;
 pub mod history;
 pub mod score;
 pub mod search_api;
+pub mod table;
 pub mod timeman;
