@@ -7,8 +7,16 @@
 //! * [`timeman`] — clock to budget; the only file that reads the time;
 //! * [`table`] — the transposition table, 128 bits an entry.
 
+pub mod answer;
+pub mod backup;
+pub mod estimate;
+pub mod expand;
+pub mod gather;
 pub mod history;
+pub mod params;
 pub mod score;
 pub mod search_api;
 pub mod table;
+pub mod tesla;
 pub mod timeman;
+pub mod tree;
