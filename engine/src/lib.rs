@@ -9,8 +9,16 @@
 //! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network.
 
 pub mod alphabeta;
+pub mod answer;
+pub mod backup;
+pub mod estimate;
+pub mod expand;
+pub mod gather;
 pub mod history;
+pub mod params;
 pub mod score;
 pub mod search_api;
 pub mod table;
+pub mod tesla;
 pub mod timeman;
+pub mod tree;
