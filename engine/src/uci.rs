@@ -163,8 +163,11 @@ impl Front {
         let _ = self.jobs.send(job);
     }
 
+    /// Whether something runs that was not told to stop. What comes after `stop` simply waits for
+    /// the end, so that `stop` and another `go` may be sent in one breath.
     fn is_busy(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.busy.is_running())
+        let runs = |running: &Running| running.busy.is_running() && !running.stop.is_stopped();
+        self.running.as_ref().is_some_and(runs)
     }
 
     /// Castling is written the standard way only where that is unambiguous.
