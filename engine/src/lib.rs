@@ -5,6 +5,7 @@
 //! * [`score`], [`search_api`] — the words all searches share: scores, limits, reports, outcome;
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
+//! * [`table`] — the transposition table, 128 bits an entry;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * [`uci`] — the protocol; nothing else prints;
 //! * [`bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
@@ -16,5 +17,6 @@ pub mod perft;
 pub mod roster;
 pub mod score;
 pub mod search_api;
+pub mod table;
 pub mod timeman;
 pub mod uci;

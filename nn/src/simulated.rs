@@ -1,1 +1,247 @@
-//! A simulated device: any evaluator behind a set latency. (being written)
+//! A device made of any evaluator and a set latency, so that overlap, batching and failures can be
+//! tried on a machine without a GPU.
+//!
+//! This file reads the clock: a latency is what it is made of.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use crate::evaluator::{EvalError, Evaluation, Evaluator, Request};
+
+/// How a simulated device behaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Time for a batch of any size, `t0`.
+    pub base: Duration,
+    /// Time added by each position of a batch, `t1`.
+    pub per_position: Duration,
+    /// Batches answered before the device is lost; `None` = it never is.
+    pub fail_after: Option<u64>,
+}
+
+impl Behaviour {
+    /// Time that a batch of this many positions takes, `t0 + t1 · B`.
+    pub fn latency(&self, positions: usize) -> Duration {
+        let positions = u32::try_from(positions).unwrap_or(u32::MAX);
+        self.base + self.per_position.saturating_mul(positions)
+    }
+}
+
+/// What the device thread is told.
+enum Job {
+    Batch(Vec<Request>),
+    ForgetAll,
+}
+
+/// What it answers to a batch.
+struct Answer {
+    result: Result<Vec<Evaluation>, EvalError>,
+    busy: Duration,
+    /// Waiting for work since the batch before; zero for the first one.
+    idle: Duration,
+}
+
+/// Any evaluator on a thread of its own, which answers each batch `t0 + t1 · B` after it was
+/// submitted or after its predecessor was answered, whichever is later, and in order. Where the
+/// evaluator itself needs longer than that, its own time counts.
+#[derive(Debug)]
+pub struct SimulatedDevice {
+    jobs: Sender<Job>,
+    answers: Receiver<Answer>,
+    description: String,
+    batch_size: usize,
+    in_flight: usize,
+    busy: Duration,
+    idle: Duration,
+}
+
+impl SimulatedDevice {
+    /// Puts `evaluator` on a thread of its own.
+    pub fn new<E: Evaluator + 'static>(evaluator: E, behaviour: Behaviour) -> Self {
+        let (jobs, todo) = unbounded();
+        let (done, answers) = unbounded();
+        let description = format!(
+            "simulated device, {:?} + {:?} per position: {}",
+            behaviour.base,
+            behaviour.per_position,
+            evaluator.description()
+        );
+        let batch_size = evaluator.batch_size();
+        let device = Device { evaluator, behaviour, todo, done };
+        // Without a thread the channels are closed, which reads as a lost device.
+        let _ = thread::Builder::new().name("simulated device".to_owned()).spawn(|| device.run());
+        let (busy, idle) = (Duration::ZERO, Duration::ZERO);
+        Self { jobs, answers, description, batch_size, in_flight: 0, busy, idle }
+    }
+
+    /// Time the device worked, in the batches collected so far.
+    pub fn busy_time(&self) -> Duration {
+        self.busy
+    }
+
+    /// Time the device waited for work between the batches collected so far.
+    pub fn idle_time(&self) -> Duration {
+        self.idle
+    }
+
+    /// Share of the time since the first batch that the device worked, in `[0, 1]`; 1 before it.
+    pub fn busy_share(&self) -> f64 {
+        let total = self.busy + self.idle;
+        if total.is_zero() { 1.0 } else { self.busy.as_secs_f64() / total.as_secs_f64() }
+    }
+}
+
+impl Evaluator for SimulatedDevice {
+    fn description(&self) -> String {
+        self.description.clone()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        self.in_flight += 1;
+        let _ = self.jobs.send(Job::Batch(batch)); // a lost device is reported by `collect`
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        if self.in_flight == 0 {
+            return Err(EvalError::NothingInFlight);
+        }
+        let Ok(answer) = self.answers.recv() else {
+            self.in_flight = 0;
+            return Err(EvalError::DeviceLost("the simulated device failed".to_owned()));
+        };
+        self.in_flight -= 1;
+        self.busy += answer.busy;
+        self.idle += answer.idle;
+        answer.result
+    }
+
+    fn forget_all(&mut self) {
+        let _ = self.jobs.send(Job::ForgetAll);
+    }
+}
+
+/// The thread's side.
+struct Device<E> {
+    evaluator: E,
+    behaviour: Behaviour,
+    todo: Receiver<Job>,
+    done: Sender<Answer>,
+}
+
+impl<E: Evaluator> Device<E> {
+    /// Answers until nobody asks any more or the drill says that the device is lost.
+    fn run(mut self) {
+        let mut answered = 0;
+        let mut finished = None;
+        while let Ok(job) = self.todo.recv() {
+            let Job::Batch(batch) = job else {
+                self.evaluator.forget_all();
+                continue;
+            };
+            if self.behaviour.fail_after.is_some_and(|limit| answered >= limit) {
+                return;
+            }
+            let started = Instant::now();
+            let latency = self.behaviour.latency(batch.len());
+            self.evaluator.submit(batch);
+            let result = self.evaluator.collect();
+            thread::sleep(latency.saturating_sub(started.elapsed()));
+            let idle = finished.map_or(Duration::ZERO, |earlier| started - earlier);
+            let answer = Answer { result, busy: started.elapsed(), idle };
+            finished = Some(Instant::now());
+            answered += 1;
+            if self.done.send(answer).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Chess, Position};
+
+    use super::*;
+    use crate::classical::ClassicalEvaluator;
+
+    const BASE: Duration = Duration::from_millis(60);
+
+    fn device(fail_after: Option<u64>) -> SimulatedDevice {
+        let per_position = Duration::from_millis(2);
+        let behaviour = Behaviour { base: BASE, per_position, fail_after };
+        SimulatedDevice::new(ClassicalEvaluator::new(), behaviour)
+    }
+
+    fn requests(count: usize) -> Vec<Request> {
+        let position = Chess::default();
+        let moves: Box<[_]> = position.legal_moves().to_vec().into();
+        vec![Request { position, moves, repetitions: 0, parent: None }; count]
+    }
+
+    #[test]
+    fn the_caller_is_free_while_the_device_works() {
+        let mut device = device(None);
+        let start = Instant::now();
+        device.submit(requests(1));
+        device.submit(requests(1));
+        assert!(start.elapsed() < BASE / 2, "submit waited");
+        assert_eq!(device.in_flight(), 2);
+        thread::sleep(BASE * 2); // our own work, hidden behind the device's
+        device.collect().unwrap();
+        device.collect().unwrap();
+        let both = (BASE + Duration::from_millis(2)) * 2;
+        assert!(start.elapsed() >= both, "{:?}", start.elapsed());
+        assert!(start.elapsed() < both + BASE * 3 / 2, "{:?}", start.elapsed());
+        assert!(device.busy_share() > 0.9, "{}", device.busy_share());
+    }
+
+    #[test]
+    fn waiting_for_work_counts_as_idle() {
+        let mut device = device(None);
+        for _ in 0..2 {
+            device.submit(requests(1));
+            device.collect().unwrap();
+            thread::sleep(BASE);
+        }
+        assert!(device.idle_time() >= BASE && device.busy_share() < 0.8);
+        assert!(device.busy_time() >= BASE * 2);
+    }
+
+    #[test]
+    fn batches_are_answered_in_order() {
+        let mut device = device(None);
+        for count in [2, 0, 3] {
+            device.submit(requests(count));
+        }
+        let mut handles = Vec::new();
+        for count in [2, 0, 3] {
+            let answers = device.collect().unwrap();
+            assert_eq!(answers.len(), count);
+            handles.extend(answers.iter().map(|answer| answer.handle.0));
+        }
+        assert_eq!(handles, [0, 1, 2, 3, 4]);
+        assert_eq!(device.collect(), Err(EvalError::NothingInFlight));
+    }
+
+    #[test]
+    fn a_lost_device_is_reported() {
+        let mut device = device(Some(1));
+        device.submit(requests(1));
+        device.submit(requests(1));
+        assert!(device.collect().is_ok());
+        for _ in 0..2 {
+            assert!(matches!(device.collect(), Err(EvalError::DeviceLost(_))));
+            device.submit(requests(1));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Static exchange evaluation: what a capture wins once both sides have taken on its square with
+//! their least valuable pieces, as far as each wants to. Pins are not seen.
+
+use shakmaty::{Bitboard, Board, Chess, Move, Position, Role, Square, attacks};
+
+/// Value of a role in centipawns for exchanges; the king's is beyond all others together.
+pub const fn role_value(role: Role) -> i32 {
+    match role {
+        Role::Pawn => 100,
+        Role::Knight => 320,
+        Role::Bishop => 330,
+        Role::Rook => 500,
+        Role::Queen => 950,
+        Role::King => 20_000,
+    }
+}
+
+/// What a move takes at once: the captured piece and what a promoting pawn gains, in centipawns.
+pub fn immediate_gain(played: Move) -> i32 {
+    let promoted = played.promotion().map_or(0, |role| role_value(role) - role_value(Role::Pawn));
+    played.capture().map_or(0, role_value) + promoted
+}
+
+/// Whether the exchange that `played` (legal in `position`) begins nets at least `threshold`
+/// centipawns for the side to move.
+pub fn nets_at_least(position: &Chess, played: Move, threshold: i32) -> bool {
+    let (Some(from), to) = (played.from(), played.to()) else { return threshold <= 0 };
+    if played.is_castle() {
+        return threshold <= 0;
+    }
+    // `balance` is what the side that just took has beyond the threshold if the other one stops.
+    let mut balance = immediate_gain(played) - threshold;
+    if balance < 0 {
+        return false;
+    }
+    let mut standing = played.promotion().unwrap_or(played.role());
+    balance -= role_value(standing);
+    if balance >= 0 {
+        return true; // even losing the piece that took leaves enough
+    }
+    let board = position.board();
+    let mut occupied = board.occupied().without(from).with(to);
+    if played.is_en_passant() {
+        occupied = occupied.without(Square::from_coords(to.file(), from.rank()));
+    }
+    let mut attackers = all_attackers(board, to, occupied);
+    let us = position.turn();
+    let mut turn = us;
+    loop {
+        turn = !turn;
+        attackers &= occupied;
+        let Some((square, role)) = least_valuable(board, attackers & board.by_color(turn)) else {
+            break; // `turn` cannot take back
+        };
+        standing = role;
+        occupied = occupied.without(square);
+        attackers |= sliders_through(board, to, occupied);
+        balance = -balance - 1 - role_value(standing);
+        if balance >= 0 {
+            // Taking with the king where the other side still attacks is illegal.
+            let exposed = (attackers & occupied & board.by_color(!turn)).any();
+            if standing == Role::King && exposed {
+                break;
+            }
+            turn = !turn;
+            break;
+        }
+    }
+    turn != us
+}
+
+/// The largest threshold that [`nets_at_least`] grants, within ±1 centipawn.
+pub fn net_gain(position: &Chess, played: Move) -> i32 {
+    let (mut low, mut high) = (-1_000, immediate_gain(played) + 1);
+    while high - low > 1 {
+        let middle = i32::midpoint(low, high);
+        if nets_at_least(position, played, middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+fn all_attackers(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
+    let [white, black] = [board.white(), board.black()];
+    (attacks::pawn_attacks(shakmaty::Color::White, to) & board.pawns() & black)
+        | (attacks::pawn_attacks(shakmaty::Color::Black, to) & board.pawns() & white)
+        | (attacks::knight_attacks(to) & board.knights())
+        | (attacks::king_attacks(to) & board.kings())
+        | sliders_through(board, to, occupied)
+}
+
+fn sliders_through(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
+    (attacks::bishop_attacks(to, occupied) & board.bishops_and_queens())
+        | (attacks::rook_attacks(to, occupied) & board.rooks_and_queens())
+}
+
+fn least_valuable(board: &Board, candidates: Bitboard) -> Option<(Square, Role)> {
+    if candidates.is_empty() {
+        return None;
+    }
+    Role::ALL
+        .into_iter()
+        .find_map(|role| (candidates & board.by_role(role)).first().map(|square| (square, role)))
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::CastlingMode;
+    use shakmaty::fen::Fen;
+    use shakmaty::uci::UciMove;
+
+    use super::*;
+
+    fn check(fen: &str, played: &str, expected: i32) {
+        let setup: Fen = fen.parse().unwrap();
+        let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
+        let played = played.parse::<UciMove>().unwrap().to_move(&position).unwrap();
+        assert_eq!(net_gain(&position, played), expected, "{fen} {played}");
+        assert!(nets_at_least(&position, played, expected));
+        assert!(!nets_at_least(&position, played, expected + 1));
+    }
+
+    #[test]
+    fn exchanges_count_out() {
+        check("1k1r4/1pp4p/p7/4p3/8/P5P1/1PP4P/2K1R3 w - - 0 1", "e1e5", 100);
+        // Knight takes pawn, defended by knight, bishop and queen; rook and queen behind.
+        check("1k1r3q/1ppn3p/p4b2/4p3/8/P2N2P1/1PP1R1BP/2K1Q3 w - - 0 1", "d3e5", -220);
+        // A quiet move to an attacked square loses the piece.
+        check("4k3/8/3p4/8/8/8/8/4KQ2 w - - 0 1", "f1f2", 0);
+        check("4k3/8/3p4/8/5Q2/8/8/4K3 w - - 0 1", "f4e5", -950);
+        // En passant and promotion.
+        check("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "e5d6", 100);
+        check("8/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7a8q", 850);
+        check("1r6/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7b8q", 1350);
+        // The king may not take a defended pawn back.
+        check("8/8/3k4/4p3/3P1P2/8/8/4K3 w - - 0 1", "d4e5", 100);
+    }
+}
