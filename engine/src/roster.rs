@@ -1,6 +1,7 @@
 //! Names of searches and evaluators, and how the user's choice becomes one that runs.
 
 use shakmaty::Position;
+use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::options::Settings;
@@ -11,7 +12,10 @@ use crate::search_api::{Info, Outcome, Search, Task};
 pub const SEARCHES: &[&str] = &["Tesla", "AlphaBeta"];
 
 /// The evaluators: the network first, then the one that needs none.
-pub const EVALUATORS: &[&str] = &["Transformer", "Classical"];
+pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
+
+/// The evaluator that needs no network and works everywhere.
+const CLASSICAL: &str = "Classical";
 
 /// What decides which search and evaluator run; another one means loading anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +47,7 @@ impl Machine {
     /// The same search on the evaluator that always works.
     #[must_use]
     pub fn without_network(&self) -> Self {
-        Self { evaluator: EVALUATORS[1], ..self.clone() }
+        Self { evaluator: CLASSICAL, ..self.clone() }
     }
 }
 
@@ -73,8 +77,14 @@ pub fn search(machine: &Machine) -> Result<Made, String> {
 ///
 /// # Errors
 /// When the device or the network cannot be used.
-pub fn evaluator(_machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
-    Err("no evaluator".to_owned())
+pub fn evaluator(machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
+    match machine.evaluator {
+        CLASSICAL => Ok(Box::new(match machine.batch_size {
+            Some(size) => ClassicalEvaluator::with_batch_size(size),
+            None => ClassicalEvaluator::new(),
+        })),
+        other => Err(format!("the evaluator {other} is not built into this program")),
+    }
 }
 
 /// The search behind the bench signature: the same on every machine.
@@ -108,7 +118,7 @@ struct FirstMove;
 impl Search for FirstMove {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         let moves = task.game.position().legal_moves();
-        let best = moves[0];
+        let best = task.limits.search_moves.first().copied().unwrap_or(moves[0]);
         let mut info = Info {
             depth: 1,
             selective_depth: 1,
