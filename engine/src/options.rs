@@ -1,20 +1,24 @@
 //! The one register of UCI options: it prints itself, checks values and documents itself.
 //!
-//! A user's choice is one row here and nowhere else; a number that changes play is a tunable.
+//! A user's choice is one row and nowhere else; a number that changes play is a tunable of
+//! [`Params`], which can be set by its name as well.
+
+mod rows;
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::roster::{EVALUATORS, SEARCHES};
+use self::rows::{Kind, Row, register};
+use crate::params::{ParamError, Params};
 
 /// What the user chose. Defaults come from the register.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Memory for tree and table, in MiB.
     pub hash_mb: usize,
-    /// The search mode, one of [`SEARCHES`].
+    /// The search mode, one of [`roster::SEARCHES`](crate::roster::SEARCHES).
     pub search: &'static str,
-    /// The evaluator, one of [`EVALUATORS`].
+    /// The evaluator, one of [`roster::EVALUATORS`](crate::roster::EVALUATORS).
     pub evaluator: &'static str,
     /// Where the network runs: `auto`, `cpu`, `gpu` or an adapter's name.
     pub device: String,
@@ -28,6 +32,8 @@ pub struct Settings {
     pub chess960: bool,
     /// `info` lines carry win, draw and loss in permille.
     pub show_wdl: bool,
+    /// The tunables.
+    pub params: Params,
 }
 
 impl Default for Settings {
@@ -42,6 +48,7 @@ impl Default for Settings {
             move_overhead: Duration::ZERO,
             chess960: false,
             show_wdl: false,
+            params: Params::default(),
         };
         for row in register(cfg!(feature = "net")) {
             match row.kind {
@@ -56,159 +63,6 @@ impl Default for Settings {
     }
 }
 
-/// One option.
-struct Row {
-    name: &'static str,
-    /// For people: one sentence, with the unit.
-    help: &'static str,
-    kind: Kind,
-}
-
-enum Kind {
-    Spin {
-        default: u64,
-        min: u64,
-        max: u64,
-        set: fn(&mut Settings, u64),
-    },
-    Check {
-        default: bool,
-        set: fn(&mut Settings, bool),
-    },
-    Combo {
-        default: &'static str,
-        values: &'static [&'static str],
-        set: fn(&mut Settings, &'static str),
-    },
-    Text {
-        default: &'static str,
-        set: fn(&mut Settings, &str),
-    },
-    Button,
-}
-
-/// What a text option holds that means "the network inside the program".
-const EMBEDDED: &str = "<embedded>";
-
-/// All options; `network` tells whether the program was built with the transformer.
-fn register(network: bool) -> Vec<Row> {
-    let mut rows = memory_rows();
-    rows.extend(mode_rows(network));
-    rows.extend(protocol_rows());
-    rows
-}
-
-fn memory_rows() -> Vec<Row> {
-    vec![
-        Row {
-            name: "Hash",
-            help: "Memory for tree and table together, in MiB: a hard cap.",
-            kind: Kind::Spin {
-                default: 256,
-                min: 1,
-                max: 1_048_576,
-                set: |settings, megabytes| settings.hash_mb = megabytes as usize,
-            },
-        },
-        Row {
-            name: "Clear Hash",
-            help: "Forgets everything learnt from earlier searches.",
-            kind: Kind::Button,
-        },
-        Row {
-            name: "Threads",
-            help: "Accepted for match runners and without effect: one thread searches, and the \
-                   device uses all the cores it has.",
-            kind: Kind::Spin { default: 1, min: 1, max: 1024, set: |_, _| {} },
-        },
-    ]
-}
-
-fn mode_rows(network: bool) -> [Row; 5] {
-    [
-        Row {
-            name: "Search",
-            help: "The search mode.",
-            kind: Kind::Combo {
-                default: SEARCHES[0],
-                values: SEARCHES,
-                set: |settings, name| settings.search = name,
-            },
-        },
-        Row {
-            name: "Evaluator",
-            help: "What judges positions: the network, or piece counting that needs none.",
-            kind: Kind::Combo {
-                // Without a network, the list starts at the evaluator that needs none.
-                default: if network { EVALUATORS[0] } else { EVALUATORS[1] },
-                values: if network { EVALUATORS } else { &EVALUATORS[1..] },
-                set: |settings, name| settings.evaluator = name,
-            },
-        },
-        Row {
-            name: "Device",
-            help: "Where the network runs: `auto`, `cpu`, `gpu` or an adapter's name.",
-            kind: Kind::Text {
-                default: "auto",
-                set: |settings, name| name.clone_into(&mut settings.device),
-            },
-        },
-        Row {
-            name: "WeightsFile",
-            help: "The network's file; `<embedded>` is the one inside the program.",
-            kind: Kind::Text {
-                default: EMBEDDED,
-                set: |settings, path| {
-                    let embedded = matches!(path, "" | "<empty>" | EMBEDDED);
-                    settings.weights_file = (!embedded).then(|| path.to_owned());
-                },
-            },
-        },
-        Row {
-            name: "BatchSize",
-            help: "Positions per batch; 0 lets the device choose.",
-            kind: Kind::Spin {
-                default: 0,
-                min: 0,
-                max: 4096,
-                set: |settings, size| settings.batch_size = (size > 0).then_some(size as usize),
-            },
-        },
-    ]
-}
-
-fn protocol_rows() -> [Row; 4] {
-    [
-        Row {
-            name: "Move Overhead",
-            help: "Time kept back per move for the GUI and the line, in ms.",
-            kind: Kind::Spin {
-                // Stockfish keeps back 10 ms, lc0 200 ms. We end within one batch, which on a CPU
-                // takes a few ms more than an alpha-beta node.
-                default: 20,
-                min: 0,
-                max: 5_000,
-                set: |settings, ms| settings.move_overhead = Duration::from_millis(ms),
-            },
-        },
-        Row {
-            name: "Ponder",
-            help: "Tells the GUI that Tesla can think on the opponent's time.",
-            kind: Kind::Check { default: false, set: |_, _| {} },
-        },
-        Row {
-            name: "UCI_Chess960",
-            help: "Fischer random chess: castling is written as king takes rook.",
-            kind: Kind::Check { default: false, set: |settings, on| settings.chess960 = on },
-        },
-        Row {
-            name: "UCI_ShowWDL",
-            help: "Adds win, draw and loss in permille to the score.",
-            kind: Kind::Check { default: false, set: |settings, on| settings.show_wdl = on },
-        },
-    ]
-}
-
 /// What `setoption` did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -221,7 +75,7 @@ pub enum Change {
 }
 
 /// Why `setoption` changed nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OptionError {
     /// No row has this name.
     #[error("there is no option named '{0}'; send uci to see them all")]
@@ -251,6 +105,9 @@ pub enum OptionError {
         /// What is allowed.
         choices: String,
     },
+    /// A tunable needs a number within its range.
+    #[error(transparent)]
+    Tunable(#[from] ParamError),
 }
 
 impl Settings {
@@ -263,10 +120,9 @@ impl Settings {
             return Err(OptionError::NoName);
         }
         let rows = register(cfg!(feature = "net"));
-        let row = rows
-            .into_iter()
-            .find(|row| row.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| OptionError::Unknown(name.to_owned()))?;
+        let Some(row) = rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(name)) else {
+            return self.set_tunable(name, value);
+        };
         let name = row.name;
         match row.kind {
             Kind::Spin { min, max, set, .. } => {
@@ -291,6 +147,16 @@ impl Settings {
             Kind::Text { set, .. } => set(self, value),
             Kind::Button => return Ok(Change::ClearHash),
         }
+        Ok(Change::Taken)
+    }
+
+    /// Tunables cross UCI as text, so that a tuner's value arrives unrounded.
+    fn set_tunable(&mut self, name: &str, value: &str) -> Result<Change, OptionError> {
+        if self.params.get(name).is_none() {
+            return Err(OptionError::Unknown(name.to_owned()));
+        }
+        // What is no number fails the range check, which names the range.
+        self.params.set(name, value.parse().unwrap_or(f32::NAN))?;
         Ok(Change::Taken)
     }
 }
@@ -321,7 +187,10 @@ pub fn uci_lines() -> Vec<String> {
         };
         format!("option name {} type {kind}", row.name)
     };
-    register(cfg!(feature = "net")).into_iter().map(line).collect()
+    let tunables = Params::TUNABLES.iter().map(|tunable| {
+        format!("option name {} type string default {}", tunable.name, tunable.default)
+    });
+    register(cfg!(feature = "net")).into_iter().map(line).chain(tunables).collect()
 }
 
 /// The README's table of options, in Markdown, for a program with the network built in.
@@ -351,7 +220,7 @@ mod tests {
     fn defaults_come_from_the_register() {
         let settings = Settings::default();
         assert_eq!(settings.hash_mb, 256);
-        assert_eq!(settings.search, SEARCHES[0]);
+        assert_eq!(settings.search, "Tesla");
         assert_eq!(settings.move_overhead, Duration::from_millis(20));
         assert_eq!((settings.weights_file, settings.batch_size), (None, None));
     }
@@ -369,6 +238,10 @@ mod tests {
         assert!(matches!(settings.set("UCI_Chess960", ""), Err(OptionError::NotAChoice { .. })));
         assert!(matches!(settings.set("Style", "wild"), Err(OptionError::Unknown(_))));
         assert_eq!(settings.set("", "1"), Err(OptionError::NoName));
+        assert_eq!(settings.set("error_scale", "0.0625"), Ok(Change::Taken));
+        assert!((settings.params.error_scale - 0.0625).abs() < 1e-9);
+        assert!(matches!(settings.set("error_scale", "-1"), Err(OptionError::Tunable(_))));
+        assert!(matches!(settings.set("error_scale", "nan"), Err(OptionError::Tunable(_))));
         assert_eq!(settings.set("clear hash", ""), Ok(Change::ClearHash));
         assert_eq!(settings.set("WeightsFile", "My Net.tesla"), Ok(Change::Taken));
         assert_eq!(settings.weights_file.as_deref(), Some("My Net.tesla"));

@@ -1,15 +1,18 @@
 //! Names of searches and evaluators, and how the user's choice becomes one that runs.
 
-use shakmaty::Position;
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::options::Settings;
-use crate::score::Score;
-use crate::search_api::{Info, Outcome, Search, Task};
+use crate::params::Params;
+use crate::search_api::Search;
+use crate::tesla::TeslaSearch;
 
 /// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &["Tesla", "AlphaBeta"];
+pub const SEARCHES: &[&str] = &[TESLA];
+
+/// Best-first minimax.
+const TESLA: &str = "Tesla";
 
 /// The evaluators: the network first, then the one that needs none.
 pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
@@ -17,8 +20,11 @@ pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
 /// The evaluator that needs no network and works everywhere.
 const CLASSICAL: &str = "Classical";
 
+/// Memory of the bench, part of its signature.
+const BENCH_HASH_MB: usize = 16;
+
 /// What decides which search and evaluator run; another one means loading anew.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// One of [`SEARCHES`].
     pub search: &'static str,
@@ -30,6 +36,8 @@ pub struct Machine {
     pub weights_file: Option<String>,
     /// `None` = the device's choice.
     pub batch_size: Option<usize>,
+    /// The tunables.
+    pub params: Params,
 }
 
 impl Machine {
@@ -41,6 +49,7 @@ impl Machine {
             device: settings.device.clone(),
             weights_file: settings.weights_file.clone(),
             batch_size: settings.batch_size,
+            params: settings.params.clone(),
         }
     }
 
@@ -70,7 +79,17 @@ impl std::fmt::Debug for Made {
 /// # Errors
 /// When the device or the network cannot be used.
 pub fn search(machine: &Machine) -> Result<Made, String> {
-    Ok(Made { search: Box::new(FirstMove), description: machine.search.to_owned() })
+    let evaluator = evaluator(machine)?;
+    let description = format!("{} search; {}", machine.search, evaluator.description());
+    let search: Box<dyn Search> = match machine.search {
+        TESLA => {
+            let mut search = TeslaSearch::new(evaluator);
+            search.set_params(machine.params.clone());
+            Box::new(search)
+        }
+        other => return Err(format!("there is no search named {other}")),
+    };
+    Ok(Made { search, description })
 }
 
 /// Makes the evaluator the user chose.
@@ -89,7 +108,9 @@ pub fn evaluator(machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
 
 /// The search behind the bench signature: the same on every machine.
 pub fn bench_search() -> Box<dyn Search> {
-    Box::new(FirstMove)
+    let mut search = TeslaSearch::new(Box::new(ClassicalEvaluator::new()));
+    search.set_hash_mb(BENCH_HASH_MB);
+    Box::new(search)
 }
 
 /// How much of the wanted hash this machine can give, in MiB, and a sentence where that is less.
@@ -111,36 +132,4 @@ fn free_memory_mb() -> Option<usize> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes / 1024)
-}
-
-struct FirstMove;
-
-impl Search for FirstMove {
-    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
-        let moves = task.game.position().legal_moves();
-        let best = task.limits.search_moves.first().copied().unwrap_or(moves[0]);
-        let mut info = Info {
-            depth: 1,
-            selective_depth: 1,
-            score: Score::Estimate(0.5),
-            nodes: 1,
-            hashfull: 0,
-            time: task.budget.elapsed(),
-            pv: vec![best],
-        };
-        while !task.stop.is_stopped()
-            && !task.budget.hard_over()
-            && task.limits.nodes.is_none_or(|nodes| info.nodes < nodes)
-            && task.limits.depth.is_none_or(|depth| info.depth < depth)
-        {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            info.nodes += 100;
-            info.depth += 1;
-            info.time = task.budget.elapsed();
-            report(&info);
-        }
-        Outcome { best, ponder: None, info, trouble: None }
-    }
-    fn clear(&mut self) {}
-    fn set_hash_mb(&mut self, _megabytes: usize) {}
 }

@@ -1,0 +1,237 @@
+//! From the tree to the answer: the move to play, its score and line, and what is told of each
+//! root move.
+
+use shakmaty::{Chess, Move, Position};
+use tesla_nn::evaluator::EvalError;
+
+use crate::backup::worth;
+use crate::estimate::Model;
+use crate::gather::{Lead, cost, error_scale, mating_move};
+use crate::history::position_key;
+use crate::params::Params;
+use crate::score::Score;
+use crate::search_api::{Info, Outcome, Task};
+use crate::table::Table;
+use crate::tree::{BARE, BranchId, EXCLUDED, NONE, Node, NodeId, PATH, ROOT, Tree, Verdict};
+
+/// Longest line reported, plies.
+const MAX_LINE: usize = 64;
+
+/// What is known of one root move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RootMove {
+    /// The move.
+    pub mv: Move,
+    /// Its score for the side that makes it.
+    pub score: Score,
+    /// Its expected score for the side that makes it.
+    pub value: f32,
+    /// Error scale of the value, score units; 0 where proven.
+    pub error: f32,
+    /// Evaluations spent below it.
+    pub work: u32,
+    /// The evaluator's policy.
+    pub policy: f32,
+    /// Chance that it overtakes the best move, or for the best move that it is overtaken.
+    pub overtake: f32,
+}
+
+/// Desired depth at the root.
+fn desired(tree: &Tree, params: &Params) -> f32 {
+    tree.node(ROOT).depth + params.horizon
+}
+
+fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
+    tree.branch_of(ROOT).map_or((NONE, &[]), |branch| (branch.first, tree.children(branch)))
+}
+
+/// A child's score seen from its parent.
+fn seen_from_parent(child: &Node) -> Score {
+    match child.score() {
+        Score::Estimate(value) => Score::Estimate(1.0 - value),
+        Score::Win(plies) => Score::Loss(plies + 1),
+        Score::Loss(plies) => Score::Win(plies + 1),
+        Score::Draw => Score::Draw,
+    }
+}
+
+/// The root move to play: a proven win, else the highest lower bound among the moves looked at,
+/// else the best guess, else the longest resistance. `None` before the first evaluation.
+pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
+    let (first, children) = root_children(tree);
+    let desired = desired(tree, params);
+    let rank = |child: &Node| -> (u8, f32) {
+        match child.verdict {
+            Verdict::Loss(plies) => (4, -f32::from(plies)),
+            Verdict::Draw => (3, 0.5),
+            Verdict::Open if child.has(BARE) => (2, worth(child, model)),
+            Verdict::Open => {
+                let error = error_scale(child, desired, model);
+                (3, worth(child, model) - params.final_caution * error)
+            }
+            Verdict::Win(plies) => (1, f32::from(plies)),
+        }
+    };
+    let mut best: Option<((u8, f32), u32, NodeId)> = None;
+    for (place, child) in children.iter().enumerate() {
+        if child.has(EXCLUDED) {
+            continue;
+        }
+        let (rank, work) = (rank(child), child.work);
+        if best.is_none_or(|(best, most, _)| rank > best || rank == best && work > most) {
+            best = Some((rank, work, first + place as NodeId));
+        }
+    }
+    best.map(|(_, _, id)| id)
+}
+
+/// Root moves that `searchmoves` allows.
+pub fn searched_root_moves(tree: &Tree) -> usize {
+    root_children(tree).1.iter().filter(|child| !child.has(EXCLUDED)).count()
+}
+
+/// Whether no root move took more work than `best`.
+pub fn is_most_worked(tree: &Tree, best: Option<NodeId>) -> bool {
+    let most = root_children(tree).1.iter().map(|child| child.work).max();
+    best.is_some_and(|best| Some(tree.node(best).work) >= most)
+}
+
+/// The most that `planned` further evaluations on one root move promise to gain, score units.
+pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
+    let (_, children) = root_children(tree);
+    let lead = Lead::of(children, model);
+    let desired = desired(tree, params);
+    let gains = children.iter().enumerate().map(|(place, child)| {
+        if child.has(EXCLUDED) || child.is_proven() {
+            return 0.0;
+        }
+        let gap = lead.gap(place, worth(child, model));
+        let gain = model.gain(gap, error_scale(child, desired, model));
+        gain * (planned / cost(child, model)).min(1.0)
+    });
+    gains.fold(0.0, f32::max)
+}
+
+/// What is known of each root move, the best first.
+pub fn root_moves(tree: &Tree, model: &Model, params: &Params) -> Vec<RootMove> {
+    let (first, children) = root_children(tree);
+    let lead = Lead::of(children, model);
+    let desired = desired(tree, params);
+    let chosen = choose(tree, model, params);
+    let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
+    for (place, child) in children.iter().enumerate() {
+        if child.has(EXCLUDED) {
+            continue;
+        }
+        let value = worth(child, model);
+        let is_open = !child.is_proven();
+        let error = if is_open { error_scale(child, desired, model) } else { 0.0 };
+        let overtake = if is_open { model.overtake(lead.gap(place, value), error) } else { 0.0 };
+        let row = RootMove {
+            mv: child.played,
+            score: seen_from_parent(child),
+            value,
+            error,
+            work: child.work,
+            policy: child.policy,
+            overtake,
+        };
+        rows.push((chosen == Some(first + place as NodeId), row));
+    }
+    rows.sort_by(|(chosen, left), (other, right)| {
+        other.cmp(chosen).then(right.value.total_cmp(&left.value)).then(right.work.cmp(&left.work))
+    });
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The root's score if it plays `best`.
+pub fn score(tree: &Tree, best: NodeId) -> Score {
+    seen_from_parent(tree.node(best))
+}
+
+/// The line from the root through `best`, along best children, continued from the table where the
+/// tree ends; legal moves all.
+pub fn line(tree: &Tree, table: &Table, root: &Chess, best: NodeId) -> Vec<Move> {
+    let mut position = root.clone();
+    let mut line = Vec::new();
+    let mut node = best;
+    while line.len() < MAX_LINE {
+        let played = tree.node(node).played;
+        line.push(played);
+        position.play_unchecked(played);
+        match tree.branch_of(node) {
+            Some(branch) if tree.node(node).verdict != Verdict::Loss(0) => {
+                node = branch.best_child();
+            }
+            _ => break,
+        }
+    }
+    let verdict = tree.node(node).verdict;
+    if verdict == Verdict::Win(1) {
+        line.extend(mating_move(&position, &position.legal_moves()));
+    } else if matches!(verdict, Verdict::Open | Verdict::Win(_) | Verdict::Loss(_)) {
+        extend_from_table(&mut line, position, table);
+    }
+    line
+}
+
+/// Follows the table's best moves until it knows none, the line is long or a position comes back.
+fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, table: &Table) {
+    let mut seen = vec![position_key(&position)];
+    while line.len() < MAX_LINE {
+        let key = seen[seen.len() - 1];
+        let Some(best) = table.probe(key).and_then(|entry| entry.best) else { return };
+        let Some(played) = best.find(&position.legal_moves()) else { return };
+        position.play_unchecked(played);
+        let key = position_key(&position);
+        if seen.contains(&key) {
+            return;
+        }
+        seen.push(key);
+        line.push(played);
+    }
+}
+
+/// The branches along the best line, the root's first.
+pub fn best_branches(tree: &Tree) -> Vec<BranchId> {
+    let mut ids = Vec::new();
+    let mut node = ROOT;
+    while let Some(branch) = tree.branch_of(node) {
+        ids.push(tree.node(node).branch);
+        node = branch.best_child();
+    }
+    ids
+}
+
+/// Draws by repetition or the fifty-move rule become open again; they are judged when picked.
+pub fn forget_path_draws(tree: &mut Tree) {
+    for id in 0..tree.len() as NodeId {
+        let node = tree.node_mut(id);
+        if node.has(PATH) && !node.is_expanded() {
+            node.verdict = Verdict::Open;
+            node.mark(PATH, false);
+        }
+    }
+}
+
+/// The answer before anything was evaluated: a mate in one, else the first move allowed.
+pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
+    let position = task.game.position();
+    let legal = position.legal_moves();
+    let wanted = &task.limits.search_moves;
+    let allowed = if wanted.is_empty() { &legal[..] } else { &wanted[..] };
+    let mate = mating_move(position, allowed);
+    // A task's position has a legal move; were that broken, a null move is the honest answer.
+    let nothing = Move::EnPassant { from: shakmaty::Square::A1, to: shakmaty::Square::A1 };
+    let best = mate.or(allowed.first().copied()).unwrap_or(nothing);
+    let info = Info {
+        depth: 1,
+        selective_depth: 1,
+        score: if mate.is_some() { Score::Win(1) } else { Score::Estimate(0.5) },
+        nodes: 0,
+        hashfull: 0,
+        time: task.budget.elapsed(),
+        pv: vec![best],
+    };
+    Outcome { best, ponder: None, info, trouble }
+}

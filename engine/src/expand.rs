@@ -1,0 +1,179 @@
+//! An answer becomes a branch: the leaf's value and one child per legal move.
+//!
+//! What the rules decide about a child (mate, bare kings, repetition, fifty moves) is found here,
+//! so that mates in one need no evaluation; what the table knows of a child is taken over.
+
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, EnPassantMode, Move, Position};
+use tesla_nn::evaluator::Evaluation;
+
+use crate::backup::recall;
+use crate::estimate::Model;
+use crate::gather::{Leaf, repetitions};
+use crate::history::position_key;
+use crate::table::{Entry, Table};
+use crate::tree::{BARE, Branch, BranchId, KNOWN, NONE, Node, PATH, PENDING, Tree, Verdict};
+
+/// Plies that a principal variation from the table is walked down before it is believed.
+const WALK: usize = 8;
+
+/// Keys of the positions before `parent`'s children: the game's, then the path's down to `parent`.
+/// Returns where the path begins.
+pub fn path_keys(tree: &Tree, parent: BranchId, earlier: &[u64], keys: &mut Vec<u64>) -> usize {
+    keys.clear();
+    keys.extend_from_slice(earlier);
+    let mut id = parent;
+    while id != NONE {
+        let branch = tree.branch(id);
+        keys.push(branch.key);
+        id = branch.parent;
+    }
+    keys[earlier.len()..].reverse();
+    earlier.len()
+}
+
+/// Puts the answer to `leaf` into the tree and returns the new branch. `keys` is scratch space.
+pub fn expand(
+    tree: &mut Tree,
+    model: &Model,
+    table: &Table,
+    earlier: &[u64],
+    leaf: &Leaf,
+    answer: &Evaluation,
+    keys: &mut Vec<u64>,
+) -> BranchId {
+    let path_start = path_keys(tree, leaf.parent, earlier, keys);
+    keys.push(leaf.key);
+    let node = *tree.node(leaf.node);
+    let spread = model.spread(answer.error);
+    let mut children = Vec::with_capacity(leaf.moves.len());
+    for (&played, estimate) in leaf.moves.iter().zip(&answer.moves) {
+        let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
+        let mut child = Node::bare(played, value, estimate.policy, spread);
+        let mut position = leaf.position.clone();
+        let key = key_after(&position, leaf.key, played);
+        position.play_unchecked(played);
+        let key = key.unwrap_or_else(|| position_key(&position));
+        let visits = repetitions(keys, path_start, key, position.halfmoves());
+        if position.is_checkmate() {
+            child.verdict = Verdict::Loss(0);
+        } else if position.is_insufficient_material() {
+            child.verdict = Verdict::Draw;
+        } else if position.halfmoves() >= 100 || visits.is_draw() {
+            child.verdict = Verdict::Draw;
+            child.mark(PATH, true);
+        } else if let Some(entry) = table.probe(key) {
+            take_over(&mut child, &entry, table, &position);
+        }
+        children.push(child);
+    }
+    let known = !node.has(BARE) && node.depth > 0.0 && node.has(KNOWN);
+    let branch = Branch {
+        key: leaf.key,
+        node: leaf.node,
+        parent: leaf.parent,
+        first: 0,
+        count: 0,
+        ply: 0,
+        best: most_likely(&children),
+        stored_depth: 0,
+        is_dirty: false,
+        handle: answer.handle.0,
+        static_value: answer.value.clamp(0.0, 1.0),
+        known_value: node.value,
+        known_depth: if known { node.depth } else { -1.0 },
+    };
+    let node = tree.node_mut(leaf.node);
+    node.spread = spread;
+    node.mark(PENDING | BARE, false);
+    tree.expand(branch, &children)
+}
+
+/// The child with the highest policy: the best guess while nothing below was looked at.
+fn most_likely(children: &[Node]) -> u16 {
+    let mut best = 0;
+    for (place, child) in children.iter().enumerate() {
+        if child.policy > children[best].policy {
+            best = place;
+        }
+    }
+    best as u16
+}
+
+/// The key after `played`, where shakmaty can update it cheaply.
+fn key_after(position: &Chess, key: u64, played: Move) -> Option<u64> {
+    position
+        .update_zobrist_hash(Zobrist64(key), played, EnPassantMode::Legal)
+        .map(|Zobrist64(key)| key)
+}
+
+/// Starts a child from what the table knows of its position.
+fn take_over(child: &mut Node, entry: &Entry, table: &Table, position: &Chess) {
+    let Some((value, verdict, depth)) = recall(entry) else { return };
+    if entry.is_pv && !line_is_legal(table, entry, position) {
+        return;
+    }
+    if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
+        && position.halfmoves() + u32::from(plies) >= 100
+    {
+        return; // the fifty-move rule may come first
+    }
+    child.value = value;
+    child.verdict = verdict;
+    child.depth = depth;
+    child.mark(BARE, false);
+    child.mark(KNOWN, true);
+}
+
+/// Walks the line that the table gives for a position on a principal variation: a move that is not
+/// legal there betrays a key that two positions share.
+fn line_is_legal(table: &Table, entry: &Entry, position: &Chess) -> bool {
+    let mut position = position.clone();
+    let mut entry = *entry;
+    for _ in 0..WALK {
+        let Some(best) = entry.best else { return true };
+        let Some(played) = best.find(&position.legal_moves()) else { return false };
+        position.play_unchecked(played);
+        let Some(next) = table.probe(position_key(&position)) else { return true };
+        entry = next;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::PackedMove;
+
+    fn entry(best: Move, is_pv: bool) -> Entry {
+        Entry { payload: 0.7_f32.to_bits(), best: Some(PackedMove::pack(best)), depth: 24, is_pv }
+    }
+
+    #[test]
+    fn a_colliding_principal_variation_is_not_believed() {
+        let table = Table::new(1);
+        let start = Chess::new();
+        let played = start.legal_moves()[3];
+        let mut after = start.clone();
+        after.play_unchecked(played);
+        let mut child = Node::bare(played, 0.5, 0.1, 1.0);
+        // White's move is not legal for Black: the entry belongs to another position.
+        take_over(&mut child, &entry(played, true), &table, &after);
+        assert!(child.has(BARE) && !child.has(KNOWN));
+        take_over(&mut child, &entry(after.legal_moves()[0], true), &table, &after);
+        assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
+        assert!((child.depth - 3.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn keys_agree_with_recomputation() {
+        let mut position = Chess::new();
+        for step in 0..120_usize {
+            let moves = position.legal_moves();
+            let Some(&played) = moves.get(step * 7 % moves.len().max(1)) else { break };
+            let quick = key_after(&position, position_key(&position), played);
+            position.play_unchecked(played);
+            assert!(quick.is_none_or(|key| key == position_key(&position)));
+        }
+    }
+}

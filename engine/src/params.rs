@@ -1,0 +1,178 @@
+//! The register of tunables: every number that changes how Tesla plays is one line here.
+//!
+//! A line says name, default, range and step; its doc says the unit and what a larger value does.
+//! The macro makes the field, its default, the range check and the row that UCI and the tuner read.
+
+/// One tunable as UCI and the tuner see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tunable {
+    /// Name for [`Params::set`].
+    pub name: &'static str,
+    /// What it does and its unit.
+    pub doc: &'static str,
+    /// Value where nobody sets another.
+    pub default: f32,
+    /// Smallest value accepted.
+    pub min: f32,
+    /// Largest value accepted.
+    pub max: f32,
+    /// A change worth trying in tuning.
+    pub step: f32,
+}
+
+/// Why a tunable was not set, in one sentence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParamError {
+    /// No tunable has this name.
+    #[error("there is no tunable named {0}")]
+    Unknown(String),
+    /// The value is no number or out of range.
+    #[error("{name} takes a number from {min} to {max}, not {value}")]
+    OutOfRange {
+        /// The tunable.
+        name: &'static str,
+        /// Its smallest value.
+        min: f32,
+        /// Its largest value.
+        max: f32,
+        /// What was asked for.
+        value: f32,
+    },
+}
+
+macro_rules! params {
+    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal in $min:literal..=$max:literal step $step:literal;)+) => {
+        /// The tunables. Made by [`Default`], changed by [`Params::set`].
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Params {
+            $($(#[doc = $doc])+ pub $name: f32,)+
+        }
+
+        impl Default for Params {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl Params {
+            /// Every tunable, in the order of the register.
+            pub const TUNABLES: &'static [Tunable] = &[
+                $(Tunable {
+                    name: stringify!($name),
+                    doc: concat!($($doc),+),
+                    default: $default,
+                    min: $min,
+                    max: $max,
+                    step: $step,
+                },)+
+            ];
+
+            /// The value of a tunable, `None` where there is none of this name.
+            pub fn get(&self, name: &str) -> Option<f32> {
+                match name {
+                    $(stringify!($name) => Some(self.$name),)+
+                    _ => None,
+                }
+            }
+
+            fn field(&mut self, name: &str) -> Option<&mut f32> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+// Scores are expected scores in [0, 1]: 0.01 is one point.
+params! {
+    /// Scale of a value's error at one missing ply (k), score units; larger searches wider.
+    error_scale = 0.06 in 0.001..=1.0 step 0.01;
+    /// Growth of the error scale with missing depth (p in k·m^p).
+    error_growth = 0.7 in 0.1..=1.5 step 0.05;
+    /// Extra error of a child that was never evaluated (tau), score units.
+    unevaluated_error = 0.06 in 0.0..=1.0 step 0.01;
+    /// Doubt in the value of an unevaluated child (kappa), in units of `unevaluated_error`.
+    unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
+    /// Share of the overtake probability that is the policy's (eps).
+    policy_floor = 0.03 in 0.0..=1.0 step 0.01;
+    /// Evaluations that one more ply multiplies the work by (EBF).
+    branching = 2.2 in 1.1..=10.0 step 0.1;
+    /// The network's error at which its error scale counts as average, score units.
+    error_reference = 0.1 in 0.005..=1.0 step 0.01;
+    /// How far the network's own error moves the error scale; 0 = not at all, 1 = in proportion.
+    error_trust = 0.5 in 0.0..=1.0 step 0.1;
+    /// Plies by which the desired depth of a node exceeds its depth.
+    horizon = 1.0 in 0.0..=8.0 step 0.25;
+    /// Share of the desired depth that a child inherits from its parent; the rest is its own.
+    inherit = 0.0 in 0.0..=1.0 step 0.1;
+    /// Smallest missing depth, plies.
+    missing_min = 0.3 in 0.01..=2.0 step 0.1;
+    /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3 Laplace.
+    error_family = 0.0 in 0.0..=3.0 step 1.0;
+    /// Batch size at an empty tree, evaluations.
+    batch_floor = 8.0 in 1.0..=4096.0 step 4.0;
+    /// Evaluations in the tree for each further place in a batch.
+    batch_share = 8.0 in 1.0..=1024.0 step 2.0;
+    /// Batches in flight at once.
+    batches_in_flight = 2.0 in 1.0..=4.0 step 1.0;
+    /// Evaluations a child may be granted at once, as a share of its work; larger gathers faster.
+    grant_share = 0.125 in 0.0..=1.0 step 0.05;
+    /// Error scales that are taken off a root move's value when the move to play is chosen.
+    final_caution = 0.5 in 0.0..=4.0 step 0.1;
+    /// Share of `Hash` that the transposition table takes; the tree takes the rest.
+    table_share = 0.25 in 0.0..=0.9 step 0.05;
+    /// Smallest depth of a value worth a place in the table, plies.
+    table_depth = 1.0 in 0.0..=16.0 step 0.5;
+    /// Stop when the planned time, spent at the present rate of gain, would gain less (score units).
+    stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
+    /// Planned times to think at most while the best move is in doubt.
+    doubt_extension = 2.0 in 1.0..=5.0 step 0.25;
+    /// Share of the search during which the best move must have stood to count as settled.
+    settled_share = 0.2 in 0.0..=1.0 step 0.05;
+}
+
+impl Params {
+    /// Sets the tunable `name`.
+    ///
+    /// # Errors
+    /// A [`ParamError`] where there is no such tunable or the value is out of its range; the old
+    /// value stays.
+    pub fn set(&mut self, name: &str, value: f32) -> Result<(), ParamError> {
+        let unknown = || ParamError::Unknown(name.to_owned());
+        let row = Self::TUNABLES.iter().find(|row| row.name == name).ok_or_else(unknown)?;
+        if !(row.min..=row.max).contains(&value) {
+            let (name, min, max) = (row.name, row.min, row.max);
+            return Err(ParamError::OutOfRange { name, min, max, value });
+        }
+        self.field(name).map(|field| *field = value).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_in_range_and_readable() {
+        let params = Params::default();
+        for row in Params::TUNABLES {
+            assert!((row.min..=row.max).contains(&row.default), "{}", row.name);
+            assert_eq!(params.get(row.name), Some(row.default));
+            assert!(row.step > 0.0 && row.doc.len() > 10);
+        }
+    }
+
+    #[test]
+    fn sets_what_is_in_range_only() {
+        let mut params = Params::default();
+        assert_eq!(params.set("branching", 3.0), Ok(()));
+        assert_eq!(params.get("branching"), Some(3.0));
+        assert!(params.set("branching", 0.5).is_err());
+        assert!(params.set("branching", f32::NAN).is_err());
+        assert_eq!(params.get("branching"), Some(3.0));
+        let text = params.set("brunching", 1.0).unwrap_err().to_string();
+        assert_eq!(text, "there is no tunable named brunching");
+    }
+}

@@ -1,0 +1,464 @@
+//! The Tesla search: gather, submit, collect, expand, back up, with two batches in flight.
+//!
+//! While the device works on one batch the search applies the one before and gathers the next.
+//! Batches are applied in the order sent, so the tree depends on nothing but position, tunables,
+//! evaluator and node limit; the clock only decides when to stop.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
+
+use crate::answer::{self, RootMove};
+use crate::backup::{Sweep, recompute_all, remember};
+use crate::estimate::Model;
+use crate::expand::expand;
+use crate::gather::{Gatherer, Leaf};
+use crate::history::Game;
+use crate::params::Params;
+use crate::search_api::{Info, Outcome, Search, Task};
+use crate::table::Table;
+use crate::tree::{BARE, EXCLUDED, NONE, Node, NodeId, PENDING, ROOT, Tree};
+
+/// Memory before anyone sets another, MiB.
+const DEFAULT_HASH_MB: usize = 64;
+/// Time between reports when nothing else is new.
+const REPORT_INTERVAL: Duration = Duration::from_millis(250);
+/// Pause between looks at the stop token once there is nothing left to search.
+const IDLE: Duration = Duration::from_millis(2);
+/// Shares of the tree that folding frees at least, as a divisor.
+const FOLD_DIVISOR: usize = 3;
+
+/// The best-first search of seed 003.
+pub struct TeslaSearch {
+    evaluator: Box<dyn Evaluator>,
+    params: Params,
+    model: Model,
+    tree: Tree,
+    table: Table,
+    hash_mb: usize,
+    /// The game whose position is the root; `None` while the tree is empty.
+    game: Option<Game>,
+    in_flight: VecDeque<Vec<Leaf>>,
+    sweep: Sweep,
+    keys: Vec<u64>,
+    progress: Progress,
+}
+
+/// What one search has done so far.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Evaluations answered.
+    nodes: u64,
+    /// Evaluations asked for.
+    asked: u64,
+    /// Deepest leaf.
+    selective_depth: u32,
+    /// Best root child, and the count of evaluations when it became so.
+    best: Option<NodeId>,
+    best_since: u64,
+    /// What the last report said.
+    reported_depth: u32,
+    reported_at: Duration,
+    /// The tree had no room at the last gathering.
+    is_full: bool,
+}
+
+impl fmt::Debug for TeslaSearch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TeslaSearch")
+            .field("evaluator", &self.evaluator.description())
+            .field("nodes", &self.tree.len())
+            .field("hash_mb", &self.hash_mb)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TeslaSearch {
+    /// A search over this evaluator with the default tunables.
+    pub fn new(evaluator: Box<dyn Evaluator>) -> Self {
+        let params = Params::default();
+        let mut search = Self {
+            evaluator,
+            model: Model::new(&params),
+            params,
+            tree: Tree::new(0),
+            table: Table::new(0),
+            hash_mb: DEFAULT_HASH_MB,
+            game: None,
+            in_flight: VecDeque::new(),
+            sweep: Sweep::default(),
+            keys: Vec::new(),
+            progress: Progress::default(),
+        };
+        search.allot();
+        search
+    }
+
+    /// The tunables.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Plays by other tunables from now on; forgets the tree, which was built by the old ones.
+    pub fn set_params(&mut self, params: Params) {
+        self.model = Model::new(&params);
+        self.params = params;
+        self.allot();
+    }
+
+    /// The evaluator.
+    pub fn evaluator(&self) -> &dyn Evaluator {
+        &*self.evaluator
+    }
+
+    /// The tree of the last search.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The error model in use.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The same number for the same tree.
+    pub fn signature(&self) -> u64 {
+        self.tree.signature()
+    }
+
+    /// What is known of each root move, best first.
+    pub fn root_moves(&self) -> Vec<RootMove> {
+        answer::root_moves(&self.tree, &self.model, &self.params)
+    }
+
+    /// Divides the memory between tree and table; forgets both.
+    fn allot(&mut self) {
+        let share = f64::from(self.params.table_share);
+        let table_mb = (self.hash_mb as f64 * share) as usize;
+        self.table = Table::new(0);
+        self.tree = Tree::new(0);
+        self.table = Table::new(table_mb);
+        self.tree = Tree::new((self.hash_mb - table_mb) << 20);
+        self.game = None;
+    }
+
+    /// Makes the task's position the root; keeps what the tree knows of it.
+    fn enter(&mut self, task: &Task<'_>) {
+        self.progress = Progress::default();
+        while self.evaluator.in_flight() > 0 && self.evaluator.collect().is_ok() {}
+        self.in_flight.clear();
+        self.table.new_generation();
+        let found = self.game.as_ref().and_then(|game| find_game(&self.tree, game, task.game));
+        match found {
+            Some(node) => {
+                self.remember_line();
+                self.tree.retain(node, |_, _| true);
+                // Draws by repetition are judged anew: what was tree then may be game now.
+                answer::forget_path_draws(&mut self.tree);
+            }
+            None => self.tree.clear(),
+        }
+        self.game = Some(task.game.clone());
+        self.exclude(task);
+        recompute_all(&mut self.tree, &self.model);
+    }
+
+    /// Leaves only the moves of `searchmoves` at the root.
+    fn exclude(&mut self, task: &Task<'_>) {
+        let wanted = &task.limits.search_moves;
+        let Some(branch) = self.tree.branch_of(ROOT) else { return };
+        for id in branch.children() {
+            let node = self.tree.node_mut(id);
+            let is_out = !wanted.is_empty() && !wanted.contains(&node.played);
+            node.mark(EXCLUDED, is_out);
+        }
+    }
+
+    /// The loop, until a limit is reached or nothing is left to search.
+    fn think(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Result<(), EvalError> {
+        while !self.is_done(task) {
+            self.fill(task);
+            if self.in_flight.is_empty() {
+                let has_more = self.progress.is_full && self.fold();
+                if !has_more {
+                    break;
+                }
+                continue;
+            }
+            self.collect(task)?;
+            self.news(task, report);
+        }
+        while !self.in_flight.is_empty() {
+            self.collect(task)?;
+        }
+        Ok(())
+    }
+
+    /// Gathers and submits until enough batches are in flight.
+    fn fill(&mut self, task: &Task<'_>) {
+        while self.in_flight.len() < self.params.batches_in_flight as usize {
+            let size = self.batch_size(task);
+            let pending = self.in_flight.iter().flatten();
+            let promised = pending
+                .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
+            let (tree, earlier) = (&mut self.tree, task.game.earlier_keys());
+            let gatherer = Gatherer::new(tree, &self.model, &self.params, earlier, promised);
+            let gathered = gatherer.gather(task.game.position(), size);
+            self.progress.is_full = gathered.is_full;
+            if gathered.leaves.is_empty() {
+                if gathered.is_paused && !task.stop.is_stopped() && !task.budget.hard_over() {
+                    continue;
+                }
+                return;
+            }
+            self.progress.asked += gathered.leaves.len() as u64;
+            let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
+            self.evaluator.submit(requests);
+            self.in_flight.push_back(gathered.leaves);
+        }
+    }
+
+    /// Leaves in the next batch at most: grows with the tree, never beyond the limits.
+    fn batch_size(&self, task: &Task<'_>) -> u32 {
+        let work = self.tree.node(ROOT).work as f32;
+        let grown = (self.params.batch_floor + work / self.params.batch_share) as u64;
+        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
+        grown.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
+    }
+
+    fn request(&self, leaf: &Leaf) -> Request {
+        let played = self.tree.node(leaf.node).played;
+        Request {
+            position: leaf.position.clone(),
+            moves: leaf.moves.clone(),
+            repetitions: leaf.repetitions,
+            parent: (leaf.parent != NONE)
+                .then(|| (Handle(self.tree.branch(leaf.parent).handle), played)),
+        }
+    }
+
+    /// Waits for the oldest batch, expands its leaves and backs the values up.
+    fn collect(&mut self, task: &Task<'_>) -> Result<(), EvalError> {
+        let answers = match self.evaluator.collect() {
+            Ok(answers) => answers,
+            Err(error) => {
+                self.abandon();
+                return Err(error);
+            }
+        };
+        let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
+        let earlier = task.game.earlier_keys();
+        for (leaf, answer) in leaves.iter().zip(&answers) {
+            let (tree, keys) = (&mut self.tree, &mut self.keys);
+            let id = expand(tree, &self.model, &self.table, earlier, leaf, answer, keys);
+            self.progress.nodes += 1;
+            let ply = u32::from(self.tree.branch(id).ply);
+            self.progress.selective_depth = self.progress.selective_depth.max(ply + 1);
+            self.sweep.add(&mut self.tree, id);
+        }
+        if leaves.first().is_some_and(|leaf| leaf.node == ROOT) {
+            self.exclude(task);
+        }
+        for leaf in leaves.get(answers.len()..).unwrap_or_default() {
+            give_up(&mut self.tree, &self.model, leaf);
+        }
+        let depth = self.params.table_depth;
+        self.sweep.run(&mut self.tree, &self.model, &mut self.table, depth);
+        let best = answer::choose(&self.tree, &self.model, &self.params);
+        if best != self.progress.best {
+            self.progress.best = best;
+            self.progress.best_since = self.progress.nodes;
+        }
+        Ok(())
+    }
+
+    /// Takes back every leaf in flight after the device failed.
+    fn abandon(&mut self) {
+        for leaf in std::mem::take(&mut self.in_flight).iter().flatten() {
+            give_up(&mut self.tree, &self.model, leaf);
+        }
+        recompute_all(&mut self.tree, &self.model);
+    }
+
+    /// Whether the search must answer now. Reads the clock only where there is one.
+    fn is_done(&self, task: &Task<'_>) -> bool {
+        let limits = task.limits;
+        let root = self.tree.node(ROOT);
+        task.stop.is_stopped()
+            || root.is_proven() // also ends `go mate`: no work is left below a proof
+            || limits.nodes.is_some_and(|nodes| self.progress.asked >= nodes)
+            || limits.depth.is_some_and(|depth| self.depth() >= depth && root.is_expanded())
+            || task.budget.hard_over()
+            || limits.clock.is_some() && self.is_satisfied(task)
+    }
+
+    /// The stop rule under a clock: more thought is not worth its time.
+    fn is_satisfied(&self, task: &Task<'_>) -> bool {
+        let Some(soft) = task.budget.soft() else { return false };
+        if !self.tree.node(ROOT).is_expanded() {
+            return false;
+        }
+        let allowed = answer::searched_root_moves(&self.tree);
+        if allowed <= 1 {
+            return true;
+        }
+        let elapsed = task.budget.elapsed();
+        if elapsed >= soft {
+            let settled_for = self.progress.nodes - self.progress.best_since;
+            let is_settled = settled_for as f32
+                >= self.params.settled_share * self.progress.nodes as f32
+                && answer::is_most_worked(&self.tree, self.progress.best);
+            return is_settled || elapsed >= soft.mul_f32(self.params.doubt_extension);
+        }
+        if elapsed < soft.div_f32(20.0) {
+            return false;
+        }
+        let planned = self.progress.nodes as f32 * soft.as_secs_f32() / elapsed.as_secs_f32();
+        let gain = answer::root_gain(&self.tree, &self.model, &self.params, planned);
+        gain < self.params.stop_gain
+    }
+
+    /// Depth of the root, whole plies.
+    fn depth(&self) -> u32 {
+        self.tree.node(ROOT).depth.max(0.0).round() as u32
+    }
+
+    /// Reports when the best move or the depth changed, or when it has been quiet for long.
+    fn news(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) {
+        let depth = self.depth();
+        let is_new_best = self.progress.best_since == self.progress.nodes;
+        let time = task.budget.elapsed();
+        let is_quiet = time < self.progress.reported_at + REPORT_INTERVAL;
+        if depth <= self.progress.reported_depth && !is_new_best && is_quiet {
+            return;
+        }
+        self.progress.reported_depth = depth;
+        self.progress.reported_at = time;
+        if let Some(best) = self.progress.best {
+            report(&self.info(task, best));
+        }
+    }
+
+    fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
+        let table = self.table.hashfull() as usize * self.table.bytes();
+        let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
+        let bytes = (self.table.bytes() + self.tree.capacity_bytes()).max(1);
+        Info {
+            depth: self.depth().max(1),
+            selective_depth: self.progress.selective_depth,
+            score: answer::score(&self.tree, best),
+            nodes: self.progress.nodes,
+            hashfull: ((table + tree) / bytes) as u32,
+            time: task.budget.elapsed(),
+            pv: answer::line(&self.tree, &self.table, task.game.position(), best),
+        }
+    }
+
+    /// Drops the subtrees with the least work, keeps their values, and reports whether that made
+    /// room. Nothing may be in flight.
+    fn fold(&mut self) -> bool {
+        let before = self.tree.len();
+        let mut works: Vec<u32> = (0..self.tree.branch_count() as u32)
+            .map(|id| self.tree.node(self.tree.branch(id).node).work)
+            .collect();
+        let middle = works.len() / 2;
+        let (_, &mut threshold, _) = works.select_nth_unstable(middle);
+        let line = answer::best_branches(&self.tree);
+        let mut doomed = vec![false; self.tree.branch_count()];
+        for (id, doomed) in doomed.iter_mut().enumerate() {
+            let branch = self.tree.branch(id as u32);
+            let node = self.tree.node(branch.node);
+            *doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&(id as u32));
+            if *doomed && node.work > 1 {
+                remember(&self.tree, &mut self.table, id as u32, false);
+            }
+        }
+        self.tree.retain(ROOT, |id, _| !doomed[id as usize]);
+        before - self.tree.len() >= before / FOLD_DIVISOR
+    }
+
+    /// Stores the principal variation in the table, tagged as such.
+    fn remember_line(&mut self) {
+        for id in answer::best_branches(&self.tree) {
+            remember(&self.tree, &mut self.table, id, true);
+        }
+    }
+}
+
+/// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
+fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
+    let is_same = |game: &Game| {
+        game.position() == new.position() && game.earlier_keys() == new.earlier_keys()
+    };
+    if is_same(old) {
+        return Some(ROOT);
+    }
+    let below = |id: NodeId| tree.branch_of(id).into_iter().flat_map(|branch| branch.children());
+    for child in below(ROOT) {
+        let mut game = old.clone();
+        game.play(tree.node(child).played);
+        if is_same(&game) {
+            return Some(child);
+        }
+        for grandchild in below(child) {
+            let mut game = game.clone();
+            game.play(tree.node(grandchild).played);
+            if is_same(&game) {
+                return Some(grandchild);
+            }
+        }
+    }
+    None
+}
+
+/// Takes back the believer update of a leaf that will not be answered.
+fn give_up(tree: &mut Tree, model: &Model, leaf: &Leaf) {
+    let take_back = |node: &mut Node| {
+        node.work = node.work.saturating_sub(1);
+        node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
+    };
+    let node = tree.node_mut(leaf.node);
+    node.mark(PENDING, false);
+    take_back(node);
+    let mut id = leaf.parent;
+    while id != NONE {
+        let branch = *tree.branch(id);
+        take_back(tree.node_mut(branch.node));
+        id = branch.parent;
+    }
+}
+
+impl Search for TeslaSearch {
+    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
+        self.enter(task);
+        let trouble = self.think(task, report).err();
+        while task.limits.infinite && !task.stop.is_stopped() {
+            std::thread::sleep(IDLE);
+        }
+        self.remember_line();
+        let best = answer::choose(&self.tree, &self.model, &self.params);
+        match best {
+            Some(best) => {
+                let info = self.info(task, best);
+                let ponder = info.pv.get(1).copied();
+                Outcome { best: self.tree.node(best).played, ponder, info, trouble }
+            }
+            None => answer::unsearched(task, trouble),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.tree.clear();
+        self.table.clear();
+        self.game = None;
+        self.evaluator.forget_all();
+    }
+
+    fn set_hash_mb(&mut self, megabytes: usize) {
+        self.hash_mb = megabytes.max(1);
+        self.allot();
+    }
+}
