@@ -131,10 +131,9 @@ impl Front {
             Command::SetOption { name, value } => self.set_option(name, value),
             Command::Quit => return After::Quit,
             Command::Display => self.display(),
-            Command::Eval => {
-                let (game, style) = (Box::new(self.game.clone()), self.style());
-                self.start("eval", |_, busy| Job::Eval(game, style, busy));
-            }
+            // One evaluation is short: what comes behind it waits and is not refused.
+            Command::Eval if self.refuses("eval") => {}
+            Command::Eval => self.send(Job::Eval(Box::new(self.game.clone()), self.style())),
             Command::Bench(text) => self.bench(text),
             Command::Perft(text) => match text.trim().parse() {
                 Ok(depth) => self.perft(depth),

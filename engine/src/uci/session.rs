@@ -29,7 +29,7 @@ pub enum Job {
     /// Search and answer with `bestmove`.
     Search(Box<SearchJob>),
     /// Show what the evaluator thinks of a position.
-    Eval(Box<Game>, Style, Busy),
+    Eval(Box<Game>, Style),
     /// Search the bench positions with this many nodes each.
     Bench(u64, StopToken, Busy),
     /// Count lines move by move.
@@ -115,14 +115,10 @@ impl Session {
                 }
             }
             Job::Search(job) => self.search(&job),
-            Job::Eval(game, style, busy) => {
-                let text = self.eval(&game, style);
-                busy.end();
-                match text {
-                    Ok(text) => self.output.say(&text),
-                    Err(sentence) => self.output.tell(&sentence),
-                }
-            }
+            Job::Eval(game, style) => match self.eval(&game, style) {
+                Ok(text) => self.output.say(&text),
+                Err(sentence) => self.output.tell(&sentence),
+            },
             Job::Bench(nodes, stop, busy) => {
                 let text = bench(nodes, &stop, &self.output);
                 busy.end();

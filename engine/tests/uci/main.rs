@@ -20,6 +20,9 @@ const PROMPT: Duration =
 #[test]
 fn stop_is_answered_at_once_at_any_moment() {
     let mut engine = Engine::start();
+    // A full tree is a matter of its own.
+    engine.send("setoption name Hash value 256");
+    engine.ready();
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let modes = ["infinite", "wtime 600000 btime 600000", "depth 100", "ponder wtime 60000", ""];
     for round in 0..40 {
