@@ -6,19 +6,29 @@
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
 //! * [`table`] — the transposition table, 128 bits an entry;
-//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network.
+//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
+//! * [`tesla`] — the best-first search, over [`params`], [`estimate`], [`tree`], [`gather`],
+//!   [`expand`], [`backup`] and [`answer`];
+//! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
+//! * [`uci`] — the protocol; nothing else prints;
+//! * [`bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
 pub mod alphabeta;
 pub mod answer;
 pub mod backup;
+pub mod bench;
 pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod history;
+pub mod options;
 pub mod params;
+pub mod perft;
+pub mod roster;
 pub mod score;
 pub mod search_api;
 pub mod table;
 pub mod tesla;
 pub mod timeman;
 pub mod tree;
+pub mod uci;

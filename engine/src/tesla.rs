@@ -178,11 +178,7 @@ impl TeslaSearch {
     }
 
     /// The loop, until a limit is reached or nothing is left to search.
-    fn think(
-        &mut self,
-        task: &Task<'_>,
-        report: &mut dyn FnMut(&Info),
-    ) -> Result<(), EvalError> {
+    fn think(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Result<(), EvalError> {
         while !self.is_done(task) {
             self.fill(task);
             if self.in_flight.is_empty() {
@@ -206,9 +202,8 @@ impl TeslaSearch {
         while self.in_flight.len() < self.params.batches_in_flight as usize {
             let size = self.batch_size(task);
             let pending = self.in_flight.iter().flatten();
-            let promised = pending.fold((0, 0), |(positions, moves), leaf| {
-                (positions + 1, moves + leaf.moves.len())
-            });
+            let promised = pending
+                .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
             let (tree, earlier) = (&mut self.tree, task.game.earlier_keys());
             let gatherer = Gatherer::new(tree, &self.model, &self.params, earlier, promised);
             let gathered = gatherer.gather(task.game.position(), size);
@@ -376,8 +371,7 @@ impl TeslaSearch {
         for (id, doomed) in doomed.iter_mut().enumerate() {
             let branch = self.tree.branch(id as u32);
             let node = self.tree.node(branch.node);
-            *doomed =
-                (node.work <= threshold || node.is_proven()) && !line.contains(&(id as u32));
+            *doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&(id as u32));
             if *doomed && node.work > 1 {
                 remember(&self.tree, &mut self.table, id as u32, false);
             }
