@@ -1,7 +1,7 @@
 //! Weight files: safetensors with the network's shape in the header.
 //!
-//! The header's metadata holds `format` = [`FORMAT`] and `config`, the [`ModelConfig`] as JSON;
-//! the tensors are named after the fields of [`Model`] and hold f16 or f32. Shipped files are
+//! The header's metadata holds one entry, `tesla`: a JSON object with `format` = [`FORMAT`] and
+//! `config`, the [`ModelConfig`]. The tensors are named after the fields of [`Model`] and hold f16 or f32. Shipped files are
 //! called `tesla-<shape>-<hash>.safetensors`, where the hash is the first eight hexadecimal digits
 //! of the file's SHA-256.
 
@@ -13,12 +13,23 @@ use burn::store::{FloatCastAdapter, ModuleSnapshot, SafetensorsStore};
 use burn::tensor::{DType, Device};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::model::{Model, ModelConfig};
 
 /// Version of the layout of the file and of what the network's inputs mean.
 pub const FORMAT: &str = "tesla-1";
+
+/// Name of our entry in the header's metadata. One entry only: several would be written in random
+/// order, and the same weights must give the same file.
+const ENTRY: &str = "tesla";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: String,
+    config: ModelConfig,
+}
 
 /// Why a weights file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -95,18 +106,14 @@ pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError>
     let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let metadata = header.metadata().clone().unwrap_or_default();
-    match metadata.get("format") {
-        Some(format) if format == FORMAT => {}
-        Some(other) => {
-            return Err(WeightsError::Foreign(format!("format {other}, wanted {FORMAT}")));
-        }
-        None => return Err(WeightsError::Foreign("no format in its header".to_owned())),
+    let entry = metadata
+        .get(ENTRY)
+        .ok_or_else(|| WeightsError::Foreign(format!("no entry {ENTRY} in its header")))?;
+    let Header { format, config } = serde_json::from_str(entry)
+        .map_err(|error| WeightsError::Foreign(format!("unreadable header: {error}")))?;
+    if format != FORMAT {
+        return Err(WeightsError::Foreign(format!("format {format}, wanted {FORMAT}")));
     }
-    let config = metadata
-        .get("config")
-        .ok_or_else(|| WeightsError::Foreign("no shape in its header".to_owned()))?;
-    let config: ModelConfig = serde_json::from_str(config)
-        .map_err(|error| WeightsError::Foreign(format!("unreadable shape: {error}")))?;
     config.check().map_err(WeightsError::Foreign)?;
     check_finite(&tensors)?;
     let mut model = config.init(device);
@@ -164,11 +171,9 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     let mut views: Vec<(String, TensorView<'_>)> =
         tensors.tensors().into_iter().collect();
     views.sort_by(|a, b| a.0.cmp(&b.0));
-    let config = serde_json::to_string(config).map_err(|error| damaged(&error))?;
-    let metadata = HashMap::from([
-        ("format".to_owned(), FORMAT.to_owned()),
-        ("config".to_owned(), config),
-    ]);
+    let header = Header { format: FORMAT.to_owned(), config: config.clone() };
+    let header = serde_json::to_string(&header).map_err(|error| damaged(&error))?;
+    let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
     safetensors::serialize(views, Some(metadata)).map_err(|error| damaged(&error))
 }
 

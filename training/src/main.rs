@@ -32,6 +32,8 @@ enum Command {
     Train(TrainArgs),
     /// Measure a network on held-out games: value, policy and error by staleness.
     Evaluate(EvaluateArgs),
+    /// Write a checkpoint's weights as a file to ship: f16, its hash in the name.
+    Export(ExportArgs),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -91,10 +93,21 @@ struct EvaluateArgs {
     threads: usize,
 }
 
+#[derive(Debug, Args)]
+struct ExportArgs {
+    /// Weights file, of a checkpoint or shipped.
+    #[arg(long)]
+    weights: PathBuf,
+    /// Folder for the new file.
+    #[arg(long)]
+    out: PathBuf,
+}
+
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Train(args) => train(&args),
         Command::Evaluate(args) => evaluate(&args),
+        Command::Export(args) => export(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -164,5 +177,12 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Box<dyn std::error::Error>> {
         "Network {}-{}: {blocks} weights in the blocks, {all} in all.\n\n{figures}",
         network.config.name, network.hash
     );
+    Ok(())
+}
+
+fn export(args: &ExportArgs) -> Result<(), Box<dyn std::error::Error>> {
+    let network = tesla_nn::weights::load_file(&args.weights, &Device::flex())?;
+    let path = tesla_nn::weights::save(&network.model, &network.config, &args.out)?;
+    complain(&format!("wrote {}", path.display()));
     Ok(())
 }

@@ -1,0 +1,155 @@
+//! The network on the CPU: batching, windows, weight files, and its device thread.
+#![cfg(feature = "net")]
+
+use burn::tensor::{Device, Tensor};
+use shakmaty::{Chess, Position};
+use tesla_nn::canary;
+use tesla_nn::device::DeviceChoice;
+use tesla_nn::encode::Window;
+use tesla_nn::evaluator::{EvalError, Evaluator};
+use tesla_nn::model::{Batch, Model, ModelConfig, VALUE_BINS};
+use tesla_nn::transformer::{Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::weights::{self, WeightsError};
+
+fn tiny() -> (Model, ModelConfig, Device) {
+    let device = Device::flex();
+    device.seed(7);
+    let config = ModelConfig::tiny();
+    (config.init(&device), config, device)
+}
+
+fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
+    let (model, config, _) = tiny();
+    let bytes = weights::to_bytes(&model, &config).unwrap();
+    let settings = Settings { device: DeviceChoice::Cpu, threads, batch_size };
+    TransformerEvaluator::start(WeightsSource::Bytes(&bytes), settings).unwrap()
+}
+
+fn host(tensor: Tensor<1>) -> Vec<f32> {
+    tensor.into_data().try_to_vec().unwrap()
+}
+
+#[test]
+fn batch_of_one_equals_batch_of_sixty_four() {
+    let one = canary::requests();
+    let many: Vec<_> = one.iter().cycle().take(64).cloned().collect();
+    let mut evaluator = start(64, 2);
+    evaluator.submit(many);
+    for request in &one {
+        evaluator.submit(vec![request.clone()]);
+    }
+    let together = evaluator.collect().unwrap();
+    let alone: Vec<_> = one.iter().flat_map(|_| evaluator.collect().unwrap()).collect();
+    assert_eq!(together.len(), 64);
+    assert!(canary::difference(&alone, &together[..one.len()]) < 1e-5);
+    assert!(canary::difference(&together[..one.len()], &together[one.len()..2 * one.len()]) < 1e-5);
+    assert_eq!(evaluator.collect(), Err(EvalError::NothingInFlight));
+}
+
+#[test]
+fn answers_are_probabilities_in_move_order() {
+    let requests = canary::requests();
+    let mut evaluator = start(0, 1);
+    evaluator.submit(requests.clone());
+    evaluator.submit(Vec::new());
+    let answers = evaluator.collect().unwrap();
+    for (request, answer) in requests.iter().zip(&answers) {
+        assert_eq!(request.moves.len(), answer.moves.len());
+        assert!((0.0..=1.0).contains(&answer.value) && answer.error > 0.0);
+        assert!((answer.wdl.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+        assert!((answer.wdl[0] + answer.wdl[1] / 2.0 - answer.value).abs() < 1e-4);
+        let total: f32 = answer.moves.iter().map(|m| m.policy).sum();
+        assert!((total - 1.0).abs() < 1e-4);
+    }
+    assert_eq!(evaluator.collect(), Ok(Vec::new()));
+}
+
+/// The anchor of a window must not see the plies that follow it, so its readout is the whole
+/// encode's; and padding a window to longer ones changes nothing.
+#[test]
+fn a_windows_anchor_is_the_whole_encode() {
+    let (model, _, device) = tiny();
+    let mut position = Chess::default();
+    let mut long = Window::new(&position, 0, &position.legal_moves());
+    let whole = long.clone();
+    for index in [5, 3, 7, 2, 11, 4] {
+        let moves = position.legal_moves();
+        let played = moves[index % moves.len()];
+        position.play_unchecked(played);
+        long.push(played, &position, 0, &position.legal_moves());
+    }
+    let moves = whole.readouts[0].moves.len();
+    let run = |windows: &[Window]| {
+        let batch = Batch::pack(windows);
+        let output = model.forward(&batch, &device);
+        let readouts = batch.windows * batch.readouts;
+        let values = host(output.value_logits.reshape([readouts * VALUE_BINS]));
+        (values[..VALUE_BINS].to_vec(), host(output.policy_logits)[..moves].to_vec())
+    };
+    let alone = run(std::slice::from_ref(&whole));
+    for windows in [vec![long.clone()], vec![whole.clone(), long.clone()], vec![long, whole]] {
+        let (values, policy) = run(&windows);
+        let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+        assert!(close(&values, &alone.0) && close(&policy, &alone.1));
+    }
+}
+
+/// Padding for GPUs must not change the answers.
+#[test]
+fn padded_batches_give_the_same_answers() {
+    let (model, _, device) = tiny();
+    let windows: Vec<Window> = canary::requests()
+        .iter()
+        .map(|request| Window::new(&request.position, 0, &request.moves))
+        .collect();
+    let run = |batch: &Batch| {
+        let output = model.forward(batch, &device);
+        let values = host(output.value_logits.reshape([batch.windows * VALUE_BINS]));
+        (values[..windows.len() * VALUE_BINS].to_vec(), host(output.policy_logits))
+    };
+    let (values, policy) = run(&Batch::pack(&windows));
+    let (padded_values, padded_policy) = run(&Batch::pack_padded(&windows, 8));
+    let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+    assert!(close(&values, &padded_values) && close(&policy, &padded_policy));
+}
+
+#[test]
+fn weights_round_trip_and_damage_is_told_in_words() {
+    let (model, config, device) = tiny();
+    let bytes = weights::to_bytes(&model, &config).unwrap();
+    let loaded = weights::load_bytes(&bytes, &device).unwrap();
+    assert_eq!(loaded.config, config);
+    assert!(weights::to_bytes(&loaded.model, &config).unwrap() == bytes, "f16 to f16 is exact");
+
+    let fails = |bytes: &[u8]| weights::load_bytes(bytes, &device).map(|_| ()).unwrap_err();
+    assert!(matches!(fails(&[]), WeightsError::Damaged(_)));
+    assert!(matches!(fails(b"PK\x03\x04 certainly not weights"), WeightsError::Damaged(_)));
+    for length in [7, 100, bytes.len() / 2, bytes.len() - 1] {
+        assert!(matches!(fails(&bytes[..length]), WeightsError::Damaged(_)));
+    }
+    let mut poisoned = bytes.clone();
+    let last = poisoned.len() - 1;
+    poisoned[last] |= 0x7c;
+    assert!(matches!(fails(&poisoned), WeightsError::Damaged(_)));
+    let text = String::from_utf8_lossy(&bytes[..600]).into_owned();
+    let at = text.find(weights::FORMAT).unwrap();
+    let mut foreign = bytes.clone();
+    foreign[at] ^= 1;
+    assert!(matches!(fails(&foreign), WeightsError::Foreign(_)));
+}
+
+#[test]
+fn a_hash_in_the_name_is_checked() {
+    let (model, config, device) = tiny();
+    let folder = std::env::temp_dir().join(format!("tesla-weights-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = weights::save(&model, &config, &folder).unwrap();
+    assert!(weights::load_file(&path, &device).is_ok());
+    let lying = folder.join("tesla-tiny-00000000.safetensors");
+    std::fs::rename(&path, &lying).unwrap();
+    let error = weights::load_file(&lying, &device).map(|_| ()).unwrap_err();
+    assert!(matches!(error, WeightsError::HashMismatch { .. }));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = weights::load_file(&lying, &device).map(|_| ()).unwrap_err();
+    assert!(matches!(error, WeightsError::Io { .. }));
+}
