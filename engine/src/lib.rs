@@ -8,10 +8,12 @@
 //! * [`table`] — the transposition table, 128 bits an entry;
 //! * [`tesla`] — the best-first search, over [`params`], [`estimate`], [`tree`], [`gather`],
 //!   [`expand`], [`backup`] and [`answer`];
+//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * [`uci`] — the protocol; nothing else prints;
 //! * [`bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
+pub mod alphabeta;
 pub mod answer;
 pub mod backup;
 pub mod bench;

@@ -3,16 +3,20 @@
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
+use crate::alphabeta::AlphaBeta;
 use crate::options::Settings;
 use crate::params::Params;
 use crate::search_api::Search;
 use crate::tesla::TeslaSearch;
 
 /// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA];
+pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA];
 
 /// Best-first minimax.
 const TESLA: &str = "Tesla";
+
+/// The baseline.
+const ALPHA_BETA: &str = "AlphaBeta";
 
 /// The evaluators: the network first, then the one that needs none.
 pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
@@ -22,6 +26,9 @@ const CLASSICAL: &str = "Classical";
 
 /// Memory of the bench, part of its signature.
 const BENCH_HASH_MB: usize = 16;
+
+/// A search starts with this until `Hash` is set.
+const SMALLEST_HASH_MB: usize = 1;
 
 /// What decides which search and evaluator run; another one means loading anew.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,13 +88,16 @@ impl std::fmt::Debug for Made {
 pub fn search(machine: &Machine) -> Result<Made, String> {
     let evaluator = evaluator(machine)?;
     let description = format!("{} search; {}", machine.search, evaluator.description());
-    let search: Box<dyn Search> = match machine.search {
-        TESLA => {
+    let search: Box<dyn Search> = match (machine.search, machine.evaluator) {
+        (TESLA, _) => {
             let mut search = TeslaSearch::new(evaluator);
             search.set_params(machine.params.clone());
             Box::new(search)
         }
-        other => return Err(format!("there is no search named {other}")),
+        // Without the detour through batches, at full speed.
+        (ALPHA_BETA, CLASSICAL) => Box::new(AlphaBeta::classical(SMALLEST_HASH_MB)),
+        (ALPHA_BETA, _) => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
+        (other, _) => return Err(format!("there is no search named {other}")),
     };
     Ok(Made { search, description })
 }
