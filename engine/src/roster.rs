@@ -128,7 +128,7 @@ pub fn bench_search() -> Box<dyn Search> {
 pub fn affordable(wanted_mb: usize) -> (usize, Option<String>) {
     let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
     // The rest is for the network, its batches and everybody else.
-    let most = (free_mb / 10 * 9).max(1);
+    let most = (free_mb / 4 * 3).max(1);
     if wanted_mb <= most {
         return (wanted_mb, None);
     }

@@ -22,9 +22,9 @@ const PROMPT: Duration =
 
 #[test]
 fn stop_is_answered_at_once_at_any_moment() {
-    SEARCHES.iter().for_each(|search| {
-        stop_is_answered_at_once_at_any_moment_with(Engine::with_search(search))
-    });
+    for search in SEARCHES {
+        stop_is_answered_at_once_at_any_moment_with(Engine::with_search(search));
+    }
 }
 
 fn stop_is_answered_at_once_at_any_moment_with(mut engine: Engine) {
@@ -75,9 +75,9 @@ fn the_end_of_stdin_is_the_end() {
 
 #[test]
 fn infinite_and_ponder_wait_although_the_search_has_ended() {
-    SEARCHES.iter().for_each(|search| {
-        infinite_and_ponder_wait_although_the_search_has_ended_with(Engine::with_search(search))
-    });
+    for search in SEARCHES {
+        infinite_and_ponder_wait_although_the_search_has_ended_with(Engine::with_search(search));
+    }
 }
 
 fn infinite_and_ponder_wait_although_the_search_has_ended_with(mut engine: Engine) {
@@ -99,9 +99,9 @@ fn infinite_and_ponder_wait_although_the_search_has_ended_with(mut engine: Engin
 
 #[test]
 fn a_clock_runs_from_ponderhit() {
-    SEARCHES
-        .iter()
-        .for_each(|search| a_clock_runs_from_ponderhit_with(Engine::with_search(search)));
+    for search in SEARCHES {
+        a_clock_runs_from_ponderhit_with(Engine::with_search(search));
+    }
 }
 
 fn a_clock_runs_from_ponderhit_with(mut engine: Engine) {
@@ -116,7 +116,9 @@ fn a_clock_runs_from_ponderhit_with(mut engine: Engine) {
 
 #[test]
 fn the_clock_is_kept() {
-    SEARCHES.iter().for_each(|search| the_clock_is_kept_with(Engine::with_search(search)));
+    for search in SEARCHES {
+        the_clock_is_kept_with(Engine::with_search(search));
+    }
 }
 
 fn the_clock_is_kept_with(mut engine: Engine) {
