@@ -13,7 +13,7 @@ use tesla_engine::perft::{Entry, perft};
 ///
 /// # Errors
 /// When the file cannot be read, a line is not of its form, or a count differs.
-pub fn run(file: &Path, max_nodes: u64) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(file: &Path, max_nodes: u64) -> Result<(), Box<dyn Error>> {
     let text = fs::read_to_string(file)?;
     let started = Instant::now();
     let (mut positions, mut counts, mut nodes, mut wrong) = (0_u64, 0_u64, 0_u64, 0_u64);

@@ -12,8 +12,8 @@ use crate::timeman::Budget;
 /// One FEN per line; openings, middle games, endings and a mate in one.
 const POSITIONS: &str = include_str!("../data/bench.epd");
 
-/// Nodes per position unless told otherwise.
-pub const DEFAULT_NODES: u64 = 2_000;
+/// Nodes per position unless told otherwise; `OpenBench` gives a bench one minute on a busy machine.
+pub const DEFAULT_NODES: u64 = 1_000;
 
 /// What a whole bench counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,10 +6,11 @@
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
 //! * [`table`] — the transposition table, 128 bits an entry;
-//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
 //! * [`tesla`] — the best-first search, over [`params`], [`estimate`], [`tree`], [`gather`],
 //!   [`expand`], [`backup`] and [`answer`];
+//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
+//! * `network` — the embedded network and its device (feature `net`);
 //! * [`uci`] — the protocol; nothing else prints;
 //! * [`bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
@@ -21,6 +22,8 @@ pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod history;
+#[cfg(feature = "net")]
+pub mod network;
 pub mod options;
 pub mod params;
 pub mod perft;

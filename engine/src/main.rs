@@ -1,5 +1,7 @@
 //! The program `tesla`: UCI on stdin and stdout, or one command and out.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 use tesla_engine::uci::output::Output;
@@ -11,7 +13,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Tesla, a UCI chess engine: best-first minimax search over a batched transformer.
 #[derive(Parser)]
-#[command(version, after_help = CONNECTING)]
+#[command(name = "tesla", version, after_help = CONNECTING)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -42,12 +44,17 @@ Chess, Arena, Banksia, Nibbler, En Croissant, ...) choose \"add engine\", select
 the protocol UCI; the options then appear in the GUI. To try it in a terminal, start it and type: \
 help";
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
     let output = Output::stdout();
     match Arguments::parse().command {
         None => uci::run(std::io::stdin().lock(), &output),
         Some(Command::Bench { nodes }) => uci::bench(nodes, &output),
-        Some(Command::Perft { depth, fen }) => uci::perft(fen.as_deref(), depth, &output)?,
+        Some(Command::Perft { depth, fen }) => {
+            if let Err(problem) = uci::perft(fen.as_deref(), depth, &output) {
+                output.tell(&problem.to_string());
+                return ExitCode::FAILURE;
+            }
+        }
     }
-    Ok(())
+    ExitCode::SUCCESS
 }

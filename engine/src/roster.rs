@@ -3,16 +3,20 @@
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
+use crate::alphabeta::AlphaBeta;
 use crate::options::Settings;
 use crate::params::Params;
 use crate::search_api::Search;
 use crate::tesla::TeslaSearch;
 
 /// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA];
+pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA];
 
 /// Best-first minimax.
 const TESLA: &str = "Tesla";
+
+/// The baseline.
+const ALPHA_BETA: &str = "AlphaBeta";
 
 /// The evaluators: the network first, then the one that needs none.
 pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
@@ -22,6 +26,9 @@ const CLASSICAL: &str = "Classical";
 
 /// Memory of the bench, part of its signature.
 const BENCH_HASH_MB: usize = 16;
+
+/// A search starts with this until `Hash` is set.
+const SMALLEST_HASH_MB: usize = 1;
 
 /// What decides which search and evaluator run; another one means loading anew.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +73,8 @@ pub struct Made {
     pub search: Box<dyn Search>,
     /// For `info string`.
     pub description: String,
+    /// Sentences on what is not as the user might have hoped, a missing GPU for example.
+    pub notes: Vec<String>,
 }
 
 impl std::fmt::Debug for Made {
@@ -79,31 +88,47 @@ impl std::fmt::Debug for Made {
 /// # Errors
 /// When the device or the network cannot be used.
 pub fn search(machine: &Machine) -> Result<Made, String> {
-    let evaluator = evaluator(machine)?;
+    let (evaluator, notes) = evaluator(machine)?;
     let description = format!("{} search; {}", machine.search, evaluator.description());
-    let search: Box<dyn Search> = match machine.search {
-        TESLA => {
+    let search: Box<dyn Search> = match (machine.search, machine.evaluator) {
+        (TESLA, _) => {
             let mut search = TeslaSearch::new(evaluator);
             search.set_params(machine.params.clone());
             Box::new(search)
         }
-        other => return Err(format!("there is no search named {other}")),
+        // Without the detour through batches, at full speed.
+        (ALPHA_BETA, CLASSICAL) => Box::new(AlphaBeta::classical(SMALLEST_HASH_MB)),
+        (ALPHA_BETA, _) => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
+        (other, _) => return Err(format!("there is no search named {other}")),
     };
-    Ok(Made { search, description })
+    Ok(Made { search, description, notes })
 }
 
-/// Makes the evaluator the user chose.
+/// Makes the evaluator the user chose, and sentences for the user on how that went.
 ///
 /// # Errors
 /// When the device or the network cannot be used.
-pub fn evaluator(machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
+pub fn evaluator(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     match machine.evaluator {
-        CLASSICAL => Ok(Box::new(match machine.batch_size {
-            Some(size) => ClassicalEvaluator::with_batch_size(size),
-            None => ClassicalEvaluator::new(),
-        })),
-        other => Err(format!("the evaluator {other} is not built into this program")),
+        CLASSICAL => {
+            let evaluator = match machine.batch_size {
+                Some(size) => ClassicalEvaluator::with_batch_size(size),
+                None => ClassicalEvaluator::new(),
+            };
+            Ok((Box::new(evaluator), Vec::new()))
+        }
+        _ => network(machine),
     }
+}
+
+#[cfg(feature = "net")]
+fn network(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    crate::network::start(machine)
+}
+
+#[cfg(not(feature = "net"))]
+fn network(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    Err(format!("the evaluator {} is not built into this program", machine.evaluator))
 }
 
 /// The search behind the bench signature: the same on every machine.
@@ -118,7 +143,7 @@ pub fn bench_search() -> Box<dyn Search> {
 pub fn affordable(wanted_mb: usize) -> (usize, Option<String>) {
     let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
     // The rest is for the network, its batches and everybody else.
-    let most = (free_mb / 10 * 9).max(1);
+    let most = (free_mb / 4 * 3).max(1);
     if wanted_mb <= most {
         return (wanted_mb, None);
     }

@@ -242,7 +242,7 @@ impl Front {
             text => match text.parse() {
                 Ok(nodes) => self.start("bench", |stop, busy| Job::Bench(nodes, stop, busy)),
                 Err(_) => {
-                    self.output.tell("bench needs a number of nodes, for example: bench 2000");
+                    self.output.tell("bench needs a number of nodes, for example: bench 1000");
                 }
             },
         }

@@ -166,6 +166,9 @@ impl Session {
     }
 
     fn adopt(&mut self, made: roster::Made) {
+        for note in &made.notes {
+            self.output.tell(note);
+        }
         self.output.tell(&made.description);
         self.search = Some(made.search);
         self.hash_mb = 0;
@@ -214,7 +217,7 @@ impl Session {
         let wanted = Machine::of(&self.settings);
         if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
             self.evaluator = None;
-            let made = roster::evaluator(&wanted)?;
+            let (made, _) = roster::evaluator(&wanted)?;
             self.evaluator = Some((wanted, made));
         }
         let Some((_, evaluator)) = &mut self.evaluator else { return Err(String::new()) };

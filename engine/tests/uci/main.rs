@@ -13,13 +13,21 @@ use process::Engine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+/// Every search keeps the protocol.
+const SEARCHES: [&str; 2] = ["Tesla", "AlphaBeta"];
+
 /// How soon `stop` must be answered.
 const PROMPT: Duration =
     if cfg!(debug_assertions) { Duration::from_secs(1) } else { Duration::from_millis(100) };
 
 #[test]
 fn stop_is_answered_at_once_at_any_moment() {
-    let mut engine = Engine::start();
+    for search in SEARCHES {
+        stop_is_answered_at_once_at_any_moment_with(Engine::with_search(search));
+    }
+}
+
+fn stop_is_answered_at_once_at_any_moment_with(mut engine: Engine) {
     // A full tree is a matter of its own.
     engine.send("setoption name Hash value 256");
     engine.ready();
@@ -67,7 +75,12 @@ fn the_end_of_stdin_is_the_end() {
 
 #[test]
 fn infinite_and_ponder_wait_although_the_search_has_ended() {
-    let mut engine = Engine::start();
+    for search in SEARCHES {
+        infinite_and_ponder_wait_although_the_search_has_ended_with(Engine::with_search(search));
+    }
+}
+
+fn infinite_and_ponder_wait_although_the_search_has_ended_with(mut engine: Engine) {
     for go in ["go infinite depth 1", "go ponder depth 1"] {
         for end in ["stop", "ponderhit"] {
             if go.contains("infinite") && end == "ponderhit" {
@@ -86,7 +99,12 @@ fn infinite_and_ponder_wait_although_the_search_has_ended() {
 
 #[test]
 fn a_clock_runs_from_ponderhit() {
-    let mut engine = Engine::start();
+    for search in SEARCHES {
+        a_clock_runs_from_ponderhit_with(Engine::with_search(search));
+    }
+}
+
+fn a_clock_runs_from_ponderhit_with(mut engine: Engine) {
     engine.send("go ponder wtime 1000 btime 1000");
     std::thread::sleep(Duration::from_millis(300));
     assert!(engine.ready().iter().all(|line| line.starts_with("info")));
@@ -98,7 +116,12 @@ fn a_clock_runs_from_ponderhit() {
 
 #[test]
 fn the_clock_is_kept() {
-    let mut engine = Engine::start();
+    for search in SEARCHES {
+        the_clock_is_kept_with(Engine::with_search(search));
+    }
+}
+
+fn the_clock_is_kept_with(mut engine: Engine) {
     for (go, most_ms) in [
         ("wtime 1000 winc 20", 400),
         ("wtime 200", 150),

@@ -4,6 +4,7 @@ use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
+use crate::SEARCHES;
 use crate::process::Engine;
 
 /// The moves of a line, played from `position`; each must be legal.
@@ -20,8 +21,7 @@ fn follow(position: &Chess, moves: &str) -> Option<UciMove> {
 }
 
 fn play(start: &Chess, search: &str, chess960: bool) {
-    let mut engine = Engine::start();
-    engine.send(&format!("setoption name Search value {search}"));
+    let mut engine = Engine::with_search(search);
     engine.send(&format!("setoption name UCI_Chess960 value {chess960}"));
     engine.send("ucinewgame");
     engine.ready();
@@ -57,7 +57,7 @@ fn play(start: &Chess, search: &str, chess960: bool) {
 
 #[test]
 fn a_short_game() {
-    for search in ["Tesla"] {
+    for search in SEARCHES {
         play(&Chess::default(), search, false);
     }
 }

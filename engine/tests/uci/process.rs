@@ -40,6 +40,14 @@ impl Engine {
         engine
     }
 
+    /// The same with another search.
+    pub(crate) fn with_search(name: &str) -> Self {
+        let mut engine = Self::start();
+        engine.send(&format!("setoption name Search value {name}"));
+        engine.ready();
+        engine
+    }
+
     pub(crate) fn send(&mut self, line: &str) {
         self.send_bytes(line.as_bytes());
         self.send_bytes(b"\n");

@@ -1,0 +1,28 @@
+//! The network inside the program, and how a user's choice of device and file becomes an evaluator.
+
+use std::path::Path;
+
+use tesla_nn::evaluator::Evaluator;
+use tesla_nn::transformer::{Settings, TransformerEvaluator, WeightsSource};
+
+use crate::roster::Machine;
+
+/// The shipped network; its row in `models/README.md` says what made it.
+const EMBEDDED: &[u8] = include_bytes!("../../models/tesla-small-3e96a42d.safetensors");
+
+/// Starts the network on its device. The second part is sentences for the user.
+///
+/// # Errors
+/// A sentence, when the device or the weights cannot be used.
+pub fn start(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    let source = match &machine.weights_file {
+        None => WeightsSource::Bytes(EMBEDDED),
+        Some(path) => WeightsSource::File(Path::new(path)),
+    };
+    let device = machine.device.parse().map_err(|error| format!("{error}"))?;
+    let settings = Settings { device, threads: 0, batch_size: machine.batch_size.unwrap_or(0) };
+    let mut evaluator =
+        TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;
+    let notes = std::mem::take(&mut evaluator.notes);
+    Ok((Box::new(evaluator), notes))
+}
