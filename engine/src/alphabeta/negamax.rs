@@ -1,7 +1,7 @@
 //! The recursion: principal-variation search with the usual cuts.
 //!
 //! A node is looked at in this order: rules (draws, mate distance), table, static value, cuts that
-//! need no move (reverse futility, razoring, null move), then its moves, the later ones reduced or
+//! need no move (reverse futility, null move), then its moves, the later ones reduced or
 //! skipped. All margins are in centipawns.
 
 use shakmaty::{Chess, Move, MoveList, Position};
@@ -13,14 +13,14 @@ use super::worker::{Node, Worker, pass, play};
 
 /// Reverse futility: deepest node and margin per ply.
 const REVERSE_FUTILITY: (i32, i32) = (8, 80);
-/// Razoring: deepest node, margin, margin per ply.
-const RAZORING: (i32, i32, i32) = (3, 200, 150);
 /// Futility of quiet moves: deepest node, margin, margin per ply.
 const FUTILITY: (i32, i32, i32) = (6, 110, 90);
 /// Late quiet moves are skipped up to this depth.
 const LATE_MOVES: i32 = 8;
 /// Moves that lose more than this per ply on their square are skipped up to a depth.
 const LOSING: (i32, i32, i32) = (7, 60, 100);
+/// Null-move cuts from this depth on are verified.
+const VERIFIED: i32 = 12;
 /// The fifty-move clock from which the table no longer decides nodes.
 const CLOCK_MATTERS: u32 = 85;
 /// A fail-soft result may not carry a mate that a null move found.
@@ -117,7 +117,7 @@ impl Worker<'_> {
         Situation { is_pv, checked, estimate, improving, remembered }
     }
 
-    /// Reverse futility, razoring and null move: nodes so good or so bad that no move need be tried.
+    /// Reverse futility and null move: nodes so good that no move need be tried.
     fn cut_without_moves(&mut self, position: &Chess, node: &Node, now: &Situation) -> Option<i32> {
         let estimate = now.estimate?;
         if now.is_pv || node.beta.abs() >= MATE_BOUND || self.stopped {
@@ -128,28 +128,18 @@ impl Worker<'_> {
         if node.depth <= deepest && estimate - margin * plies >= node.beta {
             return Some(estimate);
         }
-        let (deepest, margin, per_ply) = RAZORING;
-        if node.depth <= deepest
-            && !self.is_network()
-            && estimate + margin + per_ply * node.depth <= node.alpha
-        {
-            let value = self.quiescence(position, node.alpha, node.beta, node.ply);
-            if value <= node.alpha {
-                return Some(value);
-            }
-        }
         if node.may_null && node.depth >= 3 && estimate >= node.beta {
             return self.null_move(position, node, estimate);
         }
         None
     }
 
-    /// If passing the move still beats beta, a move will too. Without pieces that is not so
-    /// (zugzwang); with a single piece a search without null moves must confirm it.
+    /// If passing the move still beats beta, a move will too. With at most one piece that is often
+    /// not so (zugzwang) and passing is not tried; deep cuts are confirmed by a search without it.
     fn null_move(&mut self, position: &Chess, node: &Node, estimate: i32) -> Option<i32> {
         let board = position.board();
         let pieces = (position.us() & !(board.pawns() | board.kings())).count();
-        if pieces == 0 {
+        if pieces <= 1 {
             return None;
         }
         let passed = pass(position)?;
@@ -171,7 +161,7 @@ impl Worker<'_> {
             return None;
         }
         let value = value.min(UNPROVEN);
-        if pieces > 1 && node.depth < 12 {
+        if node.depth < VERIFIED {
             return Some(value);
         }
         let again = Node { alpha: node.beta - 1, depth: depth + 1, may_null: false, ..*node };
