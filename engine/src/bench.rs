@@ -18,8 +18,10 @@ pub const DEFAULT_NODES: u64 = 1_000;
 /// What a whole bench counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Over all positions: the signature.
+    /// Over all positions. A node limit is met exactly, so this alone tells little.
     pub nodes: u64,
+    /// Made of every position's score and line: it changes when the search does.
+    pub signature: u64,
     /// Time spent in searches.
     pub time: Duration,
 }
@@ -28,7 +30,10 @@ impl Total {
     /// The two lines `OpenBench` reads.
     pub fn text(&self) -> String {
         let per_second = self.nodes as f64 / self.time.as_secs_f64().max(0.001);
-        format!("Nodes searched  : {}\nNodes/second    : {}", self.nodes, per_second as u64)
+        format!(
+            "Signature       : {:016x}\nNodes searched  : {}\nNodes/second    : {}",
+            self.signature, self.nodes, per_second as u64
+        )
     }
 }
 
@@ -52,10 +57,20 @@ pub fn run(
         let task = Task { game: &game, limits: &limits, budget: &budget, stop };
         let outcome = search.search(&task, &mut |_| {});
         total.nodes += outcome.info.nodes;
+        total.signature = signed(total.signature, &outcome.info);
         total.time += budget.elapsed();
         report(fen, &outcome.info);
     }
     total
+}
+
+/// FNV-1a, continued over the score, the depths and the line.
+fn signed(signature: u64, info: &Info) -> u64 {
+    let text =
+        format!("{} {} {:?} {:?}", info.depth, info.selective_depth, info.score.uci(), info.pv);
+    text.bytes().fold(signature ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The positions with their FENs.

@@ -3,13 +3,24 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than any answer takes, also on a busy machine in a debug build.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Tests that measure time run alone, the others side by side.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+#[expect(dead_code, reason = "held, not read")]
+enum Share {
+    Some(RwLockReadGuard<'static, ()>),
+    All(RwLockWriteGuard<'static, ()>),
+}
+
 pub(crate) struct Engine {
+    _share: Share,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -18,6 +29,16 @@ pub(crate) struct Engine {
 impl Engine {
     /// Starts the engine on the evaluator that every build has, and waits until it is ready.
     pub(crate) fn start() -> Self {
+        Self::spawn(Share::Some(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Another search, and no other test beside it: time is measured.
+    pub(crate) fn alone(search: &str) -> Self {
+        let all = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        Self::spawn(Share::All(all)).choose(search)
+    }
+
+    fn spawn(share: Share) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tesla"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -33,7 +54,7 @@ impl Engine {
                 }
             }
         });
-        let mut engine = Self { stdin: child.stdin.take(), child, lines };
+        let mut engine = Self { _share: share, stdin: child.stdin.take(), child, lines };
         engine.send("setoption name Evaluator value Classical");
         engine.send("setoption name Hash value 16");
         engine.ready();
@@ -42,10 +63,13 @@ impl Engine {
 
     /// The same with another search.
     pub(crate) fn with_search(name: &str) -> Self {
-        let mut engine = Self::start();
-        engine.send(&format!("setoption name Search value {name}"));
-        engine.ready();
-        engine
+        Self::start().choose(name)
+    }
+
+    fn choose(mut self, search: &str) -> Self {
+        self.send(&format!("setoption name Search value {search}"));
+        self.ready();
+        self
     }
 
     pub(crate) fn send(&mut self, line: &str) {
