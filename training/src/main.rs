@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -142,8 +142,8 @@ fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
         loss: LossWeights::default(),
     };
     let stop = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&stop);
-    ctrlc::set_handler(move || asked.store(true, Ordering::Relaxed))?;
+    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&stop))?;
+    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
     let dataset = Arc::new(Dataset::read(&args.data, "valid")?);
     complain(&format!(
         "{} games, {} positions, {} plies dropped",
