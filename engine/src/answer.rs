@@ -12,9 +12,7 @@ use crate::params::Params;
 use crate::score::Score;
 use crate::search_api::{Info, Outcome, Task};
 use crate::table::Table;
-use crate::tree::{
-    BARE, BranchId, EXCLUDED, NONE, Node, NodeId, PATH, ROOT, Tree, Verdict,
-};
+use crate::tree::{BARE, BranchId, EXCLUDED, NONE, Node, NodeId, PATH, ROOT, Tree, Verdict};
 
 /// Longest line reported, plies.
 const MAX_LINE: usize = 64;
@@ -128,8 +126,7 @@ pub fn root_moves(tree: &Tree, model: &Model, params: &Params) -> Vec<RootMove> 
         let value = worth(child, model);
         let is_open = !child.is_proven();
         let error = if is_open { error_scale(child, desired, model) } else { 0.0 };
-        let overtake =
-            if is_open { model.overtake(lead.gap(place, value), error) } else { 0.0 };
+        let overtake = if is_open { model.overtake(lead.gap(place, value), error) } else { 0.0 };
         let row = RootMove {
             mv: child.played,
             score: seen_from_parent(child),

@@ -232,13 +232,18 @@ impl<'a> Gatherer<'a> {
         let branch = self.tree.branch(id);
         let children = self.tree.children(branch);
         let lead = Lead::of(children, self.model);
+        let is_root = branch.ply == 0;
+        let verify = if is_root { self.params.verify_root } else { self.params.verify };
         let mut pick: Option<Pick> = None;
         for (place, child) in children.iter().enumerate() {
             if child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven() {
                 continue;
             }
             let gap = lead.gap(place, worth(child, self.model));
-            let overtake = self.model.overtake(gap, error_scale(child, desired, self.model));
+            let mut overtake = self.model.overtake(gap, error_scale(child, desired, self.model));
+            if place == lead.best {
+                overtake += verify * (0.5 - overtake);
+            }
             let cost = cost(child, self.model);
             let rate = self.model.value_of_computation(overtake, child.policy, cost);
             match &mut pick {

@@ -97,6 +97,11 @@ params! {
     unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
+    /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
+    /// its chance to be overtaken, 1 = always one half, because its value is its parent's value.
+    verify = 1.0 in 0.0..=1.0 step 0.1;
+    /// The same at the root, where only the decision counts.
+    verify_root = 1.0 in 0.0..=1.0 step 0.1;
     /// Evaluations that one more ply multiplies the work by (EBF).
     branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.

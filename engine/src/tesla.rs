@@ -13,13 +13,13 @@ use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
 use crate::answer::{self, RootMove};
 use crate::backup::{Sweep, recompute_all, remember};
 use crate::estimate::Model;
-use crate::expand::expand;
+use crate::expand::Knowledge;
 use crate::gather::{Gatherer, Leaf};
 use crate::history::Game;
 use crate::params::Params;
 use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
-use crate::tree::{BARE, EXCLUDED, NONE, Node, NodeId, PENDING, ROOT, Tree};
+use crate::tree::{BARE, Branch, EXCLUDED, NONE, Node, NodeId, PENDING, ROOT, Tree};
 
 /// Memory before anyone sets another, MiB.
 const DEFAULT_HASH_MB: usize = 64;
@@ -119,6 +119,11 @@ impl TeslaSearch {
         &self.tree
     }
 
+    /// The tree, to be examined or altered between searches.
+    pub fn tree_mut(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
     /// The error model in use.
     pub fn model(&self) -> &Model {
         &self.model
@@ -178,11 +183,7 @@ impl TeslaSearch {
     }
 
     /// The loop, until a limit is reached or nothing is left to search.
-    fn think(
-        &mut self,
-        task: &Task<'_>,
-        report: &mut dyn FnMut(&Info),
-    ) -> Result<(), EvalError> {
+    fn think(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Result<(), EvalError> {
         while !self.is_done(task) {
             self.fill(task);
             if self.in_flight.is_empty() {
@@ -206,9 +207,8 @@ impl TeslaSearch {
         while self.in_flight.len() < self.params.batches_in_flight as usize {
             let size = self.batch_size(task);
             let pending = self.in_flight.iter().flatten();
-            let promised = pending.fold((0, 0), |(positions, moves), leaf| {
-                (positions + 1, moves + leaf.moves.len())
-            });
+            let promised = pending
+                .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
             let (tree, earlier) = (&mut self.tree, task.game.earlier_keys());
             let gatherer = Gatherer::new(tree, &self.model, &self.params, earlier, promised);
             let gathered = gatherer.gather(task.game.position(), size);
@@ -257,8 +257,8 @@ impl TeslaSearch {
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&answers) {
-            let (tree, keys) = (&mut self.tree, &mut self.keys);
-            let id = expand(tree, &self.model, &self.table, earlier, leaf, answer, keys);
+            let known = Knowledge { model: &self.model, table: &self.table, earlier };
+            let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);
             self.progress.selective_depth = self.progress.selective_depth.max(ply + 1);
@@ -376,8 +376,7 @@ impl TeslaSearch {
         for (id, doomed) in doomed.iter_mut().enumerate() {
             let branch = self.tree.branch(id as u32);
             let node = self.tree.node(branch.node);
-            *doomed =
-                (node.work <= threshold || node.is_proven()) && !line.contains(&(id as u32));
+            *doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&(id as u32));
             if *doomed && node.work > 1 {
                 remember(&self.tree, &mut self.table, id as u32, false);
             }
@@ -402,7 +401,7 @@ fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     if is_same(old) {
         return Some(ROOT);
     }
-    let below = |id: NodeId| tree.branch_of(id).into_iter().flat_map(|branch| branch.children());
+    let below = |id: NodeId| tree.branch_of(id).into_iter().flat_map(Branch::children);
     for child in below(ROOT) {
         let mut game = old.clone();
         game.play(tree.node(child).played);
