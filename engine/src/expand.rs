@@ -9,10 +9,12 @@ use tesla_nn::evaluator::Evaluation;
 
 use crate::backup::recall;
 use crate::estimate::Model;
-use crate::gather::{Leaf, repetitions};
+use crate::gather::Leaf;
 use crate::history::position_key;
+use crate::node::{BARE, BranchId, KNOWN, NONE, Node, PATH, PENDING, Verdict};
+use crate::rules::repetitions;
 use crate::table::{Entry, Table};
-use crate::tree::{BARE, Branch, BranchId, KNOWN, NONE, Node, PATH, PENDING, Tree, Verdict};
+use crate::tree::{Branch, Tree};
 
 /// Plies that a principal variation from the table is walked down before it is believed.
 const WALK: usize = 8;

@@ -5,7 +5,12 @@
 //! * [`score`], [`search_api`] — the words all searches share: scores, limits, reports, outcome;
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
-//! * [`table`] — the transposition table, 128 bits an entry.
+//! * [`table`] — the transposition table, 128 bits an entry;
+//! * [`tesla`] — the Tesla search: the loop around the device;
+//! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
+//! * [`node`], [`tree`] — its tree; [`gather`] — the next batch; [`rules`] — what needs no device;
+//! * [`expand`], [`backup`] — answers into the tree and up to the root;
+//! * [`reuse`], [`answer`] — what survives a move, and what is told at its end.
 
 pub mod answer;
 pub mod backup;
@@ -13,7 +18,10 @@ pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod history;
+pub mod node;
 pub mod params;
+pub mod reuse;
+pub mod rules;
 pub mod score;
 pub mod search_api;
 pub mod table;

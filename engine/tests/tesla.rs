@@ -12,11 +12,12 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Position};
 use tesla_engine::backup::recompute_all;
 use tesla_engine::history::Game;
+use tesla_engine::node::{BLOCKED, KNOWN, PENDING, ROOT, Verdict};
 use tesla_engine::score::Score;
 use tesla_engine::search_api::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
-use tesla_engine::tree::{BLOCKED, KNOWN, PENDING, ROOT, Tree, Verdict};
+use tesla_engine::tree::Tree;
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
 
