@@ -1,1 +1,36 @@
-fn main() {}
+//! `tesla-benches`: how fast Tesla is, and long checks that no test run has time for.
+
+#![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
+
+mod perft;
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Measures Tesla.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Checks the move generator against an EPD file of lines `FEN ;D1 20 ;D2 400 ...`
+    Perft {
+        /// The file
+        file: PathBuf,
+        /// Skip depths with more lines than this
+        #[arg(long, default_value_t = u64::MAX)]
+        max_nodes: u64,
+    },
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match Arguments::parse().command {
+        Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
+    }
+}

@@ -10,17 +10,26 @@
 //! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
 //! * [`node`], [`tree`] — its tree; [`gather`] — the next batch; [`rules`] — what needs no device;
 //! * [`expand`], [`backup`] — answers into the tree and up to the root;
-//! * [`reuse`], [`answer`] — what survives a move, and what is told at its end.
+//! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
+//! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
+//! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
+//! * [`uci`] — the protocol; nothing else prints;
+//! * [`bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
+pub mod alphabeta;
 pub mod answer;
 pub mod backup;
+pub mod bench;
 pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod history;
 pub mod node;
+pub mod options;
 pub mod params;
+pub mod perft;
 pub mod reuse;
+pub mod roster;
 pub mod rules;
 pub mod score;
 pub mod search_api;
@@ -28,3 +37,4 @@ pub mod table;
 pub mod tesla;
 pub mod timeman;
 pub mod tree;
+pub mod uci;

@@ -1,1 +1,60 @@
-fn main() {}
+//! The program `tesla`: UCI on stdin and stdout, or one command and out.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
+use tesla_engine::uci::output::Output;
+use tesla_engine::{bench, perft, uci};
+
+/// Tree and batches are many small allocations; on a CPU network this halves their cost.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Tesla, a UCI chess engine: best-first minimax search over a batched transformer.
+#[derive(Parser)]
+#[command(name = "tesla", version, after_help = CONNECTING)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Searches fixed positions without a network: prints a signature and a speed
+    Bench {
+        /// Nodes per position
+        #[arg(default_value_t = bench::DEFAULT_NODES)]
+        nodes: u64,
+    },
+    /// Counts the lines of a length, move by move
+    Perft {
+        /// Length in plies
+        #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(perft::LONGEST)))]
+        depth: u32,
+        /// The position; the start position if not given
+        #[arg(long)]
+        fen: Option<String>,
+    },
+}
+
+const CONNECTING: &str = "\
+Without a command, Tesla speaks the Universal Chess Interface on stdin and stdout. In a GUI (Cute \
+Chess, Arena, Banksia, Nibbler, En Croissant, ...) choose \"add engine\", select this program and \
+the protocol UCI; the options then appear in the GUI. To try it in a terminal, start it and type: \
+help";
+
+fn main() -> ExitCode {
+    let output = Output::stdout();
+    match Arguments::parse().command {
+        None => uci::run(std::io::stdin().lock(), &output),
+        Some(Command::Bench { nodes }) => uci::bench(nodes, &output),
+        Some(Command::Perft { depth, fen }) => {
+            if let Err(problem) = uci::perft(fen.as_deref(), depth, &output) {
+                output.tell(&problem.to_string());
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -5,13 +5,15 @@ use std::collections::VecDeque;
 use shakmaty::{Chess, Position};
 
 use super::exchange::nets_at_least;
-use super::quiet::quiet_centipawns;
+use super::quiet::{quiet_centipawns, quiet_within};
 use crate::evaluator::{
     EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request, score_from_centipawns,
 };
 
 /// Default for the largest batch, in positions.
 const BATCH_SIZE: usize = 64;
+/// Positions looked at for the value after one move.
+const CHILD_POSITIONS: u32 = 12;
 /// Values stay this far from 0 and 1: certainty is for proofs.
 const MARGIN: f32 = 0.001;
 /// Softmax temperature of the policy over action values, in score units: a move 5 points worse is
@@ -83,7 +85,7 @@ impl ClassicalEvaluator {
         for &candidate in &request.moves {
             let mut child = position.clone();
             child.play_unchecked(candidate);
-            let action_value = 1.0 - expected(quiet_centipawns(&child));
+            let action_value = 1.0 - expected(quiet_within(&child, CHILD_POSITIONS));
             let good_capture = candidate.is_capture() && nets_at_least(position, candidate, 0);
             good_captures += usize::from(good_capture);
             let bonus = share(good_capture, CAPTURE_BONUS)

@@ -12,15 +12,22 @@ const PLIES: u8 = 8;
 /// Plies at which a check is still answered by all evasions.
 const CHECK_PLIES: u8 = 2;
 /// Positions looked at for one value: enough for nearly all exchanges, a bound for the wild ones.
-const POSITIONS: u32 = 96;
+const POSITIONS: u32 = 64;
+/// What a capture may gain beyond its material, in centipawns, before it is not worth a look.
+const DELTA: i32 = 150;
 
 /// The value in centipawns for the side to move when both sides may go on taking: a small
 /// alpha-beta search over captures and queen promotions that do not lose material on their
 /// square, and over all evasions of a check for the first two plies. Mates are −20 000 plus plies.
 ///
-/// Bounded to about a hundred positions.
+/// Bounded to 64 positions.
 pub fn quiet_centipawns(position: &Chess) -> i32 {
-    let mut left = POSITIONS;
+    quiet_within(position, POSITIONS)
+}
+
+/// The same with another bound on the positions looked at.
+pub(super) fn quiet_within(position: &Chess, positions: u32) -> i32 {
+    let mut left = positions;
     resolve(position, (MATED, -MATED), 0, &mut left)
 }
 
@@ -32,12 +39,14 @@ fn resolve(position: &Chess, (mut alpha, beta): (i32, i32), ply: u8, left: &mut 
         return if checked { MATED + i32::from(ply) } else { 0 };
     }
     let all = checked && ply < CHECK_PLIES;
-    let mut best = if all { MATED } else { centipawns(position) };
-    if best >= beta || ply >= PLIES || *left == 0 {
-        return if all { centipawns(position) } else { best };
+    let standing = centipawns(position);
+    if (!all && standing >= beta) || ply >= PLIES || *left == 0 {
+        return standing;
     }
+    let mut best = if all { MATED } else { standing };
     alpha = alpha.max(best);
-    for played in wanted(position, &legal, all) {
+    let needed = if all { MATED } else { alpha - standing - DELTA };
+    for played in wanted(position, &legal, all, needed) {
         let mut child = position.clone();
         child.play_unchecked(played);
         best = best.max(-resolve(&child, (-beta, -alpha), ply + 1, left));
@@ -49,11 +58,15 @@ fn resolve(position: &Chess, (mut alpha, beta): (i32, i32), ply: u8, left: &mut 
     best
 }
 
-/// The moves worth a look, most promising first.
-fn wanted(position: &Chess, legal: &MoveList, all: bool) -> MoveList {
+/// The moves worth a look, most promising first: all of them or those that take at least `needed`
+/// centipawns and do not lose them again.
+fn wanted(position: &Chess, legal: &MoveList, all: bool, needed: i32) -> MoveList {
     let mut wanted = MoveList::new();
     for &candidate in legal {
-        if all || is_forcing(candidate) && nets_at_least(position, candidate, 0) {
+        let gains = is_forcing(candidate)
+            && immediate_gain(candidate) >= needed
+            && nets_at_least(position, candidate, 0);
+        if all || gains {
             wanted.push(candidate);
         }
     }

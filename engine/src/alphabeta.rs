@@ -1,0 +1,235 @@
+//! Alpha-beta: the baseline that the best-first search is compared with.
+//!
+//! Iterative deepening, principal-variation search and aspiration windows over the classical
+//! evaluation at full CPU speed, or over a network whose values stand at the leaves and whose
+//! policy orders the moves.
+//!
+//! * `negamax` — the recursion and its cuts; `quiescence` — its end with the classical evaluation;
+//! * `ordering` — which move first; `value` — centipawns, mates, what the table keeps;
+//! * `leaf` — where static values come from; `worker` — limits, counts and the path.
+
+mod leaf;
+mod negamax;
+mod ordering;
+mod quiescence;
+mod value;
+mod worker;
+
+use std::thread;
+use std::time::Duration;
+
+use shakmaty::{Move, Position};
+use tesla_nn::evaluator::Evaluator;
+
+use crate::history::position_key;
+use crate::search_api::{Info, Limits, Outcome, Search, Task};
+use crate::table::Table;
+
+use self::leaf::{Leaf, Network};
+use self::ordering::History;
+use self::value::{DRAW, INFINITE, MATE, MATE_BOUND, to_score};
+use self::worker::{Node, Worker};
+
+/// Deepest iteration; extensions go further.
+const MAX_DEPTH: u32 = 100;
+/// Half width of the first aspiration window, in centipawns, and from which depth there is one.
+const WINDOW: i32 = 20;
+const WINDOW_DEPTH: u32 = 5;
+/// Share of the planned time after which no new iteration is begun: it would not end in time.
+const LAST_START: f64 = 0.55;
+/// How often a finished search that must not answer yet looks for `stop`.
+const WAIT: Duration = Duration::from_millis(2);
+
+/// The alpha-beta search with its table and what it has learnt of move ordering.
+#[derive(Debug)]
+pub struct AlphaBeta {
+    table: Table,
+    history: History,
+    leaf: Leaf,
+    hash_mb: usize,
+}
+
+impl AlphaBeta {
+    /// With the classical evaluation. Nodes are positions searched, those in quiescence included.
+    pub fn classical(hash_mb: usize) -> Self {
+        let mut search =
+            Self { table: Table::new(0), history: History::new(), leaf: Leaf::Classical, hash_mb };
+        search.set_hash_mb(hash_mb);
+        search
+    }
+
+    /// With an evaluator's values and policy. Nodes are evaluations then. Half of the memory goes
+    /// to the table, half to the answers.
+    pub fn with_evaluator(evaluator: Box<dyn Evaluator>, hash_mb: usize) -> Self {
+        let mut search = Self::classical(0);
+        search.leaf = Leaf::Network(Box::new(Network::new(evaluator, 0)));
+        search.set_hash_mb(hash_mb);
+        search
+    }
+
+    /// Puts another evaluator in, `None` for the classical evaluation, forgets everything learnt
+    /// with the one before, and gives that one back.
+    pub fn replace_evaluator(
+        &mut self,
+        evaluator: Option<Box<dyn Evaluator>>,
+    ) -> Option<Box<dyn Evaluator>> {
+        let leaf = match evaluator {
+            Some(evaluator) => Leaf::Network(Box::new(Network::new(evaluator, 0))),
+            None => Leaf::Classical,
+        };
+        let before = std::mem::replace(&mut self.leaf, leaf);
+        self.set_hash_mb(self.hash_mb);
+        self.history.clear();
+        match before {
+            Leaf::Classical => None,
+            Leaf::Network(network) => Some(network.evaluator),
+        }
+    }
+}
+
+impl Search for AlphaBeta {
+    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
+        self.table.new_generation();
+        self.history.new_search();
+        let root_moves = root_moves(task);
+        let fallback = root_moves[0];
+        let only_move = root_moves.len() == 1;
+        let mut worker =
+            Worker::new(task, &mut self.table, &mut self.leaf, &mut self.history, root_moves);
+        let mut best = Best { value: DRAW, line: vec![fallback] };
+        let mut completed = 0;
+        let deepest = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
+        for depth in 1..=deepest {
+            worker.iterate(depth, &mut best);
+            if worker.stopped {
+                break;
+            }
+            completed = depth;
+            report(&worker.info(depth, &best));
+            if is_enough(task, depth, &best, only_move) {
+                break;
+            }
+        }
+        while must_wait(task.limits) && !task.stop.is_stopped() && worker.trouble.is_none() {
+            thread::sleep(WAIT);
+        }
+        let info = worker.info(completed, &best);
+        let ponder = best.line.get(1).copied();
+        Outcome { best: best.line[0], ponder, info, trouble: worker.trouble }
+    }
+
+    fn clear(&mut self) {
+        self.table.clear();
+        self.history.clear();
+        if let Leaf::Network(network) = &mut self.leaf {
+            network.cache.clear();
+            network.evaluator.forget_all();
+        }
+    }
+
+    fn set_hash_mb(&mut self, megabytes: usize) {
+        self.hash_mb = megabytes;
+        self.table = Table::new(0); // gives the memory back before more is asked for
+        let mut table_mb = megabytes;
+        if let Leaf::Network(network) = &mut self.leaf {
+            table_mb = megabytes.div_ceil(2);
+            network.cache = leaf::Cache::new(megabytes / 2);
+        }
+        self.table = Table::new(table_mb);
+    }
+}
+
+/// The best line so far, never empty, and its value.
+struct Best {
+    value: i32,
+    line: Vec<Move>,
+}
+
+impl Worker<'_> {
+    /// One iteration, with a window around the last value that is widened until it holds.
+    fn iterate(&mut self, depth: u32, best: &mut Best) {
+        self.selective_depth = 0;
+        let position = self.task.game.position();
+        let (mut alpha, mut beta, mut width) = (-INFINITE, INFINITE, WINDOW);
+        if depth >= WINDOW_DEPTH && best.value.abs() < MATE_BOUND {
+            (alpha, beta) = (best.value - width, best.value + width);
+        }
+        loop {
+            let node = Node {
+                key: position_key(position),
+                alpha,
+                beta,
+                depth: depth as i32,
+                ply: 0,
+                before: None,
+                may_null: false,
+            };
+            let value = self.negamax(position, node);
+            if !self.lines[0].is_empty() {
+                best.line.clone_from(&self.lines[0]);
+                best.value = self.root_value;
+            }
+            if self.stopped || value > alpha && value < beta {
+                return;
+            }
+            width *= 3;
+            let limit = if width > 500 { INFINITE } else { width };
+            if value <= alpha {
+                alpha = (value - limit).max(-INFINITE);
+            } else {
+                beta = (value + limit).min(INFINITE);
+            }
+        }
+    }
+
+    fn info(&self, depth: u32, best: &Best) -> Info {
+        Info {
+            depth,
+            selective_depth: self.selective_depth.max(best.line.len()) as u32,
+            score: to_score(best.value),
+            nodes: self.nodes,
+            hashfull: self.table.hashfull(),
+            time: self.task.budget.elapsed(),
+            pv: best.line.clone(),
+        }
+    }
+}
+
+/// The legal moves that the user allows; all of them where none of those is legal.
+fn root_moves(task: &Task<'_>) -> Vec<Move> {
+    let legal = task.game.position().legal_moves();
+    let wanted = &task.limits.search_moves;
+    let allowed: Vec<Move> = legal.iter().copied().filter(|m| wanted.contains(m)).collect();
+    if allowed.is_empty() { legal.to_vec() } else { allowed }
+}
+
+/// Whether another iteration would be of no use or would not end in time.
+fn is_enough(task: &Task<'_>, depth: u32, best: &Best, only_move: bool) -> bool {
+    let plies_to_mate = (MATE - best.value.abs()) as u32;
+    let is_mate = best.value.abs() >= MATE_BOUND;
+    if is_mate && depth > plies_to_mate {
+        return true; // a shorter one would have been found
+    }
+    if let Some(moves) = task.limits.mate
+        && is_mate
+        && best.value > 0
+        && plies_to_mate.div_ceil(2) <= moves
+    {
+        return true;
+    }
+    let Some(soft) = task.budget.soft().filter(|_| task.limits.clock.is_some()) else {
+        return false;
+    };
+    task.limits.move_time.is_none()
+        && (only_move && depth >= 6 || task.budget.elapsed() >= soft.mul_f64(LAST_START))
+}
+
+/// Whether no move may be sent before `stop`.
+fn must_wait(limits: &Limits) -> bool {
+    let bounded = limits.clock.is_some()
+        || limits.move_time.is_some()
+        || limits.nodes.is_some()
+        || limits.depth.is_some()
+        || limits.mate.is_some();
+    limits.infinite || !bounded
+}

@@ -1,0 +1,330 @@
+//! The recursion: principal-variation search with the usual cuts.
+//!
+//! A node is looked at in this order: rules (draws, mate distance), table, static value, cuts that
+//! need no move (reverse futility, null move), then its moves, the later ones reduced or
+//! skipped. All margins are in centipawns.
+
+use shakmaty::{Chess, Move, MoveList, Position};
+use tesla_nn::classical::exchange::nets_at_least;
+
+use super::ordering::{Hints, Ordered, is_tactical};
+use super::value::{Bound, DRAW, INFINITE, MATE, MATE_BOUND, MAX_PLY, Remembered};
+use super::worker::{Node, Worker, pass, play};
+
+/// Reverse futility: deepest node and margin per ply.
+const REVERSE_FUTILITY: (i32, i32) = (8, 80);
+/// Futility of quiet moves: deepest node, margin, margin per ply.
+const FUTILITY: (i32, i32, i32) = (6, 110, 90);
+/// Late quiet moves are skipped up to this depth.
+const LATE_MOVES: i32 = 8;
+/// Moves that lose more than this per ply on their square are skipped up to a depth.
+const LOSING: (i32, i32, i32) = (7, 60, 100);
+/// Null-move cuts from this depth on are verified.
+const VERIFIED: i32 = 12;
+/// The fifty-move clock from which the table no longer decides nodes.
+const CLOCK_MATTERS: u32 = 85;
+/// A fail-soft result may not carry a mate that a null move found.
+const UNPROVEN: i32 = MATE_BOUND - 1;
+
+/// What is known of a node before its moves.
+#[derive(Clone, Copy, Debug)]
+struct Situation {
+    is_pv: bool,
+    checked: bool,
+    /// Static value, sharpened by the table; none in check.
+    estimate: Option<i32>,
+    /// Better than at our previous turn.
+    improving: bool,
+    remembered: Option<Remembered>,
+}
+
+impl Worker<'_> {
+    /// The value of a node from its side to move; meaningless once the search is stopped.
+    pub(super) fn negamax(&mut self, position: &Chess, mut node: Node) -> i32 {
+        let is_pv = node.beta - node.alpha > 1;
+        self.lines[node.ply].clear();
+        self.selective_depth = self.selective_depth.max(node.ply);
+        let checked = position.is_check();
+        if node.ply > 0 {
+            if self.is_draw(position, node.key) {
+                return DRAW;
+            }
+            node.alpha = node.alpha.max(-MATE + node.ply as i32);
+            node.beta = node.beta.min(MATE - node.ply as i32 - 1);
+            if node.alpha >= node.beta {
+                return node.alpha;
+            }
+            if node.ply >= MAX_PLY {
+                return if checked { DRAW } else { self.static_value(position, node.key) };
+            }
+        }
+        node.depth += i32::from(checked);
+        if node.depth <= 0 {
+            return self.frontier(position, &node);
+        }
+        if !self.enter() {
+            return DRAW;
+        }
+        let remembered = self.remembered(&node);
+        if !is_pv
+            && position.halfmoves() < CLOCK_MATTERS
+            && let Some(earlier) = remembered
+            && earlier.depth >= node.depth
+            && earlier.known.decides(node.alpha, node.beta)
+        {
+            return earlier.known.value;
+        }
+        let situation = self.assess(position, &node, is_pv, checked, remembered);
+        if let Some(value) = self.cut_without_moves(position, &node, &situation) {
+            return value;
+        }
+        if remembered.is_none_or(|earlier| earlier.best.is_none()) && node.depth >= 5 {
+            node.depth -= 1; // internal iterative reduction: ordering will be poor
+        }
+        if self.stopped { DRAW } else { self.try_moves(position, node, situation) }
+    }
+
+    /// A node without depth, not in check.
+    fn frontier(&mut self, position: &Chess, node: &Node) -> i32 {
+        if self.is_network() {
+            if self.enter() { self.static_value(position, node.key) } else { DRAW }
+        } else {
+            self.quiescence(position, node.alpha, node.beta, node.ply)
+        }
+    }
+
+    fn assess(
+        &mut self,
+        position: &Chess,
+        node: &Node,
+        is_pv: bool,
+        checked: bool,
+        remembered: Option<Remembered>,
+    ) -> Situation {
+        let known = remembered.and_then(|earlier| earlier.known.static_value);
+        let value = match known {
+            _ if checked => None,
+            Some(value) => Some(value),
+            None => Some(self.static_value(position, node.key)),
+        };
+        self.statics[node.ply] = value;
+        let before = node.ply.checked_sub(2).and_then(|ply| self.statics[ply]);
+        let improving = value.zip(before).is_some_and(|(now, before)| now > before);
+        let estimate = value.map(|value| match remembered.map(|earlier| earlier.known) {
+            Some(known) if known.value.abs() < MATE_BOUND && known.sharpens(value) => known.value,
+            _ => value,
+        });
+        Situation { is_pv, checked, estimate, improving, remembered }
+    }
+
+    /// Reverse futility and null move: nodes so good that no move need be tried.
+    fn cut_without_moves(&mut self, position: &Chess, node: &Node, now: &Situation) -> Option<i32> {
+        let estimate = now.estimate?;
+        if now.is_pv || node.beta.abs() >= MATE_BOUND || self.stopped {
+            return None;
+        }
+        let (deepest, margin) = REVERSE_FUTILITY;
+        let plies = node.depth - i32::from(now.improving);
+        if node.depth <= deepest && estimate - margin * plies >= node.beta {
+            return Some(estimate);
+        }
+        if node.may_null && node.depth >= 3 && estimate >= node.beta {
+            return self.null_move(position, node, estimate);
+        }
+        None
+    }
+
+    /// If passing the move still beats beta, a move will too. With at most one piece that is often
+    /// not so (zugzwang) and passing is not tried; deep cuts are confirmed by a search without it.
+    fn null_move(&mut self, position: &Chess, node: &Node, estimate: i32) -> Option<i32> {
+        let board = position.board();
+        let pieces = (position.us() & !(board.pawns() | board.kings())).count();
+        if pieces <= 1 {
+            return None;
+        }
+        let passed = pass(position)?;
+        let reduction = 3 + node.depth / 4 + ((estimate - node.beta) / 200).min(3);
+        let depth = node.depth - 1 - reduction;
+        let floor = self.descend_null(node.key);
+        let child = Node {
+            key: crate::history::position_key(&passed),
+            alpha: -node.beta,
+            beta: -node.beta + 1,
+            depth,
+            ply: node.ply + 1,
+            before: None,
+            may_null: false,
+        };
+        let value = -self.negamax(&passed, child);
+        self.leave_null(floor);
+        if self.stopped || value < node.beta {
+            return None;
+        }
+        let value = value.min(UNPROVEN);
+        if node.depth < VERIFIED {
+            return Some(value);
+        }
+        let again = Node { alpha: node.beta - 1, depth: depth + 1, may_null: false, ..*node };
+        (self.negamax(position, again) >= node.beta && !self.stopped).then_some(value)
+    }
+
+    fn try_moves(&mut self, position: &Chess, mut node: Node, now: Situation) -> i32 {
+        let mut legal = position.legal_moves();
+        if legal.is_empty() {
+            return if now.checked { -MATE + node.ply as i32 } else { DRAW };
+        }
+        let policy = self.answer(position, node.key).map(|answer| answer.policy);
+        if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
+            legal.retain(|candidate| self.root_moves.contains(candidate));
+        }
+        let hints = Hints {
+            history: self.history,
+            table: now.remembered.and_then(|earlier| earlier.best),
+            before: node.before,
+            ply: node.ply,
+            policy: policy.as_deref(),
+        };
+        let mut ordered = Ordered::new(position, legal, &hints);
+        let (mut best, mut best_move, mut bound) = (-INFINITE, None, Bound::Upper);
+        let (mut quiets, mut fetched, mut index) = (MoveList::new(), 0, 0);
+        loop {
+            if index >= fetched && node.depth <= 2 && self.is_network() {
+                fetched += self.prefetch(position, node.key, ordered.rest(), index);
+            }
+            let Some(played) = ordered.next() else { break };
+            let (key, child) = play(position, node.key, played);
+            let tactical = is_tactical(played);
+            let skippable =
+                best > -MATE_BOUND && is_skippable(position, &node, &now, played, quiets.len());
+            index += 1;
+            if skippable && !child.is_check() {
+                continue;
+            }
+            if !tactical {
+                quiets.push(played);
+            }
+            let value = self.try_move(&node, &now, (&child, key, played), index - 1);
+            if self.stopped {
+                break;
+            }
+            best = best.max(value);
+            if value > node.alpha {
+                (node.alpha, best_move, bound) = (value, Some(played), Bound::Exact);
+                self.extend_line(node.ply, played, value);
+                if value >= node.beta {
+                    bound = Bound::Lower;
+                    if !tactical {
+                        let color = position.turn();
+                        self.history.cutoff(color, node.before, node.ply, node.depth, &quiets);
+                    }
+                    break;
+                }
+            }
+        }
+        if !self.stopped {
+            self.remember(&node, best_move, best, bound);
+        }
+        best
+    }
+
+    /// Searches one child: the first one with the whole window, the others to show that they are
+    /// no better, late ones at reduced depth first.
+    fn try_move(
+        &mut self,
+        node: &Node,
+        now: &Situation,
+        (child, key, played): (&Chess, u64, Move),
+        index: usize,
+    ) -> i32 {
+        let child_node = Node {
+            key,
+            alpha: -node.beta,
+            beta: -node.alpha,
+            depth: node.depth - 1,
+            ply: node.ply + 1,
+            before: Some(played),
+            may_null: true,
+        };
+        self.descend(node.key);
+        let value = if index == 0 {
+            -self.negamax(child, child_node)
+        } else {
+            let scout = Node { alpha: -node.alpha - 1, ..child_node };
+            let reduction = self.reduction(node, now, child, played, index);
+            let mut value =
+                -self.negamax(child, Node { depth: child_node.depth - reduction, ..scout });
+            if value > node.alpha && reduction > 0 && !self.stopped {
+                value = -self.negamax(child, scout);
+            }
+            if value > node.alpha && now.is_pv && !self.stopped {
+                value = -self.negamax(child, child_node);
+            }
+            value
+        };
+        self.leave();
+        value
+    }
+
+    /// Plies taken from a late move.
+    fn reduction(
+        &self,
+        node: &Node,
+        now: &Situation,
+        child: &Chess,
+        played: Move,
+        index: usize,
+    ) -> i32 {
+        if node.depth < 3 || index < 1 + 2 * usize::from(now.is_pv) || now.checked {
+            return 0;
+        }
+        let product = f64::from(node.depth).ln() * (index as f64).ln();
+        let mut plies = (0.6 + product / 2.1) as i32;
+        if is_tactical(played) {
+            plies /= 2;
+        } else {
+            plies -= self.history.quiet(!child.turn(), node.before, played) / 8_192;
+            plies -= i32::from(self.history.is_killer(node.ply, played));
+            plies += i32::from(!now.improving);
+        }
+        plies -= i32::from(now.is_pv) + i32::from(child.is_check());
+        plies.clamp(0, node.depth - 2)
+    }
+
+    /// `played` and the best line behind it become the best line of its ply.
+    fn extend_line(&mut self, ply: usize, played: Move, value: i32) {
+        let (head, tail) = self.lines.split_at_mut(ply + 1);
+        let line = &mut head[ply];
+        line.clear();
+        line.push(played);
+        line.extend_from_slice(&tail[0]);
+        if ply == 0 {
+            self.root_value = value;
+        }
+    }
+}
+
+/// Whether a move is not worth a look: too late in the order, too little to gain, too much lost.
+fn is_skippable(
+    position: &Chess,
+    node: &Node,
+    now: &Situation,
+    played: Move,
+    quiets: usize,
+) -> bool {
+    let Some(estimate) = now.estimate else { return false };
+    if now.is_pv || node.ply == 0 {
+        return false;
+    }
+    let (deepest, quiet_loss, capture_loss) = LOSING;
+    if is_tactical(played) {
+        return node.depth <= deepest
+            && !nets_at_least(position, played, -capture_loss * node.depth);
+    }
+    let allowed = (4 + node.depth * node.depth) / if now.improving { 1 } else { 2 };
+    if node.depth <= LATE_MOVES && quiets as i32 >= allowed {
+        return true;
+    }
+    let (futile, margin, per_ply) = FUTILITY;
+    node.depth <= futile && estimate + margin + per_ply * node.depth <= node.alpha
+        || node.depth <= deepest && !nets_at_least(position, played, -quiet_loss * node.depth)
+}

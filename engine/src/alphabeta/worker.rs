@@ -1,0 +1,307 @@
+//! What one running search knows: its limits and counts, the path to the current node, and where
+//! static values come from.
+
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position};
+use tesla_nn::evaluator::EvalError;
+
+use crate::history::position_key;
+use crate::search_api::Task;
+use crate::table::{Entry, PackedMove, Table};
+
+use super::leaf::{Answer, Leaf, Network, classical};
+use super::ordering::History;
+use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, from_root};
+
+/// Nodes between two looks at the clock and the stop token.
+const CLOCK_INTERVAL: u64 = 1_024;
+/// Nodes that a network search may visit per allowed evaluation before it gives up: with every
+/// position known already the tree could otherwise grow without a new evaluation.
+const VISITS_PER_EVALUATION: u64 = 1_000;
+/// First batch of a frontier node; the next ones double, so that an early cutoff wastes little.
+const FIRST_BATCH: usize = 8;
+
+/// A node to search: position aside, everything it is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) key: u64,
+    pub(super) alpha: i32,
+    pub(super) beta: i32,
+    pub(super) depth: i32,
+    pub(super) ply: usize,
+    /// The move that led here; none at the root and after a null move.
+    pub(super) before: Option<Move>,
+    pub(super) may_null: bool,
+}
+
+/// One search over one position.
+#[derive(Debug)]
+pub(super) struct Worker<'a> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) table: &'a mut Table,
+    pub(super) leaf: &'a mut Leaf,
+    pub(super) history: &'a mut History,
+    pub(super) root_moves: Vec<Move>,
+    pub(super) nodes: u64,
+    pub(super) selective_depth: usize,
+    pub(super) stopped: bool,
+    pub(super) trouble: Option<EvalError>,
+    /// Best line found from each ply of the current path.
+    pub(super) lines: Vec<Vec<Move>>,
+    /// Value of the first line, as far as this iteration has come.
+    pub(super) root_value: i32,
+    /// Static values along the path; none in check.
+    pub(super) statics: Vec<Option<i32>>,
+    visits: u64,
+    /// Keys of the positions before the current one, game and path.
+    keys: Vec<u64>,
+    /// Keys of the game proper, without the root's.
+    game_keys: usize,
+    /// Positions before this index lie behind a null move.
+    null_floor: usize,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        task: &'a Task<'a>,
+        table: &'a mut Table,
+        leaf: &'a mut Leaf,
+        history: &'a mut History,
+        root_moves: Vec<Move>,
+    ) -> Self {
+        let keys = task.game.earlier_keys().to_vec();
+        Self {
+            task,
+            table,
+            leaf,
+            history,
+            root_moves,
+            nodes: 0,
+            selective_depth: 0,
+            stopped: false,
+            trouble: None,
+            lines: vec![Vec::new(); MAX_PLY + 2],
+            root_value: DRAW,
+            statics: vec![None; MAX_PLY + 2],
+            visits: 0,
+            game_keys: keys.len(),
+            keys,
+            null_floor: 0,
+        }
+    }
+
+    pub(super) fn is_network(&self) -> bool {
+        matches!(self.leaf, Leaf::Network(_))
+    }
+
+    /// Counts a node. `false` = the search is over and the node must not be looked at.
+    pub(super) fn enter(&mut self) -> bool {
+        let limit = self.task.limits.nodes.unwrap_or(u64::MAX);
+        self.visits += 1;
+        if self.is_network() {
+            self.stopped |= self.visits / VISITS_PER_EVALUATION > limit;
+        } else if self.nodes >= limit {
+            self.stopped = true;
+        } else if !self.stopped {
+            self.nodes += 1;
+        }
+        if self.visits.is_multiple_of(CLOCK_INTERVAL) {
+            self.look_at_clock();
+        }
+        !self.stopped
+    }
+
+    fn look_at_clock(&mut self) {
+        self.stopped |= self.task.stop.is_stopped() || self.task.budget.hard_over();
+    }
+
+    /// Draws by rule: fifty moves, material, repetition. One repetition within the search counts,
+    /// of positions of the game before it two are needed.
+    pub(super) fn is_draw(&self, position: &Chess, key: u64) -> bool {
+        let reversible = position.halfmoves() as usize;
+        if reversible >= 100 && !position.is_checkmate() {
+            return true;
+        }
+        let here = self.keys.len();
+        let floor = here.saturating_sub(reversible).max(self.null_floor);
+        let mut earlier = 0;
+        let mut index = here;
+        while index >= floor + 2 {
+            index -= 2;
+            if self.keys[index] == key {
+                earlier += 1;
+                if index >= self.game_keys || earlier == 2 {
+                    return true;
+                }
+            }
+        }
+        position.board().occupied().count() <= 8 && position.is_insufficient_material()
+    }
+
+    /// Goes one move down; [`Worker::leave`] takes it back.
+    pub(super) fn descend(&mut self, from: u64) {
+        self.keys.push(from);
+    }
+
+    /// Takes [`Worker::descend`] back.
+    pub(super) fn leave(&mut self) {
+        self.keys.pop();
+    }
+
+    /// Passes the move; gives what [`Worker::leave_null`] needs.
+    pub(super) fn descend_null(&mut self, from: u64) -> usize {
+        self.keys.push(from);
+        std::mem::replace(&mut self.null_floor, self.keys.len())
+    }
+
+    /// Takes [`Worker::descend_null`] back.
+    pub(super) fn leave_null(&mut self, floor: usize) {
+        self.keys.pop();
+        self.null_floor = floor;
+    }
+
+    pub(super) fn remembered(&self, node: &Node) -> Option<Remembered> {
+        self.table.probe(node.key).and_then(|entry| Remembered::new(entry, node.ply))
+    }
+
+    /// Writes the result of a node into the table.
+    pub(super) fn remember(&mut self, node: &Node, best: Option<Move>, value: i32, bound: Bound) {
+        if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
+            return; // true only for some of the moves
+        }
+        let known = Known {
+            value: from_root(value, node.ply),
+            bound,
+            static_value: self.statics[node.ply],
+        };
+        let entry = Entry {
+            payload: known.pack(),
+            best: best.map(PackedMove::pack),
+            depth: node.depth.clamp(0, 255) as u8,
+            is_pv: bound == Bound::Exact,
+        };
+        self.table.store(node.key, entry);
+    }
+
+    /// The static value from the side to move. Ends the search where the evaluator fails or may be
+    /// asked no more.
+    pub(super) fn static_value(&mut self, position: &Chess, key: u64) -> i32 {
+        match self.leaf {
+            Leaf::Classical => classical(position),
+            Leaf::Network(_) => self.answer(position, key).map_or(DRAW, |answer| answer.value),
+        }
+    }
+
+    /// The network's answer; `None` for the classical evaluation, in a position without legal
+    /// moves, and when the search has ended.
+    pub(super) fn answer(&mut self, position: &Chess, key: u64) -> Option<Answer> {
+        let Leaf::Network(network) = &mut *self.leaf else { return None };
+        if let Some(answer) = network.cache.get(key) {
+            return Some(answer);
+        }
+        if position.legal_moves().is_empty() {
+            return None;
+        }
+        self.ask(vec![(key, position.clone())]);
+        if self.stopped { None } else { self.network()?.cache.get(key) }
+    }
+
+    fn network(&mut self) -> Option<&mut Network> {
+        match self.leaf {
+            Leaf::Classical => None,
+            Leaf::Network(network) => Some(network),
+        }
+    }
+
+    /// Evaluates the next children of a node close to the frontier in one batch, most promising
+    /// first: 8, then twice as many each time. Returns how many moves are taken care of.
+    pub(super) fn prefetch(
+        &mut self,
+        position: &Chess,
+        key: u64,
+        moves: &[Move],
+        n: usize,
+    ) -> usize {
+        let count = moves.len().min(FIRST_BATCH.max(n));
+        let Some(network) = self.network() else { return count };
+        let mut wanted: Vec<(u64, Chess)> = Vec::with_capacity(count);
+        for &played in &moves[..count] {
+            let (child_key, child) = play(position, key, played);
+            if !network.cache.contains(child_key) && !child.legal_moves().is_empty() {
+                wanted.push((child_key, child));
+            }
+        }
+        if !wanted.is_empty() {
+            self.ask(wanted);
+        }
+        count
+    }
+
+    /// Sends positions to the network, as many as the node limit still allows.
+    fn ask(&mut self, mut wanted: Vec<(u64, Chess)>) {
+        let left = self.task.limits.nodes.unwrap_or(u64::MAX).saturating_sub(self.nodes);
+        wanted.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        if wanted.is_empty() {
+            self.stopped = true;
+            return;
+        }
+        let Some(network) = self.network() else { return };
+        match network.evaluate(&wanted) {
+            Ok(()) => self.nodes += wanted.len() as u64,
+            Err(trouble) => {
+                self.trouble = Some(trouble);
+                self.stopped = true;
+            }
+        }
+        self.look_at_clock();
+    }
+}
+
+/// Plays a legal move: the new position and its key.
+pub(super) fn play(position: &Chess, key: u64, played: Move) -> (u64, Chess) {
+    let mut child = position.clone();
+    child.play_unchecked(played);
+    let updated = position.update_zobrist_hash(Zobrist64(key), played, EnPassantMode::Legal);
+    (updated.map_or_else(|| position_key(&child), |key| key.0), child)
+}
+
+/// The position with the move passed; `None` where that is not legal (in check).
+pub(super) fn pass(position: &Chess) -> Option<Chess> {
+    let mut setup = position.to_setup(EnPassantMode::Legal);
+    setup.ep_square = None;
+    setup.swap_turn();
+    Chess::from_setup(setup, position.castles().mode()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_equal_recomputed_ones(choices in prop::collection::vec(any::<u16>(), 0..150)) {
+            let mut position = Chess::default();
+            let mut key = position_key(&position);
+            for choice in choices {
+                let legal = position.legal_moves();
+                if legal.is_empty() {
+                    break;
+                }
+                (key, position) = play(&position, key, legal[usize::from(choice) % legal.len()]);
+                prop_assert_eq!(key, position_key(&position));
+            }
+        }
+    }
+
+    #[test]
+    fn the_move_can_be_passed_after_a_double_step() {
+        let (_, position) = play(
+            &Chess::default(),
+            0,
+            "e2e4".parse::<shakmaty::uci::UciMove>().unwrap().to_move(&Chess::default()).unwrap(),
+        );
+        assert_eq!(pass(&position).map(|passed| passed.turn()), Some(shakmaty::Color::White));
+    }
+}

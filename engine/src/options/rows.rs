@@ -1,0 +1,159 @@
+//! The rows of the register: one per option.
+
+use std::time::Duration;
+
+use super::Settings;
+use crate::roster::{EVALUATORS, SEARCHES};
+
+/// One option.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    /// For people: one sentence, with the unit.
+    pub(super) help: &'static str,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    Spin {
+        default: u64,
+        min: u64,
+        max: u64,
+        set: fn(&mut Settings, u64),
+    },
+    Check {
+        default: bool,
+        set: fn(&mut Settings, bool),
+    },
+    Combo {
+        default: &'static str,
+        values: &'static [&'static str],
+        set: fn(&mut Settings, &'static str),
+    },
+    Text {
+        default: &'static str,
+        set: fn(&mut Settings, &str),
+    },
+    Button,
+}
+
+/// What a text option holds that means "the network inside the program".
+const EMBEDDED: &str = "<embedded>";
+
+/// All options; `network` tells whether the program was built with the transformer.
+pub(super) fn register(network: bool) -> Vec<Row> {
+    let mut rows = memory_rows();
+    rows.extend(mode_rows(network));
+    rows.extend(protocol_rows());
+    rows
+}
+
+fn memory_rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "Hash",
+            help: "Memory for tree and table together, in MiB: a hard cap.",
+            kind: Kind::Spin {
+                default: 256,
+                min: 1,
+                max: 1_048_576,
+                set: |settings, megabytes| settings.hash_mb = megabytes as usize,
+            },
+        },
+        Row {
+            name: "Clear Hash",
+            help: "Forgets everything learnt from earlier searches.",
+            kind: Kind::Button,
+        },
+        Row {
+            name: "Threads",
+            help: "Accepted for match runners and without effect: one thread searches, and the \
+                   device uses all the cores it has.",
+            kind: Kind::Spin { default: 1, min: 1, max: 1024, set: |_, _| {} },
+        },
+    ]
+}
+
+fn mode_rows(network: bool) -> [Row; 5] {
+    [
+        Row {
+            name: "Search",
+            help: "The search mode.",
+            kind: Kind::Combo {
+                default: SEARCHES[0],
+                values: SEARCHES,
+                set: |settings, name| settings.search = name,
+            },
+        },
+        Row {
+            name: "Evaluator",
+            help: "What judges positions: the network, or piece counting that needs none.",
+            kind: Kind::Combo {
+                // Without a network, the list starts at the evaluator that needs none.
+                default: if network { EVALUATORS[0] } else { EVALUATORS[1] },
+                values: if network { EVALUATORS } else { &EVALUATORS[1..] },
+                set: |settings, name| settings.evaluator = name,
+            },
+        },
+        Row {
+            name: "Device",
+            help: "Where the network runs: `auto`, `cpu`, `gpu` or an adapter's name.",
+            kind: Kind::Text {
+                default: "auto",
+                set: |settings, name| name.clone_into(&mut settings.device),
+            },
+        },
+        Row {
+            name: "WeightsFile",
+            help: "The network's file; `<embedded>` is the one inside the program.",
+            kind: Kind::Text {
+                default: EMBEDDED,
+                set: |settings, path| {
+                    let embedded = matches!(path, "" | "<empty>" | EMBEDDED);
+                    settings.weights_file = (!embedded).then(|| path.to_owned());
+                },
+            },
+        },
+        Row {
+            name: "BatchSize",
+            help: "Positions per batch; 0 lets the device choose.",
+            kind: Kind::Spin {
+                default: 0,
+                min: 0,
+                max: 4096,
+                set: |settings, size| settings.batch_size = (size > 0).then_some(size as usize),
+            },
+        },
+    ]
+}
+
+fn protocol_rows() -> [Row; 4] {
+    [
+        Row {
+            name: "Move Overhead",
+            help: "Time kept back per move for the GUI and the line, in ms.",
+            kind: Kind::Spin {
+                // Stockfish keeps back 10 ms, lc0 200 ms. We end within one batch, which on a CPU
+                // takes a few ms more than an alpha-beta node.
+                default: 20,
+                min: 0,
+                max: 5_000,
+                set: |settings, ms| settings.move_overhead = Duration::from_millis(ms),
+            },
+        },
+        Row {
+            name: "Ponder",
+            help: "Tells the GUI that Tesla can think on the opponent's time.",
+            kind: Kind::Check { default: false, set: |_, _| {} },
+        },
+        Row {
+            name: "UCI_Chess960",
+            help: "Fischer random chess: castling is written as king takes rook.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.chess960 = on },
+        },
+        Row {
+            name: "UCI_ShowWDL",
+            help: "Adds win, draw and loss in permille to the score.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.show_wdl = on },
+        },
+    ]
+}

@@ -1,0 +1,145 @@
+//! Names of searches and evaluators, and how the user's choice becomes one that runs.
+
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::evaluator::Evaluator;
+
+use crate::alphabeta::AlphaBeta;
+use crate::options::Settings;
+use crate::params::Params;
+use crate::search_api::Search;
+use crate::tesla::TeslaSearch;
+
+/// The search modes; the first is the default.
+pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA];
+
+/// Best-first minimax.
+const TESLA: &str = "Tesla";
+
+/// The baseline.
+const ALPHA_BETA: &str = "AlphaBeta";
+
+/// The evaluators: the network first, then the one that needs none.
+pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
+
+/// The evaluator that needs no network and works everywhere.
+const CLASSICAL: &str = "Classical";
+
+/// Memory of the bench, part of its signature.
+const BENCH_HASH_MB: usize = 16;
+
+/// A search starts with this until `Hash` is set.
+const SMALLEST_HASH_MB: usize = 1;
+
+/// What decides which search and evaluator run; another one means loading anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// One of [`SEARCHES`].
+    pub search: &'static str,
+    /// One of [`EVALUATORS`].
+    pub evaluator: &'static str,
+    /// `auto`, `cpu`, `gpu` or an adapter's name.
+    pub device: String,
+    /// `None` = the embedded network.
+    pub weights_file: Option<String>,
+    /// `None` = the device's choice.
+    pub batch_size: Option<usize>,
+    /// The tunables.
+    pub params: Params,
+}
+
+impl Machine {
+    /// The user's choice.
+    pub fn of(settings: &Settings) -> Self {
+        Self {
+            search: settings.search,
+            evaluator: settings.evaluator,
+            device: settings.device.clone(),
+            weights_file: settings.weights_file.clone(),
+            batch_size: settings.batch_size,
+            params: settings.params.clone(),
+        }
+    }
+
+    /// The same search on the evaluator that always works.
+    #[must_use]
+    pub fn without_network(&self) -> Self {
+        Self { evaluator: CLASSICAL, ..self.clone() }
+    }
+}
+
+/// A search, and one line for people on what it runs.
+pub struct Made {
+    /// Ready to search, with the smallest table; the caller sets `Hash`.
+    pub search: Box<dyn Search>,
+    /// For `info string`.
+    pub description: String,
+}
+
+impl std::fmt::Debug for Made {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Made").field(&self.description).finish()
+    }
+}
+
+/// Makes the search the user chose. An error is a sentence for people, without a full stop.
+///
+/// # Errors
+/// When the device or the network cannot be used.
+pub fn search(machine: &Machine) -> Result<Made, String> {
+    let evaluator = evaluator(machine)?;
+    let description = format!("{} search; {}", machine.search, evaluator.description());
+    let search: Box<dyn Search> = match (machine.search, machine.evaluator) {
+        (TESLA, _) => {
+            let mut search = TeslaSearch::new(evaluator);
+            search.set_params(machine.params.clone());
+            Box::new(search)
+        }
+        // Without the detour through batches, at full speed.
+        (ALPHA_BETA, CLASSICAL) => Box::new(AlphaBeta::classical(SMALLEST_HASH_MB)),
+        (ALPHA_BETA, _) => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
+        (other, _) => return Err(format!("there is no search named {other}")),
+    };
+    Ok(Made { search, description })
+}
+
+/// Makes the evaluator the user chose.
+///
+/// # Errors
+/// When the device or the network cannot be used.
+pub fn evaluator(machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
+    match machine.evaluator {
+        CLASSICAL => Ok(Box::new(match machine.batch_size {
+            Some(size) => ClassicalEvaluator::with_batch_size(size),
+            None => ClassicalEvaluator::new(),
+        })),
+        other => Err(format!("the evaluator {other} is not built into this program")),
+    }
+}
+
+/// The search behind the bench signature: the same on every machine.
+pub fn bench_search() -> Box<dyn Search> {
+    let mut search = TeslaSearch::new(Box::new(ClassicalEvaluator::new()));
+    search.set_hash_mb(BENCH_HASH_MB);
+    Box::new(search)
+}
+
+/// How much of the wanted hash this machine can give, in MiB, and a sentence where that is less.
+/// Known on Linux only; elsewhere the wish is granted.
+pub fn affordable(wanted_mb: usize) -> (usize, Option<String>) {
+    let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
+    // The rest is for the network, its batches and everybody else.
+    let most = (free_mb / 4 * 3).max(1);
+    if wanted_mb <= most {
+        return (wanted_mb, None);
+    }
+    let sentence =
+        format!("Hash {wanted_mb} MiB is more than this machine has free; {most} is used");
+    (most, Some(sentence))
+}
+
+fn free_memory_mb() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024)
+}

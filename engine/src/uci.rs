@@ -1,0 +1,312 @@
+//! The Universal Chess Interface: text in, text out. Nothing else in the engine prints.
+//!
+//! The thread that reads stdin answers at once, also while a search runs; the [`session`] thread
+//! owns searcher and evaluator. Whatever stands on stdin, the answer is at worst a sentence.
+
+// What comes from stdin is untrusted, so nothing here may panic.
+#![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+pub mod command;
+pub mod go;
+pub mod lines;
+pub mod output;
+pub mod position;
+pub mod session;
+
+use std::io::BufRead;
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
+
+use self::command::{Command, HELP};
+use self::lines::{Line, next_line};
+use self::output::{Output, Style};
+use self::session::{Busy, Job, SearchJob};
+use crate::history::{Game, position_key};
+use crate::options::{self, Change, Settings};
+use crate::search_api::StopToken;
+use crate::timeman::{Budget, PonderHit};
+
+/// How long `quit` waits for a search to end; a network that is still loading is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Speaks UCI until `quit` or the end of `input`.
+pub fn run(mut input: impl BufRead, output: &Output) {
+    let (jobs, queue) = unbounded();
+    let (alive, ended) = bounded::<()>(0);
+    let session_output = output.clone();
+    thread::spawn(move || {
+        session::run(&queue, session_output);
+        drop(alive);
+    });
+    let mut front = Front {
+        output: output.clone(),
+        settings: Settings::default(),
+        game: Game::new(Chess::default()),
+        jobs,
+        running: None,
+    };
+    let quit = loop {
+        match next_line(&mut input) {
+            Line::Text(line) => {
+                if front.obey(&Command::parse(&line)) == After::Quit {
+                    break true;
+                }
+            }
+            Line::TooLong => output.tell("that line was too long and was not read"),
+            Line::End => break false,
+        }
+    };
+    front.end(quit, &ended);
+}
+
+/// Runs the bench of the command line.
+pub fn bench(nodes: u64, output: &Output) {
+    output.say(&session::bench(nodes, &StopToken::default(), output));
+}
+
+/// Counts the lines of the command line's position.
+///
+/// # Errors
+/// When the FEN is wrong.
+pub fn perft(
+    fen: Option<&str>,
+    depth: u32,
+    output: &Output,
+) -> Result<(), position::PositionProblem> {
+    let position = fen.map_or(Ok(Chess::default()), |fen| position::from_fen(fen, false))?;
+    let style = Style { castling: position.castles().mode(), wdl: false };
+    output.say(&session::divide(&position, depth, style, &StopToken::default(), output));
+    Ok(())
+}
+
+/// Whether to read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Read,
+    Quit,
+}
+
+/// What the reading thread knows.
+struct Front {
+    output: Output,
+    settings: Settings,
+    game: Game,
+    jobs: Sender<Job>,
+    /// The last job that can be stopped, perhaps ended meanwhile.
+    running: Option<Running>,
+}
+
+/// How to reach a job from outside.
+struct Running {
+    busy: Busy,
+    stop: StopToken,
+    /// Dropping it allows `bestmove`.
+    hold: Option<Sender<()>>,
+    /// Of `go ponder`.
+    ponder: Option<PonderHit>,
+    /// `go infinite`: `ponderhit` does not end the wait.
+    infinite: bool,
+    /// Ends with stdin, rather than being finished first.
+    search: bool,
+}
+
+impl Front {
+    fn obey(&mut self, command: &Command<'_>) -> After {
+        match *command {
+            Command::Uci => self.introduce(),
+            Command::IsReady if self.is_busy() => self.output.say("readyok"),
+            Command::IsReady => self.send(Job::Ready),
+            Command::NewGame => self.send(Job::Clear),
+            Command::Position(text) => match position::parse(text, self.settings.chess960) {
+                Ok(game) => self.game = game,
+                Err(problem) => self.output.tell(&problem.to_string()),
+            },
+            Command::Go(text) => self.go(text),
+            Command::Stop => self.stop(),
+            Command::PonderHit => self.ponder_hit(),
+            Command::SetOption { name, value } => self.set_option(name, value),
+            Command::Quit => return After::Quit,
+            Command::Display => self.display(),
+            // One evaluation is short: what comes behind it waits and is not refused.
+            Command::Eval if self.refuses("eval") => {}
+            Command::Eval => self.send(Job::Eval(Box::new(self.game.clone()), self.style())),
+            Command::Bench(text) => self.bench(text),
+            Command::Perft(text) => match text.trim().parse() {
+                Ok(depth) => self.perft(depth),
+                Err(_) => self.output.tell("perft needs a depth, for example: perft 5"),
+            },
+            Command::Help => self.output.say(HELP),
+            Command::Nothing => {}
+            Command::Unknown(text) => {
+                let start: String = text.chars().take(60).collect();
+                self.output.tell(&format!("unknown command '{start}'; send help to see them all"));
+            }
+        }
+        After::Read
+    }
+
+    fn introduce(&self) {
+        let version = env!("CARGO_PKG_VERSION");
+        let options = options::uci_lines().join("\n");
+        self.output.say(&format!(
+            "id name Tesla {version}\nid author the Tesla authors\n{options}\nuciok"
+        ));
+    }
+
+    /// The session outlives the reading thread, so its channel is open.
+    fn send(&self, job: Job) {
+        let _ = self.jobs.send(job);
+    }
+
+    /// Whether something runs that was not told to stop. What comes after `stop` simply waits for
+    /// the end, so that `stop` and another `go` may be sent in one breath.
+    fn is_busy(&self) -> bool {
+        let runs = |running: &Running| running.busy.is_running() && !running.stop.is_stopped();
+        self.running.as_ref().is_some_and(runs)
+    }
+
+    /// Castling is written the standard way only where that is unambiguous.
+    fn style(&self) -> Style {
+        let castling = if self.settings.chess960 {
+            CastlingMode::Chess960
+        } else {
+            self.game.position().castles().mode()
+        };
+        Style { castling, wdl: self.settings.show_wdl }
+    }
+
+    fn refuses(&self, what: &str) -> bool {
+        let busy = self.is_busy();
+        if busy {
+            self.output.tell(&format!("{what} has to wait: send stop first, something is running"));
+        }
+        busy
+    }
+
+    fn go(&mut self, text: &str) {
+        if self.refuses("go") {
+            return;
+        }
+        let go = match go::parse(text, self.game.position()) {
+            Ok(go) => go,
+            Err(problem) => return self.output.tell(&problem.to_string()),
+        };
+        if let Some(remark) = &go.remark {
+            self.output.tell(remark);
+        }
+        if let Some(depth) = go.perft {
+            return self.perft(depth);
+        }
+        let overhead = self.settings.move_overhead;
+        let (budget, ponder) = if go.ponder {
+            let (budget, hit) = Budget::pondering(&go.limits, overhead);
+            (budget, Some(hit))
+        } else {
+            (Budget::new(&go.limits, overhead), None)
+        };
+        let infinite = go.limits.infinite;
+        let (hold, held) = bounded(0);
+        let waits = go.ponder || infinite;
+        let (busy, stop) = (Busy::default(), StopToken::default());
+        self.send(Job::Search(Box::new(SearchJob {
+            game: self.game.clone(),
+            limits: go.limits,
+            budget,
+            stop: stop.clone(),
+            hold: waits.then_some(held),
+            style: self.style(),
+            busy: busy.clone(),
+        })));
+        let hold = waits.then_some(hold);
+        self.running = Some(Running { busy, stop, hold, ponder, infinite, search: true });
+    }
+
+    fn start(&mut self, what: &str, job: impl FnOnce(StopToken, Busy) -> Job) {
+        if self.refuses(what) {
+            return;
+        }
+        let (busy, stop) = (Busy::default(), StopToken::default());
+        self.send(job(stop.clone(), busy.clone()));
+        let (hold, ponder) = (None, None);
+        self.running = Some(Running { busy, stop, hold, ponder, infinite: false, search: false });
+    }
+
+    fn bench(&mut self, text: &str) {
+        match text.trim() {
+            "" => self
+                .start("bench", |stop, busy| Job::Bench(crate::bench::DEFAULT_NODES, stop, busy)),
+            text => match text.parse() {
+                Ok(nodes) => self.start("bench", |stop, busy| Job::Bench(nodes, stop, busy)),
+                Err(_) => {
+                    self.output.tell("bench needs a number of nodes, for example: bench 1000");
+                }
+            },
+        }
+    }
+
+    fn perft(&mut self, depth: u32) {
+        if depth > crate::perft::LONGEST {
+            let longest = crate::perft::LONGEST;
+            return self.output.tell(&format!("perft counts lines of at most {longest} plies"));
+        }
+        let (position, style) = (Box::new(self.game.position().clone()), self.style());
+        self.start("perft", |stop, busy| Job::Perft(position, depth, style, stop, busy));
+    }
+
+    fn stop(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.stop.stop();
+            running.hold = None;
+        }
+    }
+
+    fn ponder_hit(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        if let Some(hit) = running.ponder.take() {
+            hit.hit();
+            if !running.infinite {
+                running.hold = None;
+            }
+        }
+    }
+
+    fn set_option(&mut self, name: &str, value: &str) {
+        match self.settings.set(name, value) {
+            Ok(Change::ClearHash) => return self.send(Job::Clear),
+            Ok(Change::Taken) => {}
+            Ok(Change::Clamped(note)) => self.output.tell(&note),
+            Err(problem) => return self.output.tell(&problem.to_string()),
+        }
+        self.send(Job::Configure(Box::new(self.settings.clone())));
+    }
+
+    fn display(&self) {
+        let position = self.game.position();
+        let style = self.style();
+        let moves: Vec<_> = position.legal_moves().iter().map(|&m| style.written(m)).collect();
+        self.output.say(&format!(
+            "{:?}\nFen: {}\nKey: {:016X}\nRepetitions: {}\nMoves ({}): {}",
+            position.board(),
+            Fen::from_position(position, EnPassantMode::Legal),
+            position_key(position),
+            self.game.repetitions(),
+            moves.len(),
+            moves.join(" ")
+        ));
+    }
+
+    /// `quit` stops everything; the end of stdin lets counted work (bench, perft) and loading
+    /// finish, for those who pipe a script, but no search, which could be endless.
+    fn end(mut self, quit: bool, ended: &Receiver<()>) {
+        if quit || self.running.as_ref().is_some_and(|running| running.search) {
+            self.stop();
+        }
+        drop(self.jobs);
+        // Nothing is ever sent: the error tells that the session has ended, or time is up.
+        let _ = if quit { ended.recv_timeout(PATIENCE).ok() } else { ended.recv().ok() };
+    }
+}

@@ -1,0 +1,171 @@
+//! What we say: whole lines, flushed, one at a time, from any thread.
+
+use std::fmt::{self, Write as _};
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Move};
+
+use crate::score::Score;
+use crate::search_api::Info;
+
+/// The GUI's end of the line. Clones write to the same place.
+#[derive(Clone)]
+pub struct Output(Arc<Mutex<Box<dyn Write + Send>>>);
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Output")
+    }
+}
+
+impl Output {
+    /// Writes to `sink`.
+    pub fn new(sink: Box<dyn Write + Send>) -> Self {
+        Self(Arc::new(Mutex::new(sink)))
+    }
+
+    /// Writes to standard output.
+    pub fn stdout() -> Self {
+        Self::new(Box::new(std::io::stdout()))
+    }
+
+    /// Says `text`, which may be several lines; nobody else's line comes between them. A reader
+    /// that has gone away is no error: the end of stdin will follow.
+    pub fn say(&self, text: &str) {
+        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = writeln!(sink, "{text}").and_then(|()| sink.flush());
+    }
+
+    /// Tells people something, in one `info string` line.
+    pub fn tell(&self, sentence: &str) {
+        let line: String = sentence
+            .chars()
+            .map(|letter| if letter.is_control() { ' ' } else { letter })
+            .take(500)
+            .collect();
+        self.say(&format!("info string {line}"));
+    }
+}
+
+/// How moves and scores are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// How castling is written.
+    pub castling: CastlingMode,
+    /// Whether the score is followed by win, draw and loss.
+    pub wdl: bool,
+}
+
+impl Style {
+    /// A move in UCI notation.
+    pub fn written(self, played: Move) -> String {
+        UciMove::from_move(played, self.castling).to_string()
+    }
+
+    /// An `info` line.
+    pub fn info(self, info: &Info) -> String {
+        let per_second = info.nodes as f64 / info.time.as_secs_f64().max(0.001);
+        let mut line = format!("info depth {} seldepth {}", info.depth, info.selective_depth);
+        // Writing to a String cannot fail.
+        let _ = write!(line, " score {}", info.score.uci());
+        if self.wdl {
+            let [win, draw, loss] = win_draw_loss(info.score);
+            let _ = write!(line, " wdl {win} {draw} {loss}");
+        }
+        let _ = write!(
+            line,
+            " nodes {} nps {} hashfull {} tbhits 0 time {}",
+            info.nodes,
+            per_second as u64,
+            info.hashfull,
+            info.time.as_millis()
+        );
+        if !info.pv.is_empty() {
+            line.push_str(" pv");
+        }
+        for &played in &info.pv {
+            let _ = write!(line, " {}", self.written(played));
+        }
+        line
+    }
+}
+
+/// Win, draw and loss in permille, exactly 1000 together. A backed-up value tells only their
+/// balance, so an estimate `v` is split as if it were two halves of a game, each won with
+/// probability `v`: `v²`, `2v(1-v)`, `(1-v)²`, whose expected score is `v` again.
+fn win_draw_loss(score: Score) -> [u32; 3] {
+    match score {
+        Score::Win(_) => [1000, 0, 0],
+        Score::Loss(_) => [0, 0, 1000],
+        Score::Draw => [0, 1000, 0],
+        Score::Estimate(value) => {
+            let value = value.clamp(0.0, 1.0);
+            let win = (value.powi(2) * 1000.0).round() as u32;
+            let loss = ((1.0 - value).powi(2) * 1000.0).round() as u32;
+            [win, 1000_u32.saturating_sub(win + loss), loss]
+        }
+    }
+}
+
+/// Decides which news are worth a line: another depth or best move, or a second has passed.
+#[derive(Clone, Debug, Default)]
+pub struct Throttle(Option<Info>);
+
+impl Throttle {
+    /// Whether to print `info`; remembers it if so.
+    pub fn admits(&mut self, info: &Info) -> bool {
+        let worth = self.0.as_ref().is_none_or(|last| {
+            last.depth != info.depth
+                || last.pv.first() != info.pv.first()
+                || last.time.as_secs() != info.time.as_secs()
+        });
+        if worth {
+            self.0 = Some(info.clone());
+        }
+        worth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use shakmaty::Square;
+
+    use super::*;
+
+    #[test]
+    fn info_lines_are_whole_numbers() {
+        let castle = Move::Castle { king: Square::E1, rook: Square::H1 };
+        let info = Info {
+            depth: 3,
+            selective_depth: 9,
+            score: Score::Estimate(0.5),
+            nodes: 1234,
+            hashfull: 5,
+            time: Duration::from_micros(10_500),
+            pv: vec![castle],
+        };
+        let style = Style { castling: CastlingMode::Standard, wdl: true };
+        assert_eq!(
+            style.info(&info),
+            "info depth 3 seldepth 9 score cp 0 wdl 250 500 250 nodes 1234 nps 117523 hashfull 5 \
+             tbhits 0 time 10 pv e1g1"
+        );
+        let style = Style { castling: CastlingMode::Chess960, wdl: false };
+        assert!(style.info(&info).ends_with("pv e1h1"));
+        assert!(!style.info(&info).contains("wdl"));
+    }
+
+    #[test]
+    fn win_draw_loss_sums_to_1000() {
+        for permille in 0..=1000 {
+            let score = Score::Estimate(permille as f32 / 1000.0);
+            let [win, draw, loss] = win_draw_loss(score);
+            assert_eq!(win + draw + loss, 1000);
+            assert!((2 * win + draw).abs_diff(2 * permille) <= 2);
+        }
+    }
+}

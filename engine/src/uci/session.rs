@@ -1,0 +1,319 @@
+//! The session: one thread that owns searcher and evaluator and does one job after another.
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::Receiver;
+use shakmaty::{Chess, Move, Position};
+use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
+
+use super::output::{Output, Style, Throttle};
+use crate::history::Game;
+use crate::options::Settings;
+use crate::roster::{self, Machine};
+use crate::search_api::{Limits, Outcome, Search, StopToken, Task};
+use crate::timeman::Budget;
+use crate::{bench, perft};
+
+/// One thing to do; jobs are done in the order they come.
+#[derive(Debug)]
+pub enum Job {
+    /// The options are now these; what they need is loaded with the next job that needs it.
+    Configure(Box<Settings>),
+    /// Load what is pending, then answer `readyok`.
+    Ready,
+    /// Forget earlier searches.
+    Clear,
+    /// Search and answer with `bestmove`.
+    Search(Box<SearchJob>),
+    /// Show what the evaluator thinks of a position.
+    Eval(Box<Game>, Style),
+    /// Search the bench positions with this many nodes each.
+    Bench(u64, StopToken, Busy),
+    /// Count lines move by move.
+    Perft(Box<Chess>, u32, Style, StopToken, Busy),
+}
+
+/// A `go`.
+#[derive(Debug)]
+pub struct SearchJob {
+    /// The game and its current position.
+    pub game: Game,
+    /// When to end.
+    pub limits: Limits,
+    /// The clock, running since `go` came.
+    pub budget: Budget,
+    /// Set by `stop` and `quit`.
+    pub stop: StopToken,
+    /// No `bestmove` before the other end is dropped (`infinite` and `ponder`).
+    pub hold: Option<Receiver<()>>,
+    /// How moves and scores are written.
+    pub style: Style,
+    /// Cleared directly before `bestmove`.
+    pub busy: Busy,
+}
+
+/// Whether a job that can be stopped still runs; a new one does. Clones share one flag, which is
+/// set when the job has ended.
+#[derive(Clone, Debug, Default)]
+pub struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        !self.0.load(Ordering::Acquire)
+    }
+
+    /// It has ended; said before its last line, so that an answer to that line finds us idle.
+    fn end(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// See the module.
+struct Session {
+    output: Output,
+    settings: Settings,
+    /// What was last loaded, or tried in vain.
+    tried: Option<Machine>,
+    search: Option<Box<dyn Search>>,
+    hash_mb: usize,
+    /// The evaluator that answers `eval`, and what it was made for.
+    evaluator: Option<(Machine, Box<dyn Evaluator>)>,
+}
+
+/// Does all jobs until the channel is closed.
+pub fn run(jobs: &Receiver<Job>, output: Output) {
+    let settings = Settings::default();
+    let mut session =
+        Session { output, settings, tried: None, search: None, hash_mb: 0, evaluator: None };
+    for job in jobs {
+        // A bug in one job must not take the game with it.
+        if catch_unwind(AssertUnwindSafe(|| session.work(job))).is_err() {
+            session.output.tell("the last command failed inside; please report it");
+            (session.search, session.tried, session.evaluator) = (None, None, None);
+        }
+    }
+}
+
+impl Session {
+    fn work(&mut self, job: Job) {
+        match job {
+            Job::Configure(settings) => self.settings = *settings,
+            Job::Ready => {
+                // A failure while loading is told; readyok comes in any case.
+                if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
+                    self.output.tell("loading failed inside; please report it");
+                }
+                self.output.say("readyok");
+            }
+            Job::Clear => {
+                if let Some(search) = &mut self.search {
+                    search.clear();
+                }
+            }
+            Job::Search(job) => self.search(&job),
+            Job::Eval(game, style) => match self.eval(&game, style) {
+                Ok(text) => self.output.say(&text),
+                Err(sentence) => self.output.tell(&sentence),
+            },
+            Job::Bench(nodes, stop, busy) => {
+                let text = bench(nodes, &stop, &self.output);
+                busy.end();
+                self.output.say(&text);
+            }
+            Job::Perft(position, depth, style, stop, busy) => {
+                let text = divide(&position, depth, style, &stop, &self.output);
+                busy.end();
+                self.output.say(&text);
+            }
+        }
+    }
+
+    /// Makes the search the options ask for, if it is not there yet. Where that fails, the former
+    /// one stays; where there is none, one that needs no network.
+    fn load(&mut self) {
+        let wanted = Machine::of(&self.settings);
+        if self.tried.as_ref() != Some(&wanted) {
+            match roster::search(&wanted) {
+                Ok(made) => self.adopt(made),
+                Err(sentence) if self.search.is_some() => {
+                    self.output.tell(&format!("{sentence}; the former search stays"));
+                }
+                Err(sentence) => {
+                    self.output.tell(&format!("{sentence}; the classical evaluator steps in"));
+                    let plain = wanted.without_network();
+                    match roster::search(&plain) {
+                        Ok(made) => self.adopt(made),
+                        Err(sentence) => self.output.tell(&sentence),
+                    }
+                }
+            }
+            self.tried = Some(wanted);
+        }
+        if self.hash_mb != self.settings.hash_mb {
+            self.hash_mb = self.settings.hash_mb;
+            let (megabytes, remark) = roster::affordable(self.hash_mb);
+            if let Some(sentence) = remark {
+                self.output.tell(&sentence);
+            }
+            if let Some(search) = &mut self.search {
+                search.set_hash_mb(megabytes);
+            }
+        }
+    }
+
+    fn adopt(&mut self, made: roster::Made) {
+        self.output.tell(&made.description);
+        self.search = Some(made.search);
+        self.hash_mb = 0;
+    }
+
+    fn search(&mut self, job: &SearchJob) {
+        let moves = job.game.position().legal_moves();
+        let Some(&first) = moves.first() else {
+            job.wait();
+            self.output.tell("the game is over in this position: there is no move to search");
+            job.busy.end();
+            self.output.say("bestmove 0000");
+            return;
+        };
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            self.load();
+            let search = self.search.as_mut()?;
+            Some(job.run(search.as_mut(), &self.output))
+        }));
+        job.wait();
+        let text = match found {
+            Ok(Some(outcome)) => {
+                if let Some(trouble) = &outcome.trouble {
+                    self.output.tell(&trouble.to_string());
+                }
+                job.answer(outcome)
+            }
+            Ok(None) => format!("bestmove {}", job.style.written(first)),
+            Err(_) => {
+                self.output.tell("the search failed inside; please report it");
+                (self.search, self.tried) = (None, None);
+                format!("bestmove {}", job.style.written(first))
+            }
+        };
+        job.busy.end();
+        self.output.say(&text);
+    }
+
+    fn eval(&mut self, game: &Game, style: Style) -> Result<String, String> {
+        let moves = game.position().legal_moves();
+        if moves.is_empty() {
+            return Err(
+                "the game is over in this position: there is nothing to evaluate".to_owned()
+            );
+        }
+        let wanted = Machine::of(&self.settings);
+        if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
+            self.evaluator = None;
+            let made = roster::evaluator(&wanted)?;
+            self.evaluator = Some((wanted, made));
+        }
+        let Some((_, evaluator)) = &mut self.evaluator else { return Err(String::new()) };
+        evaluator.submit(vec![Request {
+            position: game.position().clone(),
+            moves: moves.iter().copied().collect(),
+            repetitions: game.repetitions().min(2) as u8,
+            parent: None,
+        }]);
+        let answers = evaluator.collect().map_err(|error| error.to_string())?;
+        let evaluation = answers.first().ok_or("the evaluator gave no answer")?;
+        Ok(evaluation_text(&evaluator.description(), evaluation, &moves, style))
+    }
+}
+
+impl SearchJob {
+    fn run(&self, search: &mut dyn Search, output: &Output) -> Outcome {
+        let mut throttle = Throttle::default();
+        let Self { game, limits, budget, stop, .. } = self;
+        search.search(&Task { game, limits, budget, stop }, &mut |info| {
+            if throttle.admits(info) {
+                output.say(&self.style.info(info));
+            }
+        })
+    }
+
+    /// Waits until a `bestmove` is welcome.
+    fn wait(&self) {
+        if let Some(hold) = &self.hold {
+            // Nothing is ever sent: the error tells that the other end was dropped.
+            let _ = hold.recv();
+        }
+    }
+
+    /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
+    fn answer(&self, mut outcome: Outcome) -> String {
+        if outcome.info.pv.first() != Some(&outcome.best) {
+            outcome.info.pv = vec![outcome.best];
+        }
+        let mut text = format!(
+            "{}\nbestmove {}",
+            self.style.info(&outcome.info),
+            self.style.written(outcome.best)
+        );
+        let mut next = self.game.position().clone();
+        next.play_unchecked(outcome.best);
+        if let Some(ponder) = outcome.ponder.filter(|&ponder| next.is_legal(ponder)) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, " ponder {}", self.style.written(ponder));
+        }
+        text
+    }
+}
+
+/// Runs the bench, saying a line per position; the answer is its total.
+pub fn bench(nodes: u64, stop: &StopToken, output: &Output) -> String {
+    let mut search = roster::bench_search();
+    let mut number = 0;
+    let total = bench::run(search.as_mut(), nodes, stop, &mut |fen, info| {
+        number += 1;
+        output.say(&format!(
+            "{number:2}. {:>8} nodes  {:>10}  {fen}",
+            info.nodes,
+            info.score.uci()
+        ));
+    });
+    total.text()
+}
+
+/// Counts lines, saying each move's share; the answer is the total.
+pub fn divide(
+    position: &Chess,
+    depth: u32,
+    style: Style,
+    stop: &StopToken,
+    output: &Output,
+) -> String {
+    let total = perft::divide(position, depth, stop, &mut |played, count| {
+        output.say(&format!("{}: {count}", style.written(played)));
+    });
+    total.map_or("info string perft was stopped".to_owned(), |total| {
+        format!("\nNodes searched: {total}")
+    })
+}
+
+fn evaluation_text(device: &str, answer: &Evaluation, moves: &[Move], style: Style) -> String {
+    let [win, draw, loss] = answer.wdl;
+    let mut text = format!(
+        "evaluator  {device}\nvalue      {:.4} (error {:.4}), for the side to move\n\
+         wdl        {win:.3} {draw:.3} {loss:.3}\nmove       policy   value after it",
+        answer.value, answer.error
+    );
+    let mut ranked: Vec<_> = moves.iter().zip(&answer.moves).collect();
+    ranked.sort_by(|(_, a), (_, b)| b.policy.total_cmp(&a.policy));
+    for (&played, estimate) in ranked.into_iter().take(8) {
+        let played = style.written(played);
+        // Writing to a String cannot fail.
+        let _ =
+            write!(text, "\n{played:<9}  {:.4}   {:.4}", estimate.policy, estimate.action_value);
+    }
+    text
+}

@@ -1,0 +1,279 @@
+//! Alpha-beta through its public interface: mates, draws, limits, stopping, faults, legality.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Move, Position};
+use tesla_engine::alphabeta::AlphaBeta;
+use tesla_engine::history::Game;
+use tesla_engine::score::Score;
+use tesla_engine::search_api::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::timeman::Budget;
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::evaluator::EvalError;
+use tesla_nn::simulated::{Behaviour, SimulatedDevice};
+
+const HASH_MB: usize = 4;
+
+fn game(fen: &str) -> Game {
+    let setup: Fen = fen.parse().unwrap();
+    Game::new(setup.into_position::<Chess>(CastlingMode::Standard).unwrap())
+}
+
+fn run(search: &mut AlphaBeta, game: &Game, limits: &Limits) -> (Outcome, Vec<Info>) {
+    run_with(search, game, limits, &StopToken::default())
+}
+
+fn run_with(
+    search: &mut AlphaBeta,
+    game: &Game,
+    limits: &Limits,
+    stop: &StopToken,
+) -> (Outcome, Vec<Info>) {
+    let budget = Budget::new(limits, Duration::ZERO);
+    let mut news = Vec::new();
+    let task = Task { game, limits, budget: &budget, stop };
+    let outcome = search.search(&task, &mut |info| news.push(info.clone()));
+    check_legal(game.position(), &outcome, &news);
+    (outcome, news)
+}
+
+fn check_legal(position: &Chess, outcome: &Outcome, news: &[Info]) {
+    assert_eq!(outcome.info.pv.first(), Some(&outcome.best));
+    assert_eq!(outcome.info.pv.get(1), outcome.ponder.as_ref());
+    for info in news.iter().chain([&outcome.info]) {
+        let mut position = position.clone();
+        for &played in &info.pv {
+            assert!(position.is_legal(played), "{played} in {:?}", info.pv);
+            position.play_unchecked(played);
+        }
+    }
+}
+
+fn depth(depth: u32) -> Limits {
+    Limits { depth: Some(depth), ..Limits::default() }
+}
+
+fn nodes(nodes: u64) -> Limits {
+    Limits { nodes: Some(nodes), ..Limits::default() }
+}
+
+fn network() -> AlphaBeta {
+    AlphaBeta::with_evaluator(Box::new(ClassicalEvaluator::new()), HASH_MB)
+}
+
+/// Position, plies to the mate, depth at which it is found.
+const MATES: [(&str, u16, u32); 5] = [
+    ("6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1", 1, 1),
+    ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1", 1, 1),
+    // Réti's and Morphy's finishes, and a ladder.
+    ("rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 1", 5, 12),
+    ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", 3, 12),
+    ("7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", 3, 6),
+];
+
+#[test]
+fn mates_are_found_and_counted() {
+    for (fen, plies, deep) in MATES {
+        let expected = Score::Win(plies);
+        let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game(fen), &depth(deep));
+        assert_eq!(outcome.info.score, expected, "{fen}");
+        assert_eq!(outcome.info.pv.len(), usize::from(plies), "{fen}");
+        let (outcome, _) = run(&mut network(), &game(fen), &depth(deep + 1));
+        assert_eq!(outcome.info.score, expected, "{fen} by the network");
+    }
+}
+
+#[test]
+fn a_mate_limit_ends_the_search() {
+    let limits = Limits { mate: Some(2), ..Limits::default() };
+    let (outcome, _) = run(
+        &mut AlphaBeta::classical(HASH_MB),
+        &game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"),
+        &limits,
+    );
+    assert_eq!(outcome.info.score, Score::Win(3));
+}
+
+#[test]
+fn being_mated_is_a_loss() {
+    let game = game("k7/8/1K6/8/8/8/8/7R b - - 0 1");
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game, &depth(5));
+    assert_eq!(outcome.info.score, Score::Loss(2));
+}
+
+#[test]
+fn equal_node_limits_give_equal_searches() {
+    let game = game("r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4");
+    for (mut search, limit) in [(AlphaBeta::classical(HASH_MB), 50_000), (network(), 2_000)] {
+        let told = |(outcome, news): (Outcome, Vec<Info>)| {
+            let lines: Vec<_> =
+                news.iter().map(|n| (n.depth, n.score, n.nodes, n.pv.clone())).collect();
+            (outcome.best, outcome.info.nodes, outcome.info.score, lines)
+        };
+        let first = told(run(&mut search, &game, &nodes(limit)));
+        search.clear();
+        assert_eq!(told(run(&mut search, &game, &nodes(limit))), first);
+    }
+}
+
+#[test]
+fn node_limits_are_never_exceeded() {
+    let game = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
+    for limit in [1, 2, 7, 63, 64, 65, 1_000, 5_000] {
+        let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game, &nodes(limit));
+        assert_eq!(outcome.info.nodes, limit);
+        let (outcome, _) = run(&mut network(), &game, &nodes(limit));
+        assert_eq!(outcome.info.nodes, limit, "by the network");
+    }
+}
+
+#[test]
+fn stop_is_answered_at_once() {
+    let game = Game::new(Chess::default());
+    let limits = Limits { infinite: true, ..Limits::default() };
+    for mut search in [AlphaBeta::classical(HASH_MB), network()] {
+        let stop = StopToken::default();
+        let remote = stop.clone();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            remote.stop();
+            Instant::now()
+        });
+        run_with(&mut search, &game, &limits, &stop);
+        let late = stopper.join().unwrap().elapsed();
+        assert!(late < Duration::from_millis(60), "{late:?}");
+    }
+}
+
+#[test]
+fn infinite_waits_for_stop_with_a_mate_in_hand() {
+    let game = game(MATES[0].0);
+    let stop = StopToken::default();
+    let remote = stop.clone();
+    let start = Instant::now();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(150));
+        remote.stop();
+    });
+    let limits = Limits { infinite: true, depth: Some(3), ..Limits::default() };
+    run_with(&mut AlphaBeta::classical(HASH_MB), &game, &limits, &stop);
+    assert!(start.elapsed() >= Duration::from_millis(150));
+}
+
+#[test]
+fn a_stop_before_the_start_still_gives_a_move() {
+    let stop = StopToken::default();
+    stop.stop();
+    for mut search in [AlphaBeta::classical(HASH_MB), network()] {
+        run_with(&mut search, &Game::new(Chess::default()), &Limits::default(), &stop);
+    }
+}
+
+#[test]
+fn the_clock_is_kept() {
+    let clock = Clock { remaining: Duration::from_millis(600), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let start = Instant::now();
+    run(&mut AlphaBeta::classical(HASH_MB), &Game::new(Chess::default()), &limits);
+    assert!(start.elapsed() < Duration::from_millis(400), "{:?}", start.elapsed());
+}
+
+#[test]
+fn search_moves_are_obeyed() {
+    let game = game("6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1");
+    let wanted: Vec<Move> = ["a1b1", "e1e2"]
+        .iter()
+        .map(|text| text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap())
+        .collect();
+    let limits = Limits { search_moves: wanted.clone(), ..depth(5) };
+    for mut search in [AlphaBeta::classical(HASH_MB), network()] {
+        let (outcome, _) = run(&mut search, &game, &limits);
+        assert!(wanted.contains(&outcome.best));
+    }
+}
+
+fn is_even(score: Score) -> bool {
+    (score.expected() - 0.5).abs() < 1e-3
+}
+
+#[test]
+fn stalemate_saves_the_lost_side() {
+    // The rook gives itself up; taking it is stalemate, and it will not stop.
+    let game = game("7k/5Q1p/7P/8/8/8/1r6/K7 w - - 0 1");
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game, &depth(8));
+    assert!(outcome.info.score.expected() > 0.4);
+    let lost = self::game("5k2/5P2/5K2/8/8/8/8/8 b - - 0 1");
+    assert!(lost.position().is_stalemate());
+    let before = self::game("5k2/5P2/4K3/8/8/8/8/8 w - - 0 1");
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &before, &depth(12));
+    assert!(is_even(outcome.info.score), "{:?}", outcome.info);
+}
+
+#[test]
+fn perpetual_check_is_a_draw() {
+    let game = game("6k1/5ppp/8/6Q1/8/8/qr6/7K w - - 0 1");
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game, &depth(10));
+    assert!(outcome.info.score.expected() >= 0.5, "{:?}", outcome.info);
+}
+
+#[test]
+fn the_third_occurrence_in_the_game_is_a_draw() {
+    // White is a queen ahead; every position after Black's knight moves has been there twice.
+    let mut game = game("1n2k3/8/8/8/8/8/8/QN2K3 w - - 0 1");
+    for text in ["b1c3", "b8c6", "c3b1", "c6b8", "b1c3", "b8c6", "c3b1"] {
+        let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+        game.play(played);
+    }
+    let home = "c6b8".parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game, &depth(6));
+    assert_eq!(outcome.best, home);
+    assert!(is_even(outcome.info.score), "{:?}", outcome.info);
+}
+
+#[test]
+fn fifty_moves_are_a_draw_unless_mate_comes_first() {
+    let won = "7k/8/5K2/8/8/8/8/R7 w - - 99 80";
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game(won), &depth(6));
+    assert!(is_even(outcome.info.score), "{:?}", outcome.info);
+    let mate = "7k/8/6K1/8/8/8/8/R7 w - - 99 80";
+    let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game(mate), &depth(6));
+    assert_eq!(outcome.info.score, Score::Win(1));
+}
+
+#[test]
+fn a_lost_device_is_told_and_a_move_still_played() {
+    let behaviour = Behaviour { fail_after: Some(3), ..Behaviour::default() };
+    let device = SimulatedDevice::new(ClassicalEvaluator::new(), behaviour);
+    let mut search = AlphaBeta::with_evaluator(Box::new(device), HASH_MB);
+    let (outcome, _) = run(&mut search, &Game::new(Chess::default()), &depth(6));
+    assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+    assert!(search.replace_evaluator(None).is_some());
+    let (outcome, _) = run(&mut search, &Game::new(Chess::default()), &depth(4));
+    assert_eq!(outcome.trouble, None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn every_answer_is_legal(choices in prop::collection::vec(any::<u16>(), 0..120)) {
+        let mut game = Game::new(Chess::default());
+        let (mut classical, mut network) = (AlphaBeta::classical(1), network());
+        for (number, choice) in choices.into_iter().enumerate() {
+            let legal = game.position().legal_moves();
+            if legal.is_empty() {
+                break;
+            }
+            if number % 8 == 0 {
+                run(&mut classical, &game, &nodes(500 + u64::from(choice) % 1_500)); // checks legality
+                run(&mut network, &game, &nodes(u64::from(choice) % 200));
+            }
+            game.play(legal[usize::from(choice) % legal.len()]);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The protocol as a GUI sees it: the real program, its stdin and its stdout.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod garbage;
+mod play;
+mod process;
+mod transcripts;
+
+use std::time::{Duration, Instant};
+
+use process::Engine;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Every search keeps the protocol.
+const SEARCHES: [&str; 2] = ["Tesla", "AlphaBeta"];
+
+/// How soon `stop` must be answered.
+const PROMPT: Duration =
+    if cfg!(debug_assertions) { Duration::from_secs(1) } else { Duration::from_millis(100) };
+
+#[test]
+fn stop_is_answered_at_once_at_any_moment() {
+    for search in SEARCHES {
+        stop_is_answered_at_once_at_any_moment_with(Engine::alone(search));
+    }
+}
+
+fn stop_is_answered_at_once_at_any_moment_with(mut engine: Engine) {
+    // A full tree is a matter of its own.
+    engine.send("setoption name Hash value 256");
+    engine.ready();
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut late = 0;
+    let modes = ["infinite", "wtime 600000 btime 600000", "depth 100", "ponder wtime 60000", ""];
+    for round in 0..40 {
+        engine.send("position startpos moves e2e4 e7e5 g1f3");
+        engine.send(&format!("go {}", modes[round % modes.len()]));
+        std::thread::sleep(Duration::from_micros(random.random_range(0..60_000)));
+        let asked = Instant::now();
+        engine.send("stop");
+        engine.read_to("bestmove");
+        let waited = asked.elapsed();
+        assert!(waited < 5 * PROMPT, "round {round}: {waited:?}");
+        late += u32::from(waited >= PROMPT);
+    }
+    // A machine with other things to do may wake us late now and then.
+    assert!(late <= 2, "{late} of 40 stops were answered later than {PROMPT:?}");
+    // One bestmove per go: nothing is left over.
+    assert!(engine.ready().is_empty());
+}
+
+#[test]
+fn quit_ends_a_search() {
+    for mode in ["infinite", "ponder", "depth 100", "perft 9"] {
+        let mut engine = Engine::start();
+        engine.send(&format!("go {mode}"));
+        std::thread::sleep(Duration::from_millis(20));
+        let asked = Instant::now();
+        engine.send("quit");
+        assert!(engine.exit().success());
+        assert!(asked.elapsed() < Duration::from_millis(1500), "{mode}: {:?}", asked.elapsed());
+    }
+}
+
+#[test]
+fn the_end_of_stdin_is_the_end() {
+    for mode in ["", "go infinite", "go ponder", "go nodes 100000000", "perft 2", "isready"] {
+        let mut engine = Engine::start();
+        engine.send(mode);
+        engine.close_stdin();
+        assert!(engine.exit().success(), "{mode}");
+    }
+    let mut engine = Engine::start();
+    engine.send("perft 3");
+    engine.close_stdin();
+    engine.read_to("Nodes searched: 8902");
+}
+
+#[test]
+fn infinite_and_ponder_wait_although_the_search_has_ended() {
+    for search in SEARCHES {
+        infinite_and_ponder_wait_although_the_search_has_ended_with(Engine::with_search(search));
+    }
+}
+
+fn infinite_and_ponder_wait_although_the_search_has_ended_with(mut engine: Engine) {
+    for go in ["go infinite depth 1", "go ponder depth 1"] {
+        for end in ["stop", "ponderhit"] {
+            if go.contains("infinite") && end == "ponderhit" {
+                continue;
+            }
+            engine.send("position startpos");
+            engine.send(go);
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(engine.ready().iter().all(|line| line.starts_with("info")));
+            assert!(engine.is_silent_for(Duration::from_millis(50)));
+            engine.send(end);
+            engine.read_to("bestmove");
+        }
+    }
+}
+
+#[test]
+fn a_clock_runs_from_ponderhit() {
+    for search in SEARCHES {
+        a_clock_runs_from_ponderhit_with(Engine::alone(search));
+    }
+}
+
+fn a_clock_runs_from_ponderhit_with(mut engine: Engine) {
+    engine.send("go ponder wtime 1000 btime 1000");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(engine.ready().iter().all(|line| line.starts_with("info")));
+    let hit = Instant::now();
+    engine.send("ponderhit");
+    engine.read_to("bestmove");
+    assert!(hit.elapsed() < Duration::from_millis(900), "{:?}", hit.elapsed());
+}
+
+#[test]
+fn the_clock_is_kept() {
+    for search in SEARCHES {
+        the_clock_is_kept_with(Engine::alone(search));
+    }
+}
+
+fn the_clock_is_kept_with(mut engine: Engine) {
+    for (go, most_ms) in [
+        ("wtime 1000 winc 20", 400),
+        ("wtime 200", 150),
+        ("wtime 0", 100),
+        ("wtime -100 btime 5", 100),
+        ("movetime 100", 100),
+        ("winc 500", 500),
+        ("wtime 400 movestogo 1", 400),
+        ("btime 100", 100),
+    ] {
+        engine.send("position startpos");
+        let slack = if cfg!(debug_assertions) { 400 } else { 30 };
+        let most = Duration::from_millis(most_ms + slack);
+        // A machine with other things to do may wake us late now and then.
+        let kept = (0..3).any(|_| {
+            let asked = Instant::now();
+            engine.send(&format!("go {go}"));
+            engine.read_to("bestmove");
+            asked.elapsed() < most
+        });
+        assert!(kept, "go {go} took longer than {most:?} three times");
+    }
+}
+
+#[test]
+fn bench_is_repeatable() {
+    let mut engine = Engine::start();
+    let mut signature = || {
+        engine.send("bench 100");
+        let read = engine.read_to("Nodes/second");
+        read[read.len() - 3..read.len() - 1].to_vec()
+    };
+    let first = signature();
+    assert!(first[0].starts_with("Signature       : "), "{first:?}");
+    assert!(first[1].starts_with("Nodes searched  : "), "{first:?}");
+    assert_eq!(first, signature());
+}

@@ -1,0 +1,40 @@
+//! Conversations in `tests/data/*.uci`: `>` is sent, `<` is expected somewhere in the lines that
+//! come next, `=` is expected in the very next line, `#` is for the reader.
+
+use std::fs;
+
+use crate::process::Engine;
+
+#[test]
+fn conversations() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "uci") {
+            play(&path.display().to_string(), &fs::read_to_string(&path).unwrap());
+            files += 1;
+        }
+    }
+    assert!(files >= 5, "only {files} files in {folder}");
+}
+
+fn play(name: &str, conversation: &str) {
+    let mut engine = Engine::start();
+    for (number, line) in conversation.lines().enumerate() {
+        let text = line.get(1..).unwrap_or("").trim();
+        match line.chars().next() {
+            Some('>') => engine.send(text),
+            Some('<') => drop(engine.read_to(text)),
+            Some('=') => {
+                let next = engine.next_line();
+                assert!(next.contains(text), "{name}:{}: '{text}' is not in '{next}'", number + 1);
+            }
+            Some('#') | None => {}
+            Some(_) => panic!("{name}:{}: a line starts with > < = or #", number + 1),
+        }
+    }
+    assert_eq!(engine.ready(), Vec::<String>::new(), "{name}: something is left over");
+    engine.send("quit");
+    assert!(engine.exit().success(), "{name}");
+}
