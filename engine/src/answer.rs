@@ -6,13 +6,15 @@ use tesla_nn::evaluator::EvalError;
 
 use crate::backup::worth;
 use crate::estimate::Model;
-use crate::gather::{Lead, cost, error_scale, mating_move};
+use crate::gather::{Lead, cost, error_scale};
 use crate::history::position_key;
+use crate::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
 use crate::params::Params;
+use crate::rules::mating_move;
 use crate::score::Score;
 use crate::search_api::{Info, Outcome, Task};
 use crate::table::Table;
-use crate::tree::{BARE, BranchId, EXCLUDED, NONE, Node, NodeId, PATH, ROOT, Tree, Verdict};
+use crate::tree::Tree;
 
 /// Longest line reported, plies.
 const MAX_LINE: usize = 64;
@@ -189,28 +191,6 @@ fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, table: &Table) {
         }
         seen.push(key);
         line.push(played);
-    }
-}
-
-/// The branches along the best line, the root's first.
-pub fn best_branches(tree: &Tree) -> Vec<BranchId> {
-    let mut ids = Vec::new();
-    let mut node = ROOT;
-    while let Some(branch) = tree.branch_of(node) {
-        ids.push(tree.node(node).branch);
-        node = branch.best_child();
-    }
-    ids
-}
-
-/// Draws by repetition or the fifty-move rule become open again; they are judged when picked.
-pub fn forget_path_draws(tree: &mut Tree) {
-    for id in 0..tree.len() as NodeId {
-        let node = tree.node_mut(id);
-        if node.has(PATH) && !node.is_expanded() {
-            node.verdict = Verdict::Open;
-            node.mark(PATH, false);
-        }
     }
 }
 

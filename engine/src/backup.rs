@@ -1,8 +1,9 @@
 //! From the children to the parent: minimax with proofs first, in one sweep after each batch.
 
 use crate::estimate::Model;
+use crate::node::{BARE, BranchId, EXCLUDED, KNOWN, NONE, Node, PATH, Verdict};
 use crate::table::{Entry, PackedMove, Table};
-use crate::tree::{BARE, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PATH, Tree, Verdict};
+use crate::tree::Tree;
 
 /// What a child is worth to its parent's side to move, if it is an estimate or a draw.
 pub fn worth(child: &Node, model: &Model) -> f32 {
@@ -213,9 +214,4 @@ pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
     } else {
         None
     }
-}
-
-/// The children of the node, if it has any, from best to worst place; for the final choice.
-pub fn children_of(tree: &Tree, node: NodeId) -> &[Node] {
-    tree.branch_of(node).map_or(&[], |branch| tree.children(branch))
 }

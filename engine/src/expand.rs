@@ -9,10 +9,12 @@ use tesla_nn::evaluator::Evaluation;
 
 use crate::backup::recall;
 use crate::estimate::Model;
-use crate::gather::{Leaf, repetitions};
+use crate::gather::Leaf;
 use crate::history::position_key;
+use crate::node::{BARE, BranchId, KNOWN, NONE, Node, PATH, PENDING, Verdict};
+use crate::rules::repetitions;
 use crate::table::{Entry, Table};
-use crate::tree::{BARE, Branch, BranchId, KNOWN, NONE, Node, PATH, PENDING, Tree, Verdict};
+use crate::tree::{Branch, Tree};
 
 /// Plies that a principal variation from the table is walked down before it is believed.
 const WALK: usize = 8;
@@ -32,27 +34,63 @@ pub fn path_keys(tree: &Tree, parent: BranchId, earlier: &[u64], keys: &mut Vec<
     earlier.len()
 }
 
-/// Puts the answer to `leaf` into the tree and returns the new branch. `keys` is scratch space.
-pub fn expand(
-    tree: &mut Tree,
-    model: &Model,
-    table: &Table,
-    earlier: &[u64],
-    leaf: &Leaf,
-    answer: &Evaluation,
-    keys: &mut Vec<u64>,
-) -> BranchId {
-    let path_start = path_keys(tree, leaf.parent, earlier, keys);
-    keys.push(leaf.key);
-    let node = *tree.node(leaf.node);
-    let spread = model.spread(answer.error);
-    let mut children = Vec::with_capacity(leaf.moves.len());
-    for (&played, estimate) in leaf.moves.iter().zip(&answer.moves) {
-        let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
-        let mut child = Node::bare(played, value, estimate.policy, spread);
+/// What an expansion draws on besides the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Knowledge<'a> {
+    /// The error model.
+    pub model: &'a Model,
+    /// Values of positions seen elsewhere.
+    pub table: &'a Table,
+    /// Keys of the game's earlier positions.
+    pub earlier: &'a [u64],
+}
+
+impl Knowledge<'_> {
+    /// Puts the answer to `leaf` into the tree and returns the new branch. `keys` is scratch space.
+    pub fn expand(
+        self,
+        tree: &mut Tree,
+        leaf: &Leaf,
+        answer: &Evaluation,
+        keys: &mut Vec<u64>,
+    ) -> BranchId {
+        let path_start = path_keys(tree, leaf.parent, self.earlier, keys);
+        keys.push(leaf.key);
+        let spread = self.model.spread(answer.error);
+        let estimates = leaf.moves.iter().zip(&answer.moves);
+        let children: Vec<Node> = estimates
+            .map(|(&played, estimate)| {
+                let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
+                let child = Node::bare(played, value, estimate.policy, spread);
+                self.judge(child, leaf, keys, path_start)
+            })
+            .collect();
+        let node = tree.node_mut(leaf.node);
+        let branch = Branch {
+            key: leaf.key,
+            node: leaf.node,
+            parent: leaf.parent,
+            first: 0,
+            count: 0,
+            ply: 0,
+            best: most_likely(&children),
+            stored_depth: 0,
+            is_dirty: false,
+            handle: answer.handle.0,
+            static_value: answer.value.clamp(0.0, 1.0),
+            known_value: node.value,
+            known_depth: if node.has(KNOWN) { node.depth } else { -1.0 },
+        };
+        node.spread = spread;
+        node.mark(PENDING | BARE, false);
+        tree.expand(branch, &children)
+    }
+
+    /// A new child as the rules and the table see it. `keys` ends with its parent's.
+    fn judge(self, mut child: Node, leaf: &Leaf, keys: &[u64], path_start: usize) -> Node {
         let mut position = leaf.position.clone();
-        let key = key_after(&position, leaf.key, played);
-        position.play_unchecked(played);
+        let key = key_after(&position, leaf.key, child.played);
+        position.play_unchecked(child.played);
         let key = key.unwrap_or_else(|| position_key(&position));
         let visits = repetitions(keys, path_start, key, position.halfmoves());
         if position.is_checkmate() {
@@ -62,31 +100,11 @@ pub fn expand(
         } else if position.halfmoves() >= 100 || visits.is_draw() {
             child.verdict = Verdict::Draw;
             child.mark(PATH, true);
-        } else if let Some(entry) = table.probe(key) {
-            take_over(&mut child, &entry, table, &position);
+        } else if let Some(entry) = self.table.probe(key) {
+            take_over(&mut child, &entry, self.table, &position);
         }
-        children.push(child);
+        child
     }
-    let known = !node.has(BARE) && node.depth > 0.0 && node.has(KNOWN);
-    let branch = Branch {
-        key: leaf.key,
-        node: leaf.node,
-        parent: leaf.parent,
-        first: 0,
-        count: 0,
-        ply: 0,
-        best: most_likely(&children),
-        stored_depth: 0,
-        is_dirty: false,
-        handle: answer.handle.0,
-        static_value: answer.value.clamp(0.0, 1.0),
-        known_value: node.value,
-        known_depth: if known { node.depth } else { -1.0 },
-    };
-    let node = tree.node_mut(leaf.node);
-    node.spread = spread;
-    node.mark(PENDING | BARE, false);
-    tree.expand(branch, &children)
 }
 
 /// The child with the highest policy: the best guess while nothing below was looked at.

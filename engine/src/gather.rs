@@ -13,10 +13,10 @@ use shakmaty::{Chess, Move, Position};
 use crate::backup::{recompute, worth};
 use crate::estimate::Model;
 use crate::history::position_key;
+use crate::node::{BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict};
 use crate::params::Params;
-use crate::tree::{
-    BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PATH, PENDING, ROOT, Tree, Verdict,
-};
+use crate::rules::{decide, repetitions};
+use crate::tree::Tree;
 
 /// Longest line in the tree, plies.
 pub const MAX_PLY: usize = 240;
@@ -232,13 +232,18 @@ impl<'a> Gatherer<'a> {
         let branch = self.tree.branch(id);
         let children = self.tree.children(branch);
         let lead = Lead::of(children, self.model);
+        let is_root = branch.ply == 0;
+        let verify = if is_root { self.params.verify_root } else { self.params.verify };
         let mut pick: Option<Pick> = None;
         for (place, child) in children.iter().enumerate() {
             if child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven() {
                 continue;
             }
             let gap = lead.gap(place, worth(child, self.model));
-            let overtake = self.model.overtake(gap, error_scale(child, desired, self.model));
+            let mut overtake = self.model.overtake(gap, error_scale(child, desired, self.model));
+            if place == lead.best {
+                overtake += verify * (0.5 - overtake);
+            }
             let cost = cost(child, self.model);
             let rate = self.model.value_of_computation(overtake, child.policy, cost);
             match &mut pick {
@@ -290,85 +295,5 @@ impl<'a> Gatherer<'a> {
     fn block(&mut self, node: NodeId) {
         self.tree.node_mut(node).mark(BLOCKED, true);
         self.blocked.push(node);
-    }
-}
-
-/// How often a position occurred before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Visits {
-    /// On the search path, the root included.
-    pub on_path: usize,
-    /// On the path and in the game.
-    pub in_all: usize,
-}
-
-impl Visits {
-    /// Once inside the tree or twice in all is a draw.
-    pub fn is_draw(self) -> bool {
-        self.on_path >= 1 || self.in_all >= 2
-    }
-}
-
-/// Looks for `key` among its ancestors' keys, which end with its parent's; only every second one
-/// since the last irreversible move can be the same position.
-pub fn repetitions(keys: &[u64], path_start: usize, key: u64, halfmoves: u32) -> Visits {
-    let mut visits = Visits::default();
-    let mut back = 4;
-    while back <= keys.len().min(halfmoves as usize) {
-        let place = keys.len() - back;
-        if keys[place] == key {
-            visits.in_all += 1;
-            visits.on_path += usize::from(place >= path_start);
-        }
-        back += 2;
-    }
-    visits
-}
-
-/// The verdict of the rules, or of a mate in one, and the flags that go with it.
-fn decide(position: &Chess, moves: &[Move], visits: Visits) -> Option<(Verdict, u8)> {
-    if moves.is_empty() {
-        return Some((if position.is_check() { Verdict::Loss(0) } else { Verdict::Draw }, 0));
-    }
-    if position.is_insufficient_material() {
-        return Some((Verdict::Draw, 0));
-    }
-    if position.halfmoves() >= 100 || visits.is_draw() {
-        return Some((Verdict::Draw, PATH));
-    }
-    mating_move(position, moves).map(|_| (Verdict::Win(1), 0))
-}
-
-/// A move that mates at once.
-pub fn mating_move(position: &Chess, moves: &[Move]) -> Option<Move> {
-    moves.iter().copied().find(|&played| {
-        let mut after = position.clone();
-        after.play_unchecked(played);
-        after.is_checkmate()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_repetitions_on_the_path_and_in_the_game() {
-        let keys = [7, 1, 2, 3, 7, 4, 5, 6];
-        let all = Visits { on_path: 1, in_all: 2 };
-        assert_eq!(repetitions(&keys, 2, 7, 50), all);
-        assert_eq!(repetitions(&keys, 5, 7, 50), Visits { on_path: 0, in_all: 2 });
-        assert_eq!(repetitions(&keys, 2, 7, 4), Visits { on_path: 1, in_all: 1 });
-        assert_eq!(repetitions(&keys, 2, 7, 3), Visits::default());
-        assert!(all.is_draw() && !Visits { on_path: 0, in_all: 1 }.is_draw());
-    }
-
-    #[test]
-    fn finds_the_mating_move() {
-        let fen: shakmaty::fen::Fen = "6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1".parse().unwrap();
-        let position: Chess = fen.into_position(shakmaty::CastlingMode::Standard).unwrap();
-        let mate = mating_move(&position, &position.legal_moves()).unwrap();
-        assert_eq!(mate.to(), shakmaty::Square::A8);
-        assert_eq!(mating_move(&Chess::new(), &Chess::new().legal_moves()), None);
     }
 }

@@ -6,8 +6,11 @@
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
 //! * [`table`] — the transposition table, 128 bits an entry;
-//! * [`tesla`] — the best-first search, over [`params`], [`estimate`], [`tree`], [`gather`],
-//!   [`expand`], [`backup`] and [`answer`];
+//! * [`tesla`] — the Tesla search: the loop around the device;
+//! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
+//! * [`node`], [`tree`] — its tree; [`gather`] — the next batch; [`rules`] — what needs no device;
+//! * [`expand`], [`backup`] — answers into the tree and up to the root;
+//! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
 //! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * `network` — the embedded network and its device (feature `net`);
@@ -24,10 +27,13 @@ pub mod gather;
 pub mod history;
 #[cfg(feature = "net")]
 pub mod network;
+pub mod node;
 pub mod options;
 pub mod params;
 pub mod perft;
+pub mod reuse;
 pub mod roster;
+pub mod rules;
 pub mod score;
 pub mod search_api;
 pub mod table;

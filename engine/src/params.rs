@@ -88,7 +88,7 @@ macro_rules! params {
 // Scores are expected scores in [0, 1]: 0.01 is one point.
 params! {
     /// Scale of a value's error at one missing ply (k), score units; larger searches wider.
-    error_scale = 0.06 in 0.001..=1.0 step 0.01;
+    error_scale = 0.02 in 0.001..=1.0 step 0.01;
     /// Growth of the error scale with missing depth (p in k·m^p).
     error_growth = 0.7 in 0.1..=1.5 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
@@ -97,6 +97,11 @@ params! {
     unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
+    /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
+    /// its chance to be overtaken, 1 = always one half, because its value is its parent's value.
+    verify = 1.0 in 0.0..=1.0 step 0.1;
+    /// The same at the root, where only the decision counts.
+    verify_root = 0.0 in 0.0..=1.0 step 0.1;
     /// Evaluations that one more ply multiplies the work by (EBF).
     branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.

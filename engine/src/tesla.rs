@@ -11,15 +11,17 @@ use std::time::Duration;
 use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
 
 use crate::answer::{self, RootMove};
-use crate::backup::{Sweep, recompute_all, remember};
+use crate::backup::{Sweep, recompute_all};
 use crate::estimate::Model;
-use crate::expand::expand;
+use crate::expand::Knowledge;
 use crate::gather::{Gatherer, Leaf};
 use crate::history::Game;
+use crate::node::{EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
+use crate::reuse;
 use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
-use crate::tree::{BARE, EXCLUDED, NONE, Node, NodeId, PENDING, ROOT, Tree};
+use crate::tree::Tree;
 
 /// Memory before anyone sets another, MiB.
 const DEFAULT_HASH_MB: usize = 64;
@@ -27,8 +29,6 @@ const DEFAULT_HASH_MB: usize = 64;
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 /// Pause between looks at the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
-/// Shares of the tree that folding frees at least, as a divisor.
-const FOLD_DIVISOR: usize = 3;
 
 /// The best-first search of seed 003.
 pub struct TeslaSearch {
@@ -119,6 +119,11 @@ impl TeslaSearch {
         &self.tree
     }
 
+    /// The tree, to be examined or altered between searches.
+    pub fn tree_mut(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
     /// The error model in use.
     pub fn model(&self) -> &Model {
         &self.model
@@ -151,13 +156,14 @@ impl TeslaSearch {
         while self.evaluator.in_flight() > 0 && self.evaluator.collect().is_ok() {}
         self.in_flight.clear();
         self.table.new_generation();
-        let found = self.game.as_ref().and_then(|game| find_game(&self.tree, game, task.game));
+        let found =
+            self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
         match found {
             Some(node) => {
-                self.remember_line();
+                reuse::remember_line(&self.tree, &mut self.table);
                 self.tree.retain(node, |_, _| true);
                 // Draws by repetition are judged anew: what was tree then may be game now.
-                answer::forget_path_draws(&mut self.tree);
+                reuse::forget_path_draws(&mut self.tree);
             }
             None => self.tree.clear(),
         }
@@ -182,7 +188,8 @@ impl TeslaSearch {
         while !self.is_done(task) {
             self.fill(task);
             if self.in_flight.is_empty() {
-                let has_more = self.progress.is_full && self.fold();
+                let has_more =
+                    self.progress.is_full && reuse::fold(&mut self.tree, &mut self.table);
                 if !has_more {
                     break;
                 }
@@ -252,8 +259,8 @@ impl TeslaSearch {
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&answers) {
-            let (tree, keys) = (&mut self.tree, &mut self.keys);
-            let id = expand(tree, &self.model, &self.table, earlier, leaf, answer, keys);
+            let known = Knowledge { model: &self.model, table: &self.table, earlier };
+            let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);
             self.progress.selective_depth = self.progress.selective_depth.max(ply + 1);
@@ -263,7 +270,7 @@ impl TeslaSearch {
             self.exclude(task);
         }
         for leaf in leaves.get(answers.len()..).unwrap_or_default() {
-            give_up(&mut self.tree, &self.model, leaf);
+            reuse::give_up(&mut self.tree, &self.model, leaf);
         }
         let depth = self.params.table_depth;
         self.sweep.run(&mut self.tree, &self.model, &mut self.table, depth);
@@ -278,7 +285,7 @@ impl TeslaSearch {
     /// Takes back every leaf in flight after the device failed.
     fn abandon(&mut self) {
         for leaf in std::mem::take(&mut self.in_flight).iter().flatten() {
-            give_up(&mut self.tree, &self.model, leaf);
+            reuse::give_up(&mut self.tree, &self.model, leaf);
         }
         recompute_all(&mut self.tree, &self.model);
     }
@@ -356,79 +363,6 @@ impl TeslaSearch {
             pv: answer::line(&self.tree, &self.table, task.game.position(), best),
         }
     }
-
-    /// Drops the subtrees with the least work, keeps their values, and reports whether that made
-    /// room. Nothing may be in flight.
-    fn fold(&mut self) -> bool {
-        let before = self.tree.len();
-        let mut works: Vec<u32> = (0..self.tree.branch_count() as u32)
-            .map(|id| self.tree.node(self.tree.branch(id).node).work)
-            .collect();
-        let middle = works.len() / 2;
-        let (_, &mut threshold, _) = works.select_nth_unstable(middle);
-        let line = answer::best_branches(&self.tree);
-        let mut doomed = vec![false; self.tree.branch_count()];
-        for (id, doomed) in doomed.iter_mut().enumerate() {
-            let branch = self.tree.branch(id as u32);
-            let node = self.tree.node(branch.node);
-            *doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&(id as u32));
-            if *doomed && node.work > 1 {
-                remember(&self.tree, &mut self.table, id as u32, false);
-            }
-        }
-        self.tree.retain(ROOT, |id, _| !doomed[id as usize]);
-        before - self.tree.len() >= before / FOLD_DIVISOR
-    }
-
-    /// Stores the principal variation in the table, tagged as such.
-    fn remember_line(&mut self) {
-        for id in answer::best_branches(&self.tree) {
-            remember(&self.tree, &mut self.table, id, true);
-        }
-    }
-}
-
-/// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
-fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
-    let is_same = |game: &Game| {
-        game.position() == new.position() && game.earlier_keys() == new.earlier_keys()
-    };
-    if is_same(old) {
-        return Some(ROOT);
-    }
-    let below = |id: NodeId| tree.branch_of(id).into_iter().flat_map(|branch| branch.children());
-    for child in below(ROOT) {
-        let mut game = old.clone();
-        game.play(tree.node(child).played);
-        if is_same(&game) {
-            return Some(child);
-        }
-        for grandchild in below(child) {
-            let mut game = game.clone();
-            game.play(tree.node(grandchild).played);
-            if is_same(&game) {
-                return Some(grandchild);
-            }
-        }
-    }
-    None
-}
-
-/// Takes back the believer update of a leaf that will not be answered.
-fn give_up(tree: &mut Tree, model: &Model, leaf: &Leaf) {
-    let take_back = |node: &mut Node| {
-        node.work = node.work.saturating_sub(1);
-        node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
-    };
-    let node = tree.node_mut(leaf.node);
-    node.mark(PENDING, false);
-    take_back(node);
-    let mut id = leaf.parent;
-    while id != NONE {
-        let branch = *tree.branch(id);
-        take_back(tree.node_mut(branch.node));
-        id = branch.parent;
-    }
 }
 
 impl Search for TeslaSearch {
@@ -438,7 +372,7 @@ impl Search for TeslaSearch {
         while task.limits.infinite && !task.stop.is_stopped() {
             std::thread::sleep(IDLE);
         }
-        self.remember_line();
+        reuse::remember_line(&self.tree, &mut self.table);
         let best = answer::choose(&self.tree, &self.model, &self.params);
         match best {
             Some(best) => {

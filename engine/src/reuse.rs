@@ -1,0 +1,109 @@
+//! What survives: the tree from one move to the next, values when memory is short, and the tree's
+//! soundness when the device fails.
+
+use crate::backup::remember;
+use crate::estimate::Model;
+use crate::gather::Leaf;
+use crate::history::Game;
+use crate::node::{BARE, BranchId, NONE, Node, NodeId, PATH, PENDING, ROOT, Verdict};
+use crate::table::Table;
+use crate::tree::{Branch, Tree};
+
+/// Folding must free at least one part in this many.
+const FOLD_DIVISOR: usize = 3;
+
+/// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
+pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
+    let is_same = |game: &Game| {
+        game.position() == new.position() && game.earlier_keys() == new.earlier_keys()
+    };
+    if is_same(old) {
+        return Some(ROOT);
+    }
+    let below = |id: NodeId| tree.branch_of(id).into_iter().flat_map(Branch::children);
+    for child in below(ROOT) {
+        let mut game = old.clone();
+        game.play(tree.node(child).played);
+        if is_same(&game) {
+            return Some(child);
+        }
+        for grandchild in below(child) {
+            let mut game = game.clone();
+            game.play(tree.node(grandchild).played);
+            if is_same(&game) {
+                return Some(grandchild);
+            }
+        }
+    }
+    None
+}
+
+/// Takes back the believer update of a leaf that will not be answered.
+pub fn give_up(tree: &mut Tree, model: &Model, leaf: &Leaf) {
+    let take_back = |node: &mut Node| {
+        node.work = node.work.saturating_sub(1);
+        node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
+    };
+    let node = tree.node_mut(leaf.node);
+    node.mark(PENDING, false);
+    take_back(node);
+    let mut id = leaf.parent;
+    while id != NONE {
+        let branch = *tree.branch(id);
+        take_back(tree.node_mut(branch.node));
+        id = branch.parent;
+    }
+}
+
+/// Drops the subtrees with the least work, keeps their values in node and table, and reports
+/// whether that made room. Nothing may be in flight.
+pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
+    let before = tree.len();
+    let work_of = |id: BranchId| tree.node(tree.branch(id).node).work;
+    let mut works: Vec<u32> = (0..tree.branch_count() as BranchId).map(work_of).collect();
+    if works.is_empty() {
+        return false;
+    }
+    let middle = works.len() / 2;
+    let (_, &mut threshold, _) = works.select_nth_unstable(middle);
+    let line = best_branches(tree);
+    let mut is_doomed = vec![false; tree.branch_count()];
+    for (id, is_doomed) in (0..).zip(&mut is_doomed) {
+        let node = tree.node(tree.branch(id).node);
+        *is_doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&id);
+        if *is_doomed && node.work > 1 {
+            remember(tree, table, id, false);
+        }
+    }
+    tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
+    before - tree.len() >= before / FOLD_DIVISOR
+}
+
+/// Stores the principal variation in the table, tagged as such.
+pub fn remember_line(tree: &Tree, table: &mut Table) {
+    for id in best_branches(tree) {
+        remember(tree, table, id, true);
+    }
+}
+
+/// The branches along the best line, the root's first.
+pub fn best_branches(tree: &Tree) -> Vec<BranchId> {
+    let mut ids = Vec::new();
+    let mut node = ROOT;
+    while let Some(branch) = tree.branch_of(node) {
+        ids.push(tree.node(node).branch);
+        node = branch.best_child();
+    }
+    ids
+}
+
+/// Draws by repetition or the fifty-move rule become open again; they are judged when picked.
+pub fn forget_path_draws(tree: &mut Tree) {
+    for id in 0..tree.len() as NodeId {
+        let node = tree.node_mut(id);
+        if node.has(PATH) && !node.is_expanded() {
+            node.verdict = Verdict::Open;
+            node.mark(PATH, false);
+        }
+    }
+}

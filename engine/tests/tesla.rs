@@ -1,0 +1,366 @@
+//! The Tesla search: repeatable, honest about mates and draws, obedient to its limits.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Position};
+use tesla_engine::backup::recompute_all;
+use tesla_engine::history::Game;
+use tesla_engine::node::{BLOCKED, KNOWN, PENDING, ROOT, Verdict};
+use tesla_engine::score::Score;
+use tesla_engine::search_api::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::timeman::Budget;
+use tesla_engine::tree::Tree;
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+
+/// Counts what is asked, checks that it may be asked, and fails when told to.
+struct Watched {
+    inner: ClassicalEvaluator,
+    asked: Arc<AtomicU64>,
+    fail_after: u64,
+    is_lost: bool,
+}
+
+impl Watched {
+    fn new(batch: usize, fail_after: u64) -> (Box<Self>, Arc<AtomicU64>) {
+        let asked = Arc::new(AtomicU64::new(0));
+        let inner = ClassicalEvaluator::with_batch_size(batch);
+        (Box::new(Self { inner, asked: Arc::clone(&asked), fail_after, is_lost: false }), asked)
+    }
+}
+
+impl Evaluator for Watched {
+    fn description(&self) -> String {
+        self.inner.description()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.inner.batch_size()
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        assert!(batch.len() <= self.batch_size());
+        for request in &batch {
+            assert!(!request.moves.is_empty());
+            assert_eq!(request.moves[..], request.position.legal_moves()[..]);
+        }
+        self.asked.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.inner.submit(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        if self.is_lost { 0 } else { self.inner.in_flight() }
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        self.is_lost = self.asked.load(Ordering::Relaxed) >= self.fail_after;
+        if self.is_lost {
+            while self.inner.collect().is_ok() {}
+            self.fail_after = u64::MAX; // the next search finds it repaired
+            return Err(EvalError::DeviceLost("unplugged".to_owned()));
+        }
+        self.inner.collect()
+    }
+}
+
+fn game(fen: &str, moves: &str) -> Game {
+    let fen: Fen = fen.parse().unwrap();
+    let mut game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
+    for text in moves.split_whitespace() {
+        let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+        game.play(played);
+    }
+    game
+}
+
+fn start() -> Game {
+    Game::new(Chess::new())
+}
+
+fn engine(batch: usize) -> TeslaSearch {
+    let mut search = TeslaSearch::new(Watched::new(batch, u64::MAX).0);
+    search.set_hash_mb(32);
+    search
+}
+
+fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
+    let budget = Budget::new(limits, Duration::ZERO);
+    let stop = StopToken::default();
+    let task = Task { game, limits, budget: &budget, stop: &stop };
+    let mut check = |info: &Info| assert_legal(game, info);
+    let outcome = search.search(&task, &mut check);
+    assert_legal(game, &outcome.info);
+    assert_eq!(outcome.info.pv.first(), Some(&outcome.best));
+    outcome
+}
+
+fn assert_legal(game: &Game, info: &Info) {
+    let mut position = game.position().clone();
+    for &played in &info.pv {
+        assert!(position.is_legal(played), "{played} in {:?}", info.pv);
+        position.play_unchecked(played);
+    }
+}
+
+fn nodes(count: u64) -> Limits {
+    Limits { nodes: Some(count), ..Limits::default() }
+}
+
+fn solve(fen: &str, count: u64) -> (String, Outcome) {
+    let outcome = run(&mut engine(16), &game(fen, ""), &nodes(count));
+    (outcome.best.to_uci(CastlingMode::Standard).to_string(), outcome)
+}
+
+#[test]
+fn the_same_search_grows_the_same_tree() {
+    let middlegame = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2N1PN2/PP2BPPP/R1BQ1RK1 w - - 0 9";
+    for batch in [1, 16, 64] {
+        let mut search = engine(batch);
+        let first = run(&mut search, &game(middlegame, ""), &nodes(400));
+        let signature = search.signature();
+        search.clear();
+        let again = run(&mut search, &game(middlegame, ""), &nodes(400));
+        assert_eq!((search.signature(), again.best), (signature, first.best), "batch {batch}");
+        let mut other = engine(batch);
+        run(&mut other, &game(middlegame, ""), &nodes(400));
+        assert_eq!(other.signature(), signature, "batch {batch}");
+    }
+}
+
+#[test]
+fn proves_mates() {
+    let (best, outcome) = solve("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", 10);
+    assert_eq!((best.as_str(), outcome.info.score), ("a1a8", Score::Win(1)));
+    assert_eq!(outcome.info.nodes, 1);
+    let (best, outcome) = solve("5R2/1N3p2/3pk3/6PR/3Q4/B3K3/8/8 w - - 0 1", 2000);
+    assert_eq!(outcome.info.score, Score::Win(3), "{best}");
+    assert_eq!(outcome.info.pv.len(), 3);
+    // Black to move is mated whatever it plays.
+    let (_, outcome) = solve("7k/R7/6K1/8/8/8/8/8 b - - 0 1", 100);
+    assert_eq!(outcome.info.score, Score::Loss(2));
+}
+
+#[test]
+fn avoids_stalemate() {
+    let (best, outcome) = solve("7k/5K2/8/6Q1/8/8/8/8 w - - 0 1", 50);
+    assert_eq!(outcome.info.score, Score::Win(1), "{best}");
+    let (_, outcome) = solve("k7/P7/K7/8/8/8/8/8 w - - 0 1", 50);
+    assert_eq!(outcome.info.score, Score::Draw);
+}
+
+#[test]
+fn the_fifty_move_rule_draws_unless_mate_comes_first() {
+    let (_, outcome) = solve("8/8/8/3k4/8/8/3K4/3Q4 w - - 99 90", 200);
+    assert_eq!(outcome.info.score, Score::Draw);
+    let (_, outcome) = solve("6k1/5ppp/8/8/8/8/8/R5K1 w - - 99 90", 200);
+    assert_eq!(outcome.info.score, Score::Win(1));
+}
+
+#[test]
+fn a_third_repetition_is_a_draw() {
+    // White is a queen down; the kings have walked to and fro, and Kb1 repeats for the third time.
+    let fen = "7k/8/8/8/8/8/1q6/K7 w - - 0 1"; // takes: bare kings
+    let (best, outcome) = solve(fen, 50);
+    assert_eq!((best.as_str(), outcome.info.score), ("a1b2", Score::Draw));
+    let fen = "6k1/6p1/8/8/8/7q/8/K6R w - - 0 1";
+    let shuffle = "h1g1 h3c3 a1b1 c3d3 b1a1 d3c3 a1b1 c3d3 b1a1 d3c3";
+    let played = game(fen, shuffle);
+    let mut search = engine(16);
+    let outcome = run(&mut search, &played, &nodes(300));
+    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "a1b1");
+    let row = search.root_moves()[0];
+    assert_eq!(row.mv, outcome.best);
+    assert!((row.value - 0.5).abs() < 0.35, "{row:?}");
+}
+
+#[test]
+fn never_exceeds_the_node_limit() {
+    for count in [1, 2, 7, 100, 333] {
+        let (evaluator, asked) = Watched::new(64, u64::MAX);
+        let mut search = TeslaSearch::new(evaluator);
+        let outcome = run(&mut search, &start(), &nodes(count));
+        assert_eq!(outcome.info.nodes, count);
+        assert_eq!(asked.load(Ordering::Relaxed), count);
+    }
+}
+
+#[test]
+fn a_depth_limit_ends_the_search() {
+    let limits = Limits { depth: Some(4), ..Limits::default() };
+    let outcome = run(&mut engine(16), &start(), &limits);
+    assert!((4..=5).contains(&outcome.info.depth));
+}
+
+#[test]
+fn searchmoves_bind_the_root() {
+    let game = start();
+    let wanted = game.position().legal_moves()[..2].to_vec();
+    let limits = Limits { search_moves: wanted.clone(), ..nodes(200) };
+    let mut search = engine(16);
+    let outcome = run(&mut search, &game, &limits);
+    assert!(wanted.contains(&outcome.best));
+    assert_eq!(search.root_moves().len(), 2);
+    let outcome = run(&mut search, &game, &nodes(200));
+    assert_eq!(search.root_moves().len(), 20);
+    assert!(game.position().is_legal(outcome.best));
+}
+
+#[test]
+fn answers_when_stopped_before_the_first_evaluation() {
+    let (game, limits) = (start(), Limits { infinite: true, ..Limits::default() });
+    let budget = Budget::new(&limits, Duration::ZERO);
+    let stop = StopToken::default();
+    stop.stop();
+    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+    let outcome = engine(16).search(&task, &mut |_| ());
+    assert!(game.position().is_legal(outcome.best));
+}
+
+/// Stops an infinite search after a while and returns how long it then took to answer.
+fn stop_after(search: &mut TeslaSearch, game: &Game, wait: Duration) -> Duration {
+    let limits = Limits { infinite: true, ..Limits::default() };
+    let budget = Budget::new(&limits, Duration::ZERO);
+    let stop = StopToken::default();
+    let task = Task { game, limits: &limits, budget: &budget, stop: &stop };
+    std::thread::scope(|scope| {
+        let stopper = scope.spawn(|| {
+            std::thread::sleep(wait);
+            stop.stop();
+            Instant::now()
+        });
+        let outcome = search.search(&task, &mut |_| ());
+        let answered = Instant::now();
+        assert!(game.position().is_legal(outcome.best));
+        answered.saturating_duration_since(stopper.join().unwrap())
+    })
+}
+
+#[test]
+fn stops_within_a_batch() {
+    let mut search = engine(16);
+    let delay = stop_after(&mut search, &start(), Duration::from_millis(100));
+    assert!(delay < Duration::from_millis(400), "{delay:?}");
+    assert_sound(search.tree());
+    // With everything proven it still waits for the stop.
+    let mate = game("6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1", "");
+    let began = Instant::now();
+    stop_after(&mut search, &mate, Duration::from_millis(100));
+    assert!(began.elapsed() >= Duration::from_millis(100));
+}
+
+#[test]
+fn keeps_to_the_clock_and_plays_a_forced_move_at_once() {
+    let clock = Clock { remaining: Duration::from_secs(3), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let outcome = run(&mut engine(16), &start(), &limits);
+    assert!(outcome.info.time < Duration::from_millis(1500), "{:?}", outcome.info);
+    let forced = game("7k/8/8/8/8/8/1r6/K7 w - - 0 1", "");
+    let outcome = run(&mut engine(16), &forced, &limits);
+    assert!(outcome.info.nodes < 64, "{:?}", outcome.info);
+}
+
+#[test]
+fn a_lost_device_costs_the_answer_nothing_but_depth() {
+    let (evaluator, _) = Watched::new(16, 150);
+    let mut search = TeslaSearch::new(evaluator);
+    let outcome = run(&mut search, &start(), &nodes(1000));
+    assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+    assert!(outcome.info.nodes > 50);
+    assert_sound(search.tree());
+    let outcome = run(&mut search, &start(), &nodes(100));
+    assert_eq!((outcome.trouble, outcome.info.nodes), (None, 100));
+}
+
+#[test]
+fn keeps_the_tree_between_moves() {
+    let mut search = engine(16);
+    let mut game = start();
+    let outcome = run(&mut search, &game, &nodes(800));
+    game.play(outcome.best);
+    let kept = search.root_moves()[0].work;
+    assert!(kept > 20, "{kept}");
+    run(&mut search, &game, &nodes(1));
+    assert_eq!(search.tree().node(ROOT).work, kept + 1);
+    assert_sound(search.tree());
+    // A game that did not come this way starts anew.
+    run(&mut search, &start(), &nodes(1));
+    assert_eq!(search.tree().node(ROOT).work, 1);
+}
+
+#[test]
+fn memory_is_a_hard_cap_and_folding_goes_on() {
+    let mut search = engine(16);
+    search.set_hash_mb(1);
+    let outcome = run(&mut search, &start(), &nodes(6000));
+    assert_eq!(outcome.info.nodes, 6000);
+    assert!(outcome.info.hashfull <= 1000);
+    assert!(search.tree().bytes() <= 1 << 20);
+    assert!(search.tree().capacity_bytes() <= 1 << 20);
+    assert!(search.tree().branch_count() < 6000);
+}
+
+/// Sums of work, parents and children, flags, and values recomputed from scratch.
+fn assert_sound(tree: &Tree) {
+    for id in 0..tree.branch_count() as u32 {
+        let branch = tree.branch(id);
+        let node = tree.node(branch.node);
+        let below: u32 = tree.children(branch).iter().map(|child| child.work).sum();
+        assert_eq!(node.work, 1 + below);
+        for child in tree.children(branch) {
+            assert!(!child.has(PENDING | BLOCKED));
+            assert!((0.0..=1.0).contains(&child.value));
+            match (node.verdict, child.verdict) {
+                (Verdict::Win(plies), Verdict::Loss(longer)) => assert!(longer + 1 >= plies),
+                (Verdict::Open | Verdict::Draw | Verdict::Loss(_), Verdict::Loss(_)) => {
+                    panic!("a proven win is hidden")
+                }
+                (Verdict::Loss(plies), Verdict::Win(shorter)) => assert!(shorter < plies),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn values(tree: &Tree) -> Vec<(u32, Verdict, bool)> {
+    (0..tree.len() as u32)
+        .map(|id| tree.node(id))
+        .map(|node| (node.value.to_bits(), node.verdict, node.has(KNOWN)))
+        .collect()
+}
+
+/// A position reached from the start by these choices among the legal moves.
+fn walk(choices: &[u8]) -> Option<Game> {
+    let mut game = start();
+    for &choice in choices {
+        let moves = game.position().legal_moves();
+        game.play(*moves.get(usize::from(choice) % moves.len().max(1))?);
+    }
+    (!game.position().is_game_over()).then_some(game)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn incremental_equals_recomputed(choices in prop::collection::vec(any::<u8>(), 0..90)) {
+        let Some(game) = walk(&choices) else { return Ok(()) };
+        for batch in [1, 32] {
+            let mut search = engine(batch);
+            let outcome = run(&mut search, &game, &nodes(150));
+            prop_assert!(game.position().is_legal(outcome.best));
+            assert_sound(search.tree());
+            let (incremental, model) = (values(search.tree()), search.model().clone());
+            let tree = search.tree_mut();
+            recompute_all(tree, &model);
+            prop_assert_eq!(incremental, values(tree));
+        }
+    }
+}
