@@ -41,6 +41,8 @@ pub struct Knowledge<'a> {
     pub model: &'a Model,
     /// Values of positions seen elsewhere.
     pub table: &'a Table,
+    /// Policy from which a child is looked up in the table.
+    pub table_policy: f32,
     /// Keys of the game's earlier positions.
     pub earlier: &'a [u64],
 }
@@ -100,8 +102,8 @@ impl Knowledge<'_> {
         } else if position.halfmoves() >= 100 || visits.is_draw() {
             child.verdict = Verdict::Draw;
             child.mark(PATH, true);
-        } else if let Some(entry) = self.table.probe(key) {
-            take_over(&mut child, &entry, self.table, &position);
+        } else if child.policy >= self.table_policy {
+            take_over(&mut child, self.table, key, &position);
         }
         child
     }
@@ -125,22 +127,25 @@ fn key_after(position: &Chess, key: u64, played: Move) -> Option<u64> {
         .map(|Zobrist64(key)| key)
 }
 
-/// Starts a child from what the table knows of its position.
-fn take_over(child: &mut Node, entry: &Entry, table: &Table, position: &Chess) {
-    let Some((value, verdict, depth)) = recall(entry) else { return };
-    if entry.is_pv && !line_is_legal(table, entry, position) {
-        return;
+/// Starts a bare node from what the table knows of its position, if anything, and says whether it
+/// did.
+pub fn take_over(child: &mut Node, table: &Table, key: u64, position: &Chess) -> bool {
+    let Some(entry) = table.probe(key) else { return false };
+    let Some((value, verdict, depth)) = recall(&entry) else { return false };
+    if entry.is_pv && !line_is_legal(table, &entry, position) {
+        return false;
     }
     if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
         && position.halfmoves() + u32::from(plies) >= 100
     {
-        return; // the fifty-move rule may come first
+        return false; // the fifty-move rule may come first
     }
     child.value = value;
     child.verdict = verdict;
     child.depth = depth;
     child.mark(BARE, false);
     child.mark(KNOWN, true);
+    true
 }
 
 /// Walks the line that the table gives for a position on a principal variation: a move that is not
@@ -169,16 +174,19 @@ mod tests {
 
     #[test]
     fn a_colliding_principal_variation_is_not_believed() {
-        let table = Table::new(1);
+        let mut table = Table::new(1);
         let start = Chess::new();
         let played = start.legal_moves()[3];
         let mut after = start.clone();
         after.play_unchecked(played);
         let mut child = Node::bare(played, 0.5, 0.1, 1.0);
         // White's move is not legal for Black: the entry belongs to another position.
-        take_over(&mut child, &entry(played, true), &table, &after);
+        let key = position_key(&after);
+        table.store(key, entry(played, true));
+        assert!(!take_over(&mut child, &table, key, &after));
         assert!(child.has(BARE) && !child.has(KNOWN));
-        take_over(&mut child, &entry(after.legal_moves()[0], true), &table, &after);
+        table.store(key, entry(after.legal_moves()[0], true));
+        assert!(take_over(&mut child, &table, key, &after));
         assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
         assert!((child.depth - 3.0).abs() < 1e-6);
     }

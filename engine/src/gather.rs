@@ -12,10 +12,14 @@ use shakmaty::{Chess, Move, Position};
 
 use crate::backup::{recompute, worth};
 use crate::estimate::Model;
+use crate::expand::take_over;
 use crate::history::position_key;
-use crate::node::{BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict};
+use crate::node::{
+    BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict,
+};
 use crate::params::Params;
 use crate::rules::{decide, repetitions};
+use crate::table::Table;
 use crate::tree::Tree;
 
 /// Longest line in the tree, plies.
@@ -102,12 +106,24 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
     model.cost(if child.has(KNOWN) { work.max(model.work(child.depth)) } else { work })
 }
 
+/// What picking follows: the error model, the tunables, and what the table knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// The error model.
+    pub model: &'a Model,
+    /// The tunables.
+    pub params: &'a Params,
+    /// Values of positions seen elsewhere.
+    pub table: &'a Table,
+}
+
 /// Picks leaves for one batch. Made anew for each.
 #[derive(Debug)]
 pub struct Gatherer<'a> {
     tree: &'a mut Tree,
     model: &'a Model,
     params: &'a Params,
+    table: &'a Table,
     /// Keys of the game, then of the path; the present node's ancestors.
     keys: Vec<u64>,
     /// Where the path begins among the keys.
@@ -138,15 +154,16 @@ impl<'a> Gatherer<'a> {
     /// `promised` = positions and legal moves in flight, which need room too.
     pub fn new(
         tree: &'a mut Tree,
-        model: &'a Model,
-        params: &'a Params,
+        rules: Rules<'a>,
         earlier: &[u64],
         promised: (usize, usize),
     ) -> Self {
+        let Rules { model, params, table } = rules;
         Self {
             tree,
             model,
             params,
+            table,
             keys: earlier.to_vec(),
             path_start: earlier.len(),
             leaves: Vec::new(),
@@ -272,6 +289,12 @@ impl<'a> Gatherer<'a> {
             let leaf = self.tree.node_mut(node);
             leaf.verdict = verdict;
             leaf.mark(flags, true);
+            self.free_proofs -= 1;
+            return Grant { used: 0, changed: true };
+        }
+        // What the table knows changes what this leaf is worth; it may yet be picked again.
+        let leaf = self.tree.node_mut(node);
+        if node != ROOT && leaf.has(BARE) && take_over(leaf, self.table, key, position) {
             self.free_proofs -= 1;
             return Grant { used: 0, changed: true };
         }

@@ -130,6 +130,9 @@ params! {
     table_share = 0.25 in 0.0..=0.9 step 0.05;
     /// Smallest depth of a value worth a place in the table, plies.
     table_depth = 1.0 in 0.0..=16.0 step 0.5;
+    /// Policy from which a new child is looked up in the table at once; the others when picked,
+    /// because a look-up costs a cache miss.
+    table_policy = 0.02 in 0.0..=1.0 step 0.01;
     /// Stop when the planned time, spent at the present rate of gain, would gain less (score units).
     stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
     /// Planned times to think at most while the best move is in doubt.

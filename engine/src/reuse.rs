@@ -5,7 +5,7 @@ use crate::backup::remember;
 use crate::estimate::Model;
 use crate::gather::Leaf;
 use crate::history::Game;
-use crate::node::{BARE, BranchId, NONE, Node, NodeId, PATH, PENDING, ROOT, Verdict};
+use crate::node::{BARE, BranchId, KNOWN, NONE, Node, NodeId, PATH, PENDING, ROOT, Verdict};
 use crate::table::Table;
 use crate::tree::{Branch, Tree};
 
@@ -42,7 +42,9 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
 pub fn give_up(tree: &mut Tree, model: &Model, leaf: &Leaf) {
     let take_back = |node: &mut Node| {
         node.work = node.work.saturating_sub(1);
-        node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
+        if !node.has(KNOWN) {
+            node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
+        }
     };
     let node = tree.node_mut(leaf.node);
     node.mark(PENDING, false);

@@ -14,7 +14,7 @@ use crate::answer::{self, RootMove};
 use crate::backup::{Sweep, recompute_all};
 use crate::estimate::Model;
 use crate::expand::Knowledge;
-use crate::gather::{Gatherer, Leaf};
+use crate::gather::{Gatherer, Leaf, Rules};
 use crate::history::Game;
 use crate::node::{EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
@@ -212,7 +212,8 @@ impl TeslaSearch {
             let promised = pending
                 .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
             let (tree, earlier) = (&mut self.tree, task.game.earlier_keys());
-            let gatherer = Gatherer::new(tree, &self.model, &self.params, earlier, promised);
+            let rules = Rules { model: &self.model, params: &self.params, table: &self.table };
+            let gatherer = Gatherer::new(tree, rules, earlier, promised);
             let gathered = gatherer.gather(task.game.position(), size);
             self.progress.is_full = gathered.is_full;
             if gathered.leaves.is_empty() {
@@ -259,7 +260,12 @@ impl TeslaSearch {
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&answers) {
-            let known = Knowledge { model: &self.model, table: &self.table, earlier };
+            let known = Knowledge {
+                model: &self.model,
+                table: &self.table,
+                table_policy: self.params.table_policy,
+                earlier,
+            };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);
