@@ -22,7 +22,7 @@ pub struct LossWeights {
 
 impl Default for LossWeights {
     fn default() -> Self {
-        Self { value: 1.0, policy: 0.5, action: 0.5, error: 0.1 }
+        Self { value: 1.0, policy: 1.0, action: 0.5, error: 0.1 }
     }
 }
 

@@ -72,6 +72,9 @@ struct TrainArgs {
     /// Largest learning rate.
     #[arg(long, default_value_t = 1.5e-3)]
     rate: f32,
+    /// Weight of the policy's part of the loss.
+    #[arg(long, default_value_t = 1.0)]
+    policy_weight: f32,
     /// Seed of the weights and of the order of the windows.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -139,7 +142,7 @@ fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
         rate: args.rate,
         final_rate: 0.02,
         optimizer: AdamW::default(),
-        loss: LossWeights::default(),
+        loss: LossWeights { policy: args.policy_weight, ..LossWeights::default() },
     };
     let stop = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&stop))?;
