@@ -79,8 +79,9 @@ fn cpu(note: Option<String>) -> Chosen {
 pub fn choose(choice: DeviceChoice) -> Result<Chosen, DeviceError> {
     match choice {
         DeviceChoice::Cpu => Ok(cpu(None)),
-        DeviceChoice::Auto => Ok(gpu::real()
-            .unwrap_or_else(|why| cpu(Some(format!("no GPU ({why}), so the network runs on the CPU"))))),
+        DeviceChoice::Auto => Ok(gpu::real().unwrap_or_else(|why| {
+            cpu(Some(format!("no GPU ({why}), so the network runs on the CPU")))
+        })),
         DeviceChoice::Gpu => gpu::real().map_err(|why| DeviceError::Absent(choice, why)),
         DeviceChoice::Software => gpu::any().map_err(|why| DeviceError::Absent(choice, why)),
     }
@@ -99,13 +100,13 @@ mod gpu {
     static ANY: OnceLock<Result<Chosen, String>> = OnceLock::new();
 
     pub(super) fn real() -> Result<Chosen, String> {
-        let kinds = [
-            DeviceKind::DiscreteGpu(0),
-            DeviceKind::IntegratedGpu(0),
-            DeviceKind::VirtualGpu(0),
-        ];
+        let kinds =
+            [DeviceKind::DiscreteGpu(0), DeviceKind::IntegratedGpu(0), DeviceKind::VirtualGpu(0)];
         REAL.get_or_init(|| {
-            kinds.into_iter().find_map(|kind| open(kind).ok()).ok_or_else(|| "none found".to_owned())
+            kinds
+                .into_iter()
+                .find_map(|kind| open(kind).ok())
+                .ok_or_else(|| "none found".to_owned())
         })
         .clone()
     }
@@ -116,10 +117,8 @@ mod gpu {
 
     fn open(kind: DeviceKind) -> Result<Chosen, String> {
         let software = matches!(kind, DeviceKind::DefaultDevice);
-        let device = Device::wgpu_options()
-            .device_kind(kind)
-            .init()
-            .map_err(|error| error.to_string())?;
+        let device =
+            Device::wgpu_options().device_kind(kind).init().map_err(|error| error.to_string())?;
         let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
         let note = software.then(|| "software rasterisers are for tests, not for play".to_owned());
         Ok(Chosen { device, name, is_gpu: true, note })

@@ -326,9 +326,9 @@ fn move_feature(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
         1
     };
     let friends = board.attacks_to(to, mover, occupied) & !Bitboard::from_square(from);
-    let checks = board
-        .king_of(!mover)
-        .is_some_and(|king| attacks::attacks(to, Piece { color: mover, role }, occupied).contains(king));
+    let checks = board.king_of(!mover).is_some_and(|king| {
+        attacks::attacks(to, Piece { color: mover, role }, occupied).contains(king)
+    });
     let captured = m.capture().map_or(0, |role| u16::from(role_index(role)) + 1);
     let feature = u16::from(role_index(m.role())) * 6 + captured;
     ((feature * 3 + threat) * 2 + u16::from(friends.any())) * 2 + u16::from(checks)

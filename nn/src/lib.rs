@@ -7,16 +7,16 @@
 //!   search research, and the alpha-beta baseline's leaves);
 //! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere.
 
-pub mod classical;
-pub mod evaluator;
-pub mod simulated;
-pub mod encode;
 #[cfg(feature = "net")]
 pub mod canary;
+pub mod classical;
 #[cfg(feature = "net")]
 pub mod device;
+pub mod encode;
+pub mod evaluator;
 #[cfg(feature = "net")]
 pub mod model;
+pub mod simulated;
 #[cfg(feature = "net")]
 pub mod transformer;
 #[cfg(feature = "net")]

@@ -489,8 +489,7 @@ impl Batch {
             }
             self.rules.extend(readout.rules.iter().map(|&row| i32::from(row)));
             for m in &readout.moves {
-                let row =
-                    |token: u8| (index * t + self.slot(window, usize::from(token))) as i32;
+                let row = |token: u8| (index * t + self.slot(window, usize::from(token))) as i32;
                 let (piece, captured) = (row(m.piece), m.captured.map_or(nothing, row));
                 self.move_piece.push(piece);
                 self.move_captured.push(captured);

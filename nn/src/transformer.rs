@@ -328,8 +328,7 @@ impl Server {
 
 /// Turns a panic of the device's driver into an error.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, EvalError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .map_err(|panic| EvalError::DeviceLost(panic_text(&*panic)))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| EvalError::DeviceLost(panic_text(&*panic)))
 }
 
 impl Launched {

@@ -49,7 +49,9 @@ pub enum WeightsError {
     #[error("the weights file is not a Tesla network ({0}); use one made by tesla-train")]
     Foreign(String),
     /// The name promises another content.
-    #[error("the weights file's name promises hash {named}, its content has {actual}; get it again")]
+    #[error(
+        "the weights file's name promises hash {named}, its content has {actual}; get it again"
+    )]
     HashMismatch {
         /// Hash in the name.
         named: String,
@@ -132,9 +134,7 @@ fn check_finite(tensors: &SafeTensors<'_>) -> Result<(), WeightsError> {
                 .chunks_exact(4)
                 .all(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).is_finite()),
             // Exponent all ones = infinity or not a number.
-            safetensors::Dtype::F16 => {
-                tensor.data().chunks_exact(2).all(|b| b[1] & 0x7c != 0x7c)
-            }
+            safetensors::Dtype::F16 => tensor.data().chunks_exact(2).all(|b| b[1] & 0x7c != 0x7c),
             other => return Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
         };
         if !finite {
@@ -168,8 +168,7 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     // Serialised again so that the header holds our two entries only and the file depends on
     // nothing but the weights.
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(&error))?;
-    let mut views: Vec<(String, TensorView<'_>)> =
-        tensors.tensors().into_iter().collect();
+    let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors().into_iter().collect();
     views.sort_by(|a, b| a.0.cmp(&b.0));
     let header = Header { format: FORMAT.to_owned(), config: config.clone() };
     let header = serde_json::to_string(&header).map_err(|error| damaged(&error))?;

@@ -70,14 +70,7 @@ impl State {
         model.visit(&mut norm);
         let norm = norm.total.map_or(0.0, |total| total.sqrt().into_scalar::<f32>());
         let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
-        let mut mover = Mover {
-            state: self,
-            grads,
-            settings,
-            rate,
-            clip,
-            path: Vec::new(),
-        };
+        let mut mover = Mover { state: self, grads, settings, rate, clip, path: Vec::new() };
         (model.map(&mut mover), norm)
     }
 
@@ -89,8 +82,11 @@ impl State {
         let mut rows: Vec<(String, Vec<u8>)> = Vec::new();
         for (path, moments) in &self.moments {
             for (kind, tensor) in [("first", &moments.first), ("second", &moments.second)] {
-                let values: Vec<f32> =
-                    tensor.clone().into_data().try_to_vec().map_err(|e| StateError(format!("{e:?}")))?;
+                let values: Vec<f32> = tensor
+                    .clone()
+                    .into_data()
+                    .try_to_vec()
+                    .map_err(|e| StateError(format!("{e:?}")))?;
                 let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
                 rows.push((format!("{path}/{kind}"), bytes));
             }

@@ -135,7 +135,10 @@ impl fmt::Display for Figures {
             whole.within[0] as f64 / whole.n() * 100.0,
             whole.within[1] as f64 / whole.n() * 100.0,
         )?;
-        writeln!(f, "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n")?;
+        writeln!(
+            f,
+            "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
+        )?;
         writeln!(f, "| positions | count | 0 (whole) | 1 | 2 | 4 | 8 |")?;
         writeln!(f, "|---|---|---|---|---|---|---|")?;
         for (group, row) in GROUPS.iter().zip(&self.table) {
@@ -254,9 +257,7 @@ fn measure(
         // Student's t, two degrees of freedom: P(|T| < x) = x / √(x² + 2).
         let z = residual.abs() / f64::from(answer.error);
         sums.within = [u64::from(z < 0.816_5), u64::from(z < 2.919_99)];
-        while let Some(&&(_, row, score)) =
-            next_action.peek().filter(|(at, _, _)| *at == readout)
-        {
+        while let Some(&&(_, row, score)) = next_action.peek().filter(|(at, _, _)| *at == readout) {
             next_action.next();
             let said = answer.moves[row - moves.start].action_value;
             sums.actions += 1;

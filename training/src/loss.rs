@@ -59,8 +59,7 @@ pub fn loss(output: Output, labels: &Labels, weights: &LossWeights, device: &Dev
     let histograms = floats(labels.histograms()).reshape([n, VALUE_BINS]);
     let log_bins = log_softmax(output.value_logits, 1); // [n, 64]
     let value = (histograms * log_bins.clone()).sum_dim(1).reshape([n]).neg() * share.clone();
-    let mean =
-        (log_bins.detach().exp() * bin_centres(device)).sum_dim(1).reshape([n]); // [n]
+    let mean = (log_bins.detach().exp() * bin_centres(device)).sum_dim(1).reshape([n]); // [n]
     let residual = score - mean.clone();
     let squared = (residual.clone().powi_scalar(2) * share.clone()).sum();
 

@@ -11,7 +11,9 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square};
+use shakmaty::{
+    CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square,
+};
 
 /// Scores beyond this are mates: `32000 − moves`.
 pub const MATE_CENTIPAWNS: i16 = 31_000;

@@ -123,6 +123,11 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         access(folder, fs::create_dir_all(folder))?;
         let checkpoint = folder.join("checkpoint");
+        let old = folder.join("checkpoint.old");
+        if !checkpoint.is_dir() && old.is_dir() {
+            // Killed between the two renames of `save`.
+            access(&old, fs::rename(&old, &checkpoint))?;
+        }
         let training = device.clone().autodiff();
         training.seed(config.seed);
         let (model, optimizer, progress) = if checkpoint.is_dir() {

@@ -1,0 +1,172 @@
+//! Reading games, learning from them, and going on after an interruption.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use burn::tensor::Device;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use shakmaty::fen::Fen;
+use shakmaty::{Chess, EnPassantMode, Position};
+use tesla_nn::classical::centipawns;
+use tesla_nn::model::ModelConfig;
+use tesla_training::adamw::AdamW;
+use tesla_training::dataset::Dataset;
+use tesla_training::loss::LossWeights;
+use tesla_training::record::{RecordError, pack, read_file};
+use tesla_training::trainer::{TrainConfig, Trainer};
+
+/// A folder of its own for each test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tesla-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Random games with the classical evaluation as teacher, in the format of the data.
+fn games(count: usize, seed: u64) -> Vec<u8> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut bytes = Vec::new();
+    for _ in 0..count {
+        let mut position = Chess::default();
+        let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
+        let mut plies = Vec::new();
+        for _ in 0..60 {
+            let moves = position.legal_moves();
+            if moves.is_empty() {
+                break;
+            }
+            let best = moves.iter().max_by_key(|&&m| {
+                let mut after = position.clone();
+                after.play_unchecked(m);
+                -centipawns(&after)
+            });
+            let played = moves[rng.random_range(0..moves.len())];
+            plies.extend(pack(played).to_le_bytes());
+            plies.extend(pack(*best.unwrap()).to_le_bytes());
+            plies.extend((centipawns(&position) as i16).to_le_bytes());
+            position.play_unchecked(played);
+        }
+        bytes.push(fen.len() as u8);
+        bytes.extend(fen.as_bytes());
+        bytes.push(1);
+        bytes.extend(((plies.len() / 6) as u16).to_le_bytes());
+        bytes.extend(plies);
+    }
+    bytes
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    std::fs::write(path, zstd::encode_all(bytes, 3).unwrap()).unwrap();
+}
+
+fn config(steps: u64) -> TrainConfig {
+    TrainConfig {
+        model: ModelConfig::tiny(),
+        seed: 3,
+        window: 5,
+        batch: 8,
+        workers: 2,
+        steps,
+        warm_up: 0,
+        rate: 3e-3,
+        final_rate: 1.0,
+        optimizer: AdamW::default(),
+        loss: LossWeights::default(),
+    }
+}
+
+fn train(folder: &Path, steps: u64, data: &Arc<Dataset>) -> Vec<u8> {
+    let config = config(steps);
+    let mut trainer = Trainer::open(config.clone(), folder, &Device::flex()).unwrap();
+    trainer.run(data, &AtomicBool::new(false)).unwrap();
+    assert_eq!(trainer.step(), steps);
+    tesla_nn::weights::to_exact_bytes(&trainer.network(), &config.model).unwrap()
+}
+
+#[test]
+fn games_round_trip_and_damage_is_told_in_words() {
+    let folder = Folder::new("records");
+    let path = folder.file("some.games.zst");
+    let bytes = games(3, 1);
+    write(&path, &bytes);
+    let read = read_file(&path).unwrap();
+    assert_eq!(read.len(), 3);
+    let mut dataset = Dataset::default();
+    for game in read {
+        dataset.push(game);
+    }
+    assert_eq!(dataset.dropped_plies, 0);
+    for length in [1, 20, bytes.len() - 1] {
+        write(&path, &bytes[..length]);
+        assert!(matches!(read_file(&path), Err(RecordError::Damaged { .. })), "cut at {length}");
+    }
+    std::fs::write(&path, b"no zstd at all").unwrap();
+    assert!(matches!(read_file(&path), Err(RecordError::Io { .. })));
+    assert!(matches!(Dataset::read(&folder.file("none"), "valid"), Err(RecordError::Io { .. })));
+}
+
+#[test]
+fn an_epoch_holds_every_position_once() {
+    let folder = Folder::new("epoch");
+    write(&folder.file("a.games.zst"), &games(20, 2));
+    write(&folder.file("valid.games.zst"), &games(5, 9));
+    let dataset = Dataset::read(&folder.0, "valid").unwrap();
+    assert_eq!(dataset.games(), 20);
+    let mut seen = std::collections::BTreeSet::new();
+    for window in dataset.plan(9, 4, 1, 0).concat() {
+        for ply in window.start..window.start + window.length {
+            assert!(seen.insert((window.game, ply)));
+        }
+    }
+    assert_eq!(seen.len(), dataset.positions());
+    assert_eq!(dataset.plan(9, 4, 1, 0), dataset.plan(9, 4, 1, 0));
+    assert_ne!(dataset.plan(9, 4, 1, 0), dataset.plan(9, 4, 1, 1));
+}
+
+#[test]
+fn learns_and_resumes_exactly() {
+    let folder = Folder::new("resume");
+    write(&folder.file("a.games.zst"), &games(30, 4));
+    let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
+
+    let straight = train(&folder.file("straight"), 100, &data);
+    let _ = train(&folder.file("halves"), 37, &data);
+    let halves = train(&folder.file("halves"), 100, &data);
+    assert!(straight == halves, "a resumed run must end with the same weights");
+
+    let log = std::fs::read_to_string(folder.file("straight").join("loss.csv")).unwrap();
+    let losses: Vec<f32> =
+        log.lines().map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect();
+    assert!(losses.last().unwrap() < &(losses[0] - 0.1), "the value loss must fall: {losses:?}");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_told_in_words() {
+    let folder = Folder::new("checkpoint");
+    write(&folder.file("a.games.zst"), &games(4, 5));
+    let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
+    let run = folder.file("run");
+    let _ = train(&run, 2, &data);
+    let optimizer = run.join("checkpoint").join("optimizer.safetensors");
+    let bytes = std::fs::read(&optimizer).unwrap();
+    std::fs::write(&optimizer, &bytes[..bytes.len() / 2]).unwrap();
+    let error = Trainer::open(config(4), &run, &Device::flex()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("damaged"), "{error}");
+}
