@@ -88,26 +88,26 @@ macro_rules! params {
 // Scores are expected scores in [0, 1]: 0.01 is one point.
 params! {
     /// Scale of a value's error at one missing ply (k), score units; larger searches wider.
-    error_scale = 0.03 in 0.001..=1.0 step 0.01;
+    error_scale = 0.02 in 0.001..=1.0 step 0.01;
     /// Growth of the error scale with missing depth (p in k·m^p).
-    error_growth = 0.8 in 0.1..=1.5 step 0.05;
+    error_growth = 0.7 in 0.1..=1.5 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
     unevaluated_error = 0.06 in 0.0..=1.0 step 0.01;
     /// Doubt in the value of an unevaluated child (kappa), in units of `unevaluated_error`.
-    unevaluated_doubt = 1.0 in 0.0..=4.0 step 0.1;
+    unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
-    policy_floor = 0.1 in 0.0..=1.0 step 0.01;
+    policy_floor = 0.03 in 0.0..=1.0 step 0.01;
     /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
     /// its chance to be overtaken, 1 = always one half, because its value is its parent's value.
     verify = 1.0 in 0.0..=1.0 step 0.1;
     /// The same at the root, where only the decision counts.
     verify_root = 0.0 in 0.0..=1.0 step 0.1;
     /// Evaluations that one more ply multiplies the work by (EBF).
-    branching = 1.7 in 1.1..=10.0 step 0.1;
+    branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.
     error_reference = 0.1 in 0.005..=1.0 step 0.01;
     /// How far the network's own error moves the error scale; 0 = not at all, 1 = in proportion.
-    error_trust = 0.2 in 0.0..=1.0 step 0.1;
+    error_trust = 0.5 in 0.0..=1.0 step 0.1;
     /// Plies by which the desired depth of a node exceeds its depth.
     horizon = 1.0 in 0.0..=8.0 step 0.25;
     /// Share of the desired depth that a child inherits from its parent; the rest is its own.

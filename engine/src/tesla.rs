@@ -109,11 +109,6 @@ impl TeslaSearch {
         self.allot();
     }
 
-    /// The evaluator.
-    pub fn evaluator(&self) -> &dyn Evaluator {
-        &*self.evaluator
-    }
-
     /// The tree of the last search.
     pub fn tree(&self) -> &Tree {
         &self.tree
