@@ -126,23 +126,18 @@ impl Window {
     pub fn push(&mut self, played: Move, position: &Chess, repetitions: u8, moves: &[Move]) {
         let first = self.tokens.len();
         let mover = !position.turn();
-        match played {
-            Move::Castle { king, rook } => {
-                let side = CastlingSide::from_king_side(king < rook);
-                self.standing[usize::from(king)] = None;
-                self.standing[usize::from(rook)] = None;
-                self.place(position.board(), Square::from_coords(side.king_to_file(), king.rank()));
-                self.place(position.board(), Square::from_coords(side.rook_to_file(), rook.rank()));
+        if let Move::Castle { king, rook } = played {
+            let side = CastlingSide::from_king_side(king < rook);
+            self.standing[usize::from(king)] = None;
+            self.standing[usize::from(rook)] = None;
+            self.place(position.board(), Square::from_coords(side.king_to_file(), king.rank()));
+            self.place(position.board(), Square::from_coords(side.rook_to_file(), rook.rank()));
+        } else {
+            let captured = captured_square(played, mover);
+            for square in played.from().into_iter().chain(captured) {
+                self.standing[usize::from(square)] = None;
             }
-            _ => {
-                if let Some(from) = played.from() {
-                    self.standing[usize::from(from)] = None;
-                }
-                if let Some(square) = captured_square(played, mover) {
-                    self.standing[usize::from(square)] = None;
-                }
-                self.place(position.board(), played.to());
-            }
+            self.place(position.board(), played.to());
         }
         let visible = self.visible();
         for token in first..self.tokens.len() {

@@ -180,7 +180,7 @@ impl RmsNorm {
     }
 }
 
-/// One pre-norm block: attention with a static bias per pair of squares, then ReLU² feed-forward.
+/// One pre-norm block: attention with a static bias per pair of squares, then squared-`ReLU` feed-forward.
 #[derive(Module, Debug)]
 pub struct Block {
     attention_norm: RmsNorm,

@@ -73,7 +73,9 @@ pub struct Loaded {
 
 /// First eight hexadecimal digits of the SHA-256 of `bytes`.
 pub fn short_hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(bytes);
+    let first = digest.iter().take(4).fold(0_u32, |sum, &byte| sum << 8 | u32::from(byte));
+    format!("{first:08x}")
 }
 
 /// Reads a network from a file; a hash in the file's name must be the content's.

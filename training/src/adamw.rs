@@ -1,4 +1,4 @@
-//! AdamW with global-norm clipping, and a state that can be saved on any device.
+//! `AdamW` with global-norm clipping, and a state that can be saved on any device.
 //!
 //! burn's own optimizer clips each tensor by itself and restores its state on burn's default
 //! device, which may be a GPU that this machine does not have; hence this small one. Decoupled

@@ -207,7 +207,6 @@ pub fn evaluate(
     total
 }
 
-#[expect(clippy::too_many_arguments, reason = "one private pass over one batch")]
 fn measure(
     model: &Model,
     dataset: &Dataset,

@@ -209,7 +209,7 @@ impl Trainer {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
-                if saved.elapsed() > Duration::from_secs(300) {
+                if saved.elapsed() > Duration::from_mins(5) {
                     self.save()?;
                     saved = Instant::now();
                 }
