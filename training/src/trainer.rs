@@ -226,13 +226,21 @@ impl Trainer {
 
     fn train_step(&mut self, jobs: Vec<Job>, meter: &mut Meter) -> Result<u64, TrainError> {
         let share = 1.0 / jobs.len() as f32;
-        let (model, weights, device) = (&self.model, &self.config.loss, &self.device);
+        let (weights, device) = (&self.config.loss, &self.device);
         let results: Vec<(GradientsParams, Vec<f32>, u64)> = std::thread::scope(|scope| {
             let threads: Vec<_> = jobs
                 .into_iter()
-                .map(|job| scope.spawn(move || gradients(model, &job, weights, share, device)))
+                .map(|job| {
+                    // Leaves of its own: workers that share parameters share burn's graph, and one
+                    // worker's backward pass now and then consumes another's.
+                    let model = self.model.clone().fork(device);
+                    scope.spawn(move || gradients(&model, &job, weights, share, device))
+                })
                 .collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
         });
         let mut sum = GradientsAccumulator::new();
         let mut positions = 0;
