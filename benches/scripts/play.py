@@ -34,6 +34,7 @@ class Player:
         self.name = self.words["name"]
         self.engine = chess.engine.SimpleEngine.popen_uci(shlex.split(self.words["cmd"]), timeout=60)
         self.engine.configure(self.options)
+        self.engine.ping()  # whatever an engine loads is not its opponent's gain
         self.nodes = int(self.words["nodes"]) if "nodes" in self.words else None
         self.movetime = float(self.words["movetime"]) / 1000 if "movetime" in self.words else None
 

@@ -10,6 +10,8 @@ use shakmaty::{
     Square, attacks,
 };
 
+use crate::classical::exchange::nets_at_least;
+
 /// Piece kinds (own pawn … own king, enemy pawn … enemy king) times squares.
 pub const PIECE_SQUARES: usize = 12 * 64;
 /// How a piece stands in the fight: safe, attacked by something cheaper (or a king in check),
@@ -28,6 +30,9 @@ pub const TARGETS: usize = 64 * 5;
 /// Mover's role × captured role or none × threat at the destination (none, any, cheaper piece) ×
 /// defended by a friend × gives check directly.
 pub const MOVE_FEATURES: usize = 6 * 6 * 3 * 2 * 2;
+/// What the exchange nets (five classes) × pieces it threatens (none, one, more) × attack state of
+/// the mover where it stood.
+pub const MOVE_SITUATIONS: usize = 5 * 3 * ATTACK_STATES;
 /// The square that stands for a readout in the attention bias.
 pub const READOUT_SQUARE: u8 = 64;
 
@@ -63,6 +68,8 @@ pub struct MoveToken {
     pub target: u16,
     /// Row of the move-feature table.
     pub feature: u16,
+    /// Row of the move-situation table.
+    pub situation: u16,
 }
 
 /// One position of the window.
@@ -229,6 +236,7 @@ impl Window {
             captured,
             target: u16::from(promotion) * 64 + u16::from(oriented(to, mover)),
             feature: move_feature(position, m, from, to),
+            situation: move_situation(position, m, from, to),
         })
     }
 }
@@ -327,4 +335,25 @@ fn move_feature(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
     let captured = m.capture().map_or(0, |role| u16::from(role_index(role)) + 1);
     let feature = u16::from(role_index(m.role())) * 6 + captured;
     ((feature * 3 + threat) * 2 + u16::from(friends.any())) * 2 + u16::from(checks)
+}
+
+fn move_situation(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
+    let board = position.board();
+    let mover = position.turn();
+    let role = m.role();
+    // Sure losses, small losses, even, a pawn or so, a piece or more; in centipawns.
+    let exchange =
+        [-250, -50, 50, 250].iter().filter(|&&net| nets_at_least(position, m, net)).count();
+    let stands = m.promotion().unwrap_or(role);
+    let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
+    let reached = attacks::attacks(to, Piece { color: mover, role: stands }, occupied)
+        & board.by_color(!mover)
+        & !Bitboard::from_square(to);
+    let threatened = |square: &Square| {
+        let dearer = board.role_at(*square).is_some_and(|other| rank_of(other) > rank_of(stands));
+        dearer || board.attacks_to(*square, !mover, occupied).is_empty()
+    };
+    let threats = reached.into_iter().filter(threatened).take(2).count();
+    let state = attack_state(board, from, Piece { color: mover, role });
+    ((exchange * 3 + threats) * ATTACK_STATES) as u16 + u16::from(state)
 }

@@ -56,9 +56,7 @@ pub struct Evaluation {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
     /// The device thread ended or its driver failed; every batch in flight is lost.
-    #[error(
-        "the device stopped answering ({0}); choose another with: setoption name Device value cpu"
-    )]
+    #[error("the device stopped answering ({0})")]
     DeviceLost(String),
     /// `collect` was called with nothing in flight.
     #[error("no batch is in flight")]

@@ -11,8 +11,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, MOVE_FEATURES, PIECE_SQUARES, READOUT_SQUARE,
-    RULE_FEATURES, RULE_ROWS, TARGETS, Window,
+    ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES,
+    READOUT_SQUARE, RULE_FEATURES, RULE_ROWS, TARGETS, Window,
 };
 
 /// Bins of the value histogram, over expected scores 0 to 1.
@@ -66,7 +66,7 @@ impl ModelConfig {
             heads: 4,
             feed_forward: 256,
             value_hidden: 128,
-            move_hidden: 64,
+            move_hidden: 128,
         }
     }
 
@@ -79,7 +79,7 @@ impl ModelConfig {
             heads: 12,
             feed_forward: 768,
             value_hidden: 256,
-            move_hidden: 128,
+            move_hidden: 256,
         }
     }
 
@@ -110,6 +110,11 @@ impl ModelConfig {
         Ok(())
     }
 
+    /// Width of the second hidden layer of the move heads.
+    fn move_mix(&self) -> usize {
+        (self.move_hidden / 4).max(1)
+    }
+
     /// The network with fresh random weights.
     pub fn init(&self, device: &Device) -> Model {
         let table = |rows, width, std| -> Param<Tensor<2>> {
@@ -133,7 +138,9 @@ impl ModelConfig {
                 .init([TARGETS, self.move_hidden], device),
             target: table(TARGETS, self.move_hidden, 0.1),
             move_feature: table(MOVE_FEATURES, self.move_hidden, 0.1),
-            move_out: LinearConfig::new(self.move_hidden, 2).init(device),
+            move_situation: table(MOVE_SITUATIONS, self.move_hidden, 0.1),
+            move_mix: LinearConfig::new(self.move_hidden, self.move_mix()).init(device),
+            move_out: LinearConfig::new(self.move_mix(), 2).init(device),
             heads: self.heads,
         }
     }
@@ -246,6 +253,8 @@ pub struct Model {
     target_gate: Param<Tensor<2>>,
     target: Param<Tensor<2>>,
     move_feature: Param<Tensor<2>>,
+    move_situation: Param<Tensor<2>>,
+    move_mix: Linear,
     move_out: Linear,
     #[module(skip)]
     heads: usize,
@@ -317,7 +326,9 @@ impl Model {
         let gate = self.target_gate.val().select(0, targets.clone());
         let target = self.target.val().select(0, targets);
         let feature = self.move_feature.val().select(0, int(&batch.move_feature));
-        let moves = relu((piece + captured + readout) * gate + target + feature);
+        let situation = self.move_situation.val().select(0, int(&batch.move_situation));
+        let moves = relu((piece + captured + readout) * gate + target + feature + situation);
+        let moves = relu(self.move_mix.forward(moves)); // [m, move_hidden / 4]
         let out = self.move_out.forward(moves); // [m, 2]
         let m = batch.move_piece.len();
         Output {
@@ -357,6 +368,7 @@ pub struct Batch {
     move_readout: Vec<i32>,
     move_target: Vec<i32>,
     move_feature: Vec<i32>,
+    move_situation: Vec<i32>,
     /// First move of each readout in the flat move list, and one past the last of all: `b * r + 1`.
     pub move_offsets: Vec<usize>,
 }
@@ -407,6 +419,7 @@ impl Batch {
             &mut batch.move_readout,
             &mut batch.move_target,
             &mut batch.move_feature,
+            &mut batch.move_situation,
         ];
         for list in rows {
             list.resize(moves, 0);
@@ -496,6 +509,7 @@ impl Batch {
                 self.move_readout.push((index * self.readouts + ply) as i32);
                 self.move_target.push(i32::from(m.target));
                 self.move_feature.push(i32::from(m.feature));
+                self.move_situation.push(i32::from(m.situation));
             }
             self.move_offsets.push(self.move_piece.len());
         }

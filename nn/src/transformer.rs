@@ -2,7 +2,7 @@
 //!
 //! The search thread sends batches of requests over a channel and never waits for the device
 //! except in `collect`. The device thread encodes, runs the network and decodes; on a GPU it
-//! queues the next batch before it reads the last one back.
+//! queues a batch that is already waiting before it reads the last one back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -243,7 +243,7 @@ impl Server {
         }
     }
 
-    /// Queues batch k + 1 before batch k is read back.
+    /// Queues batch k + 1 before batch k is read back, where it is there in time.
     fn serve_pipelined(&self, inbox: &Receiver<Vec<Request>>, outbox: &Sender<Answer>) {
         let mut pending: Option<(Vec<Request>, Result<Launched, EvalError>)> = None;
         loop {

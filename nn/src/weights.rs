@@ -48,6 +48,12 @@ pub enum WeightsError {
     /// A safetensors file, but not one of ours.
     #[error("the weights file is not a Tesla network ({0}); use one made by tesla-train")]
     Foreign(String),
+    /// One of ours, but its tensors are not those of its shape in this version.
+    #[error(
+        "the weights do not fit the network of this version ({0}); train them anew, or start from \
+         them with tesla-train train --start-from"
+    )]
+    Misfit(String),
     /// The name promises another content.
     #[error(
         "the weights file's name promises hash {named}, its content has {actual}; get it again"
@@ -123,7 +129,7 @@ pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError>
     let mut model = config.init(device);
     let mut store = SafetensorsStore::from_bytes(Some(bytes.to_vec()))
         .with_from_adapter(FloatCastAdapter::to(DType::F32));
-    model.load_from(&mut store).map_err(|error| WeightsError::Damaged(error.to_string()))?;
+    model.load_from(&mut store).map_err(|error| WeightsError::Misfit(error.to_string()))?;
     Ok(Loaded { model, config, hash: short_hash(bytes) })
 }
 
@@ -144,6 +150,40 @@ fn check_finite(tensors: &SafeTensors<'_>) -> Result<(), WeightsError> {
         }
     }
     Ok(())
+}
+
+/// A fresh network of shape `config` that takes from the weights file `bytes` every tensor whose
+/// name and shape it shares; also how many tensors it took, and of how many.
+///
+/// The file may be of another shape and of an older [`FORMAT`]: this is how a run starts from an
+/// earlier network after a part of the network changed.
+///
+/// # Errors
+/// When the bytes are damaged.
+pub fn graft(
+    bytes: &[u8],
+    config: &ModelConfig,
+    device: &Device,
+) -> Result<(Model, usize, usize), WeightsError> {
+    let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
+    let old = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    check_finite(&old)?;
+    let fresh = to_exact_bytes(&config.init(device), config)?;
+    let fresh = SafeTensors::deserialize(&fresh).map_err(damaged)?;
+    let mut taken = 0;
+    let mut views: Vec<(String, TensorView<'_>)> = Vec::new();
+    for (name, own) in fresh.tensors() {
+        let other = old.tensor(&name).ok().filter(|other| other.shape() == own.shape());
+        taken += usize::from(other.is_some());
+        views.push((name, other.unwrap_or(own)));
+    }
+    let total = views.len();
+    let header = Header { format: FORMAT.to_owned(), config: config.clone() };
+    let header =
+        serde_json::to_string(&header).map_err(|error| WeightsError::Damaged(error.to_string()))?;
+    let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
+    let merged = safetensors::serialize(views, Some(metadata)).map_err(damaged)?;
+    Ok((load_bytes(&merged, device)?.model, taken, total))
 }
 
 /// The bytes of a weights file as shipped: f16 tensors, shape in the header.
@@ -167,8 +207,8 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     let mut store = SafetensorsStore::from_bytes(None).with_to_adapter(FloatCastAdapter::to(dtype));
     model.save_into(&mut store).map_err(|error| damaged(&error))?;
     let bytes = store.get_bytes().map_err(|error| damaged(&error))?;
-    // Serialised again so that the header holds our two entries only and the file depends on
-    // nothing but the weights.
+    // Serialised again so that the header holds our entry only and the file depends on nothing
+    // but the weights.
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(&error))?;
     let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors().into_iter().collect();
     views.sort_by(|a, b| a.0.cmp(&b.0));
@@ -178,7 +218,7 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     safetensors::serialize(views, Some(metadata)).map_err(|error| damaged(&error))
 }
 
-/// Writes `tesla-<shape>-<hash>.safetensors` into `folder` and names it.
+/// Writes `tesla-<shape>-<hash>.safetensors` into `folder`, which it makes if need be, and names it.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -187,7 +227,8 @@ pub fn save(model: &Model, config: &ModelConfig, folder: &Path) -> Result<PathBu
     let name = format!("tesla-{}-{}.safetensors", config.name, short_hash(&bytes));
     let path = folder.join(name);
     let unfinished = path.with_extension("tmp");
-    fs::write(&unfinished, bytes)
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&unfinished, bytes))
         .and_then(|()| fs::rename(&unfinished, &path))
         .map_err(|source| WeightsError::Io { path: path.clone(), source })?;
     Ok(path)

@@ -1,10 +1,14 @@
 //! Encoding along random games: what the tokens say is what stands on the board.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use shakmaty::{Chess, Color, Move, Position, Role};
-use tesla_nn::encode::{MOVE_FEATURES, TARGETS, Window};
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Color, Move, Position, Role};
+use tesla_nn::encode::{ATTACK_STATES, MOVE_FEATURES, MOVE_SITUATIONS, TARGETS, Window};
 
 /// Plays `choices` from the start position; stops where the game ends.
 fn random_game(choices: &[u16]) -> Vec<(Chess, Option<Move>)> {
@@ -82,7 +86,30 @@ proptest! {
             prop_assert_eq!(captured, m.capture().map(|role| role as u8 - 1 + 6));
             prop_assert!(usize::from(token.target) < TARGETS);
             prop_assert!(usize::from(token.feature) < MOVE_FEATURES);
+            prop_assert!(usize::from(token.situation) < MOVE_SITUATIONS);
             prop_assert!(seen.insert((token.piece, token.target)), "two moves look the same");
         }
     }
+}
+
+/// Exchange class, threats and the mover's attack state, as the encoder sees a move.
+fn situation(fen: &str, played: &str) -> [usize; 3] {
+    let setup: Fen = fen.parse().unwrap();
+    let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
+    let played = played.parse::<UciMove>().unwrap().to_move(&position).unwrap();
+    let window = Window::new(&position, 0, &[played]);
+    let row = usize::from(window.readouts[0].moves[0].situation);
+    [row / ATTACK_STATES / 3, row / ATTACK_STATES % 3, row % ATTACK_STATES]
+}
+
+#[test]
+fn situations_tell_exchanges_threats_and_the_state_left() {
+    // A knight attacked by a pawn attacks the queen; one that hangs to her forks her and the king.
+    assert_eq!(situation("3qk3/8/3p4/4N3/8/8/8/4K3 w - - 0 1", "e5c6"), [2, 1, 1]);
+    assert_eq!(situation("q3k3/8/3p4/3N4/8/8/8/4K3 w - - 0 1", "d5c7"), [2, 2, 2]);
+    // A queen takes a defended pawn; a rook takes an undefended knight.
+    assert_eq!(situation("4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1", "d1d5")[0], 0);
+    assert_eq!(situation("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1", "d1d5")[0], 4);
+    // A knight takes a pawn that a pawn defends: loses two pawns and more.
+    assert_eq!(situation("4k3/8/2p5/3p4/5N2/8/8/4K3 w - - 0 1", "f4d5")[0], 1);
 }

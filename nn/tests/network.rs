@@ -154,3 +154,27 @@ fn a_hash_in_the_name_is_checked() {
     let error = weights::load_file(&lying, &device).map(|_| ()).unwrap_err();
     assert!(matches!(error, WeightsError::Io { .. }));
 }
+
+#[test]
+fn a_graft_takes_what_fits_and_keeps_it() {
+    let (model, config, device) = tiny();
+    let old = weights::to_exact_bytes(&model, &config).unwrap();
+    let (same, taken, total) = weights::graft(&old, &config, &device).unwrap();
+    assert_eq!(taken, total);
+    assert!(weights::to_exact_bytes(&same, &config).unwrap() == old);
+
+    let wider = ModelConfig { move_hidden: 24, ..config.clone() };
+    let (grown, taken, total) = weights::graft(&old, &wider, &device).unwrap();
+    assert!(taken > total / 2 && taken < total, "{taken} of {total}");
+    // The trunk is the old one, so the value is too; the move heads are fresh.
+    let windows: Vec<_> = canary::requests()
+        .iter()
+        .map(|request| Window::new(&request.position, request.repetitions, &request.moves))
+        .collect();
+    let batch = Batch::pack(&windows);
+    let before = model.forward(&batch, &device);
+    let after = grown.forward(&batch, &device);
+    assert_eq!(host(before.log_error), host(after.log_error));
+    assert_ne!(host(before.policy_logits), host(after.policy_logits));
+    assert!(matches!(weights::graft(b"rubbish", &config, &device), Err(WeightsError::Damaged(_))));
+}

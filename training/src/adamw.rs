@@ -52,7 +52,7 @@ pub struct State {
 
 /// Why saved moments could not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the checkpoint's optimizer state is damaged ({0}); delete it to start with a fresh one")]
+#[error("optimizer state: {0}")]
 pub struct StateError(String);
 
 impl State {
@@ -114,11 +114,17 @@ impl State {
         let steps = steps.ok_or_else(|| StateError("no step count".to_owned()))?;
         let read = |name: &str| -> Result<Tensor<1>, StateError> {
             let view = tensors.tensor(name).map_err(damaged)?;
+            if view.dtype() != Dtype::F32 {
+                return Err(StateError(format!("{name} holds {:?}", view.dtype())));
+            }
             let values: Vec<f32> = view
                 .data()
                 .chunks_exact(4)
                 .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
                 .collect();
+            if values.iter().any(|value| !value.is_finite()) {
+                return Err(StateError(format!("{name} holds values that are no numbers")));
+            }
             let length = values.len();
             Ok(Tensor::from_data(TensorData::new(values, [length]), device))
         };
@@ -131,6 +137,48 @@ impl State {
             }
         }
         Ok(Self { steps, moments })
+    }
+
+    /// Whether the moments are of this model's parameters.
+    ///
+    /// # Errors
+    /// Names the first tensor that is missing or has another length.
+    pub fn check(&self, model: &Model) -> Result<(), StateError> {
+        let mut fit = Fit { state: self, path: Vec::new(), misfit: None };
+        model.visit(&mut fit);
+        match fit.misfit {
+            // Before its first step a run has no moments.
+            Some(_) if self.steps == 0 => Ok(()),
+            Some(path) => Err(StateError(format!("{path} does not fit the network"))),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Fit<'a> {
+    state: &'a State,
+    path: Vec<String>,
+    misfit: Option<String>,
+}
+
+impl burn::module::ModuleVisitor for Fit<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let length = param.val().shape().num_elements();
+        let path = self.path.join(".");
+        let fits = self.state.moments.get(&path).is_some_and(|moments| {
+            [&moments.first, &moments.second].iter().all(|tensor| tensor.dims() == [length])
+        });
+        if !fits {
+            self.misfit.get_or_insert(path);
+        }
     }
 }
 

@@ -49,7 +49,7 @@ impl Dataset {
                 dataset.push(game);
             }
         }
-        if dataset.games.is_empty() {
+        if dataset.positions() == 0 {
             return Err(RecordError::Empty(path.to_owned()));
         }
         Ok(dataset)
@@ -90,7 +90,7 @@ impl Dataset {
     }
 
     /// The batches of an epoch: every position once, in windows of `length` positions cut at a
-    /// random offset per game. Windows of a batch have about the same number of pieces, so that
+    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about the same number of pieces, so that
     /// little is padding. Depends on `seed` and `epoch` only.
     pub fn plan(&self, length: u16, batch: usize, seed: u64, epoch: u64) -> Vec<Vec<WindowRef>> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -104,7 +104,7 @@ impl Dataset {
                 let window = WindowRef { game: game as u32, start, length: end - start };
                 buckets[bucket].push(window);
                 start = end;
-                end = start + length;
+                end = start.saturating_add(length);
             }
         }
         let mut batches = Vec::new();
@@ -116,8 +116,7 @@ impl Dataset {
         batches
     }
 
-    /// Encodes a window and collects its labels. `first` is the index of the window in the batch
-    /// and `readouts` the readout slots per window.
+    /// Encodes a window and collects its labels.
     fn window(&self, window: WindowRef, labels: &mut Labels) -> Window {
         let game = &self.games[window.game as usize];
         let start = usize::from(window.start);

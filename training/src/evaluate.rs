@@ -198,8 +198,9 @@ pub fn evaluate(
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
         for worker in workers {
-            if let Ok(figures) = worker.join() {
-                total.add(&figures);
+            match worker.join() {
+                Ok(figures) => total.add(&figures),
+                Err(panic) => std::panic::resume_unwind(panic),
             }
         }
     });

@@ -23,8 +23,9 @@ pub struct Labels {
     pub weight: Vec<f32>,
     /// `[b * r]`: index of the best move among the readout's legal moves.
     pub best: Vec<i32>,
-    /// Whether the move that led here was the teacher's best; `None` for a game's first position.
+    /// Index of the move played from here.
     played: Vec<Option<usize>>,
+    /// Value after the move played, for the mover, where the game tells it.
     after: Vec<Option<f32>>,
     /// Legal moves padded to the longest list: rows of the flat move list, or one past its end.
     pub slots: Vec<i32>,

@@ -22,11 +22,11 @@ pub struct LossWeights {
 
 impl Default for LossWeights {
     fn default() -> Self {
-        Self { value: 1.0, policy: 1.0, action: 0.5, error: 0.1 }
+        Self { value: 1.0, policy: 2.0, action: 0.5, error: 0.1 }
     }
 }
 
-/// The parts, each a mean per labelled readout, as `[1]` tensors.
+/// The parts, each a weighted mean over labelled readouts (action: a mean over labelled moves), as `[1]` tensors.
 #[derive(Clone, Debug)]
 pub struct Loss {
     /// Weighted sum.

@@ -1,5 +1,6 @@
 //! The binary `tesla-train`.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use std::sync::atomic::AtomicBool;
 use burn::tensor::Device;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tesla_nn::model::ModelConfig;
-use tesla_training::adamw::AdamW;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::trainer::{TrainConfig, Trainer};
@@ -29,6 +29,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Train a network on labelled games; resumes the run that is in the folder.
+    ///
+    /// A resumed run keeps its own options where none are given here.
     Train(TrainArgs),
     /// Measure a network on held-out games: value, policy and error by staleness.
     Evaluate(EvaluateArgs),
@@ -51,33 +53,37 @@ struct TrainArgs {
     /// Folder for checkpoints, loss.csv, config.json and the final weights.
     #[arg(long)]
     out: PathBuf,
-    /// Shape of the network.
-    #[arg(long, value_enum, default_value = "small")]
-    shape: Shape,
-    /// Steps of the whole run.
-    #[arg(long, default_value_t = 20_000)]
-    steps: u64,
-    /// Steps of linear warm-up.
-    #[arg(long, default_value_t = 500)]
-    warm_up: u64,
-    /// Windows per worker and step.
-    #[arg(long, default_value_t = 32)]
-    batch: usize,
-    /// Workers, each with its own share of a step.
-    #[arg(long, default_value_t = 2)]
-    workers: usize,
-    /// Positions per window, the anchor included.
-    #[arg(long, default_value_t = 9)]
-    window: u16,
-    /// Largest learning rate.
-    #[arg(long, default_value_t = 1.5e-3)]
-    rate: f32,
-    /// Weight of the policy's part of the loss.
-    #[arg(long, default_value_t = 1.0)]
-    policy_weight: f32,
-    /// Seed of the weights and of the order of the windows.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Shape of the network [default: small].
+    #[arg(long, value_enum)]
+    shape: Option<Shape>,
+    /// Steps of the whole run [default: 20000].
+    #[arg(long)]
+    steps: Option<u64>,
+    /// Steps of linear warm-up [default: 500].
+    #[arg(long)]
+    warm_up: Option<u64>,
+    /// Windows per worker and step [default: 32].
+    #[arg(long)]
+    batch: Option<usize>,
+    /// Workers, each with its own share of a step [default: 2].
+    #[arg(long)]
+    workers: Option<usize>,
+    /// Positions per window, the anchor included [default: 9].
+    #[arg(long)]
+    window: Option<u16>,
+    /// Largest learning rate [default: 0.003].
+    #[arg(long)]
+    rate: Option<f32>,
+    /// Weights file to start a new run from: every tensor that fits is taken, the rest is fresh.
+    #[arg(long)]
+    start_from: Option<PathBuf>,
+    /// Weight of the policy's part of the loss [default: 2].
+    #[arg(long)]
+    policy_weight: Option<f32>,
+    /// Seed of the weights and of the order of the windows [default: 1]; choose another one with
+    /// --start-from, or the run sees the same windows in the same order again.
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -126,27 +132,51 @@ fn complain(sentence: &str) {
     eprintln!("tesla-train: {sentence}");
 }
 
-fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
-    let config = TrainConfig {
-        model: match args.shape {
+impl TrainArgs {
+    /// What the command line says over `base`, the config of the run that is resumed or the
+    /// defaults.
+    fn over(&self, base: TrainConfig) -> TrainConfig {
+        TrainConfig {
+            seed: self.seed.unwrap_or(base.seed),
+            window: self.window.unwrap_or(base.window),
+            batch: self.batch.unwrap_or(base.batch),
+            workers: self.workers.unwrap_or(base.workers),
+            steps: self.steps.unwrap_or(base.steps),
+            warm_up: self.warm_up.unwrap_or(base.warm_up),
+            rate: self.rate.unwrap_or(base.rate),
+            loss: LossWeights {
+                policy: self.policy_weight.unwrap_or(base.loss.policy),
+                ..base.loss
+            },
+            ..base
+        }
+    }
+
+    fn model(&self) -> ModelConfig {
+        match self.shape.unwrap_or(Shape::Small) {
             Shape::Tiny => ModelConfig::tiny(),
             Shape::Small => ModelConfig::small(),
             Shape::Base => ModelConfig::base(),
-        },
-        seed: args.seed,
-        window: args.window,
-        batch: args.batch,
-        workers: args.workers,
-        steps: args.steps,
-        warm_up: args.warm_up,
-        rate: args.rate,
-        final_rate: 0.02,
-        optimizer: AdamW::default(),
-        loss: LossWeights { policy: args.policy_weight, ..LossWeights::default() },
-    };
+        }
+    }
+}
+
+fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
     let stop = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&stop))?;
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
+    let stored = Trainer::stored_config(&args.out)?;
+    if let (Some(stored), Some(_)) = (&stored, args.shape)
+        && stored.model != args.model()
+    {
+        return Err(format!(
+            "{} holds a run of another shape ({}); leave --shape out to resume it, or choose \
+             another folder with --out",
+            args.out.display(),
+            stored.model.name
+        )
+        .into());
+    }
     let dataset = Arc::new(Dataset::read(&args.data, "valid")?);
     complain(&format!(
         "{} games, {} positions, {} plies dropped",
@@ -154,16 +184,26 @@ fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
         dataset.positions(),
         dataset.dropped_plies
     ));
-    let mut trainer = Trainer::open(config.clone(), &args.out, &Device::flex())?;
+    let base = stored.unwrap_or_else(|| TrainConfig::new(args.model()));
+    let config = TrainConfig { positions: dataset.positions(), ..args.over(base) };
+    let mut trainer = Trainer::open(config, &args.out, &Device::flex())?;
+    match (&args.start_from, trainer.is_resumed()) {
+        (_, true) => complain(&format!("the run goes on after step {}", trainer.step())),
+        (Some(path), false) => {
+            let (taken, total) = trainer.start_from(path)?;
+            complain(&format!("took {taken} of {total} tensors from {}", path.display()));
+        }
+        (None, false) => complain("a new run"),
+    }
     trainer.run(&dataset, &stop)?;
-    if trainer.step() >= config.steps {
-        let path = tesla_nn::weights::save(&trainer.network(), &config.model, &args.out)?;
+    if trainer.step() >= trainer.config().steps {
+        let shape = &trainer.config().model;
+        let path = tesla_nn::weights::save(&trainer.network(), shape, &args.out)?;
         complain(&format!("wrote {}", path.display()));
     }
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
 fn evaluate(args: &EvaluateArgs) -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::flex();
     let network = tesla_nn::weights::load_file(&args.weights, &device)?;
@@ -176,10 +216,13 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Box<dyn std::error::Error>> {
         args.threads,
         &device,
     );
-    println!(
+    // Not println, which panics where the reader has gone.
+    writeln!(
+        std::io::stdout(),
         "Network {}-{}: {blocks} weights in the blocks, {all} in all.\n\n{figures}",
-        network.config.name, network.hash
-    );
+        network.config.name,
+        network.hash
+    )?;
     Ok(())
 }
 

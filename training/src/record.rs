@@ -90,7 +90,7 @@ pub fn pack(m: Move) -> u16 {
     from | to << 6 | promotion << 12
 }
 
-/// The legal move that `packed` names, if it is one. Reads the board only: no move generation.
+/// The legal move that `packed` names, if it is one. Does not list all moves.
 pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
     let from = Square::new(u32::from(packed & 63));
     let to = Square::new(u32::from(packed >> 6 & 63));
@@ -105,7 +105,7 @@ pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
     let board = position.board();
     let role = board.role_at(from)?;
     let capture = board.role_at(to);
-    let m = if role == Role::King && from.distance(to) == 2 {
+    let m = if role == Role::King && from.distance(to) == 2 && from.rank() == to.rank() {
         let file = if to > from { BoardFile::H } else { BoardFile::A };
         Move::Castle { king: from, rook: Square::from_coords(file, from.rank()) }
     } else if role == Role::Pawn && capture.is_none() && from.file() != to.file() {

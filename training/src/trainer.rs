@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use burn::module::Module;
@@ -26,6 +27,12 @@ use crate::loss::{LossWeights, loss};
 pub struct TrainConfig {
     /// Shape of the network.
     pub model: ModelConfig,
+    /// Labelled positions of the data.
+    #[serde(default)]
+    pub positions: usize,
+    /// Hash of the weights that the run started from, if any.
+    #[serde(default)]
+    pub started_from: Option<String>,
     /// Seed of the weights and of the order of the windows.
     pub seed: u64,
     /// Positions per window, the anchor included.
@@ -49,16 +56,73 @@ pub struct TrainConfig {
 }
 
 impl TrainConfig {
+    /// The defaults for a network of this shape; the data are still to be named.
+    pub fn new(model: ModelConfig) -> Self {
+        Self {
+            model,
+            positions: 0,
+            started_from: None,
+            seed: 1,
+            window: 9,
+            batch: 32,
+            workers: 2,
+            steps: 20_000,
+            warm_up: 500,
+            rate: 3e-3,
+            final_rate: 0.02,
+            optimizer: AdamW::default(),
+            loss: LossWeights::default(),
+        }
+    }
+
+    /// Says what is wrong with the numbers, if anything.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.batch == 0 || self.workers == 0 {
+            return Err("batch and workers must be at least 1".to_owned());
+        }
+        if !(1..=LONGEST_WINDOW).contains(&self.window) {
+            return Err(format!(
+                "the window is {}; it must be 1 to {LONGEST_WINDOW} positions",
+                self.window
+            ));
+        }
+        if !(self.rate.is_finite() && self.rate > 0.0) {
+            return Err(format!("the learning rate is {}; it must be above 0", self.rate));
+        }
+        self.model.check()
+    }
+
+    /// Whether an epoch's batches are the same under `other`.
+    fn has_plan_of(&self, other: &Self) -> bool {
+        (self.seed, self.window, self.batch, self.positions)
+            == (other.seed, other.window, other.batch, other.positions)
+    }
+
     /// Learning rate at `step`: linear warm-up, then cosine.
     pub fn rate_at(&self, step: u64) -> f32 {
         if step < self.warm_up {
             return self.rate * (step + 1) as f32 / self.warm_up as f32;
         }
-        let done = (step - self.warm_up) as f32 / (self.steps - self.warm_up).max(1) as f32;
+        let done =
+            (step - self.warm_up) as f32 / self.steps.saturating_sub(self.warm_up).max(1) as f32;
         let cosine = 0.5 * (1.0 + (std::f32::consts::PI * done.min(1.0)).cos());
         self.rate * (self.final_rate + (1.0 - self.final_rate) * cosine)
     }
 }
+
+/// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
+pub const LONGEST_WINDOW: u16 = 31;
+
+/// First line of `loss.csv`. The parts of the loss are means over the last 50 steps, before the
+/// parts' weights.
+const COLUMNS: &str =
+    "step,positions,rate,value,policy,action,error,rmse_points,norm,positions_per_second";
+
+/// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
+const CHECKPOINTS: [&str; 2] = ["checkpoint", "checkpoint.old"];
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +149,9 @@ pub enum TrainError {
     /// A checkpoint that is no checkpoint.
     #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
     Checkpoint(PathBuf, String),
+    /// Numbers that cannot be trained with.
+    #[error("{0}; mend the options")]
+    Config(String),
     /// The weights.
     #[error(transparent)]
     Weights(#[from] weights::WeightsError),
@@ -104,6 +171,7 @@ pub struct Trainer {
     model: Model,
     optimizer: State,
     progress: Progress,
+    is_resumed: bool,
 }
 
 fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
@@ -111,37 +179,63 @@ fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
 }
 
 impl Trainer {
-    /// Starts a run in `folder`, or resumes the one that is there (with `config` in force from now
-    /// on, its shape excepted).
+    /// The config of the run that `folder` holds, if it holds one.
     ///
     /// # Errors
-    /// When the folder cannot be used or its checkpoint is damaged.
+    /// When it is there but cannot be read.
+    pub fn stored_config(folder: &Path) -> Result<Option<TrainConfig>, TrainError> {
+        let path = folder.join("config.json");
+        if !path.is_file() || !(CHECKPOINTS.iter().any(|name| folder.join(name).is_dir())) {
+            return Ok(None);
+        }
+        let bytes = access(&path, fs::read(&path))?;
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| TrainError::Checkpoint(path, error.to_string()))
+    }
+
+    /// Starts a run in `folder`, or resumes the one that is there (with `config` in force from now
+    /// on, its shape and its start excepted).
+    ///
+    /// # Errors
+    /// When `config` is impossible, the folder cannot be used or its checkpoint is damaged.
     pub fn open(
         mut config: TrainConfig,
         folder: &Path,
         device: &Device,
     ) -> Result<Self, TrainError> {
+        config.check().map_err(TrainError::Config)?;
         access(folder, fs::create_dir_all(folder))?;
-        let checkpoint = folder.join("checkpoint");
-        let old = folder.join("checkpoint.old");
+        let stored = Self::stored_config(folder)?;
+        let [checkpoint, old] = CHECKPOINTS.map(|name| folder.join(name));
         if !checkpoint.is_dir() && old.is_dir() {
             // Killed between the two renames of `save`.
             access(&old, fs::rename(&old, &checkpoint))?;
         }
         let training = device.clone().autodiff();
         training.seed(config.seed);
+        let is_resumed = checkpoint.is_dir();
         let (model, optimizer, progress) = if checkpoint.is_dir() {
             let damaged = |what: String| TrainError::Checkpoint(checkpoint.clone(), what);
             let file = |name: &str| {
                 let path = checkpoint.join(name);
                 access(&path, fs::read(&path))
             };
-            let progress: Progress = serde_json::from_slice(&file("progress.json")?)
+            let mut progress: Progress = serde_json::from_slice(&file("progress.json")?)
                 .map_err(|error| damaged(error.to_string()))?;
             let loaded = weights::load_bytes(&file("weights.safetensors")?, &training)?;
             config.model = loaded.config;
             let optimizer = State::from_bytes(&file("optimizer.safetensors")?, device)
                 .map_err(|error| damaged(error.to_string()))?;
+            optimizer.check(&loaded.model).map_err(|error| damaged(error.to_string()))?;
+            if let Some(stored) = stored {
+                if !config.has_plan_of(&stored) && progress.batch > 0 {
+                    // Its batches are others now; the epoch is not begun twice.
+                    progress.epoch += 1;
+                    progress.batch = 0;
+                }
+                config.started_from = stored.started_from;
+            }
             (loaded.model.train(), optimizer, progress)
         } else {
             (config.model.init(&training), State::default(), Progress::default())
@@ -153,12 +247,59 @@ impl Trainer {
             model,
             optimizer,
             progress,
+            is_resumed,
         };
-        let path = folder.join("config.json");
-        let text = serde_json::to_vec_pretty(&trainer.config)
-            .map_err(|error| TrainError::Checkpoint(folder.to_owned(), error.to_string()))?;
-        access(&path, fs::write(&path, text))?;
+        trainer.store_config()?;
+        trainer.trim_log()?;
         Ok(trainer)
+    }
+
+    /// Replaces the fresh network by one that takes every tensor that fits from the weights file
+    /// at `path`; says how many it took, and of how many.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged.
+    pub fn start_from(&mut self, path: &Path) -> Result<(usize, usize), TrainError> {
+        let bytes = access(path, fs::read(path))?;
+        let (model, taken, total) = weights::graft(&bytes, &self.config.model, &self.device)?;
+        self.model = model.train();
+        self.config.started_from = Some(weights::short_hash(&bytes));
+        self.store_config()?;
+        Ok((taken, total))
+    }
+
+    fn store_config(&self) -> Result<(), TrainError> {
+        let path = self.folder.join("config.json");
+        let text = serde_json::to_vec_pretty(&self.config)
+            .map_err(|error| TrainError::Checkpoint(path.clone(), error.to_string()))?;
+        access(&path, fs::write(&path, text))
+    }
+
+    /// Drops lines of `loss.csv` that a killed run wrote after its last checkpoint; they will be
+    /// written again.
+    fn trim_log(&self) -> Result<(), TrainError> {
+        let path = self.folder.join("loss.csv");
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+        let step = |line: &str| line.split(',').next().and_then(|field| field.parse().ok());
+        let mut kept: String = text
+            .lines()
+            .filter(|line| step(line).is_none_or(|step: u64| step <= self.progress.step))
+            .collect::<Vec<_>>()
+            .join("\n");
+        if !kept.is_empty() {
+            kept.push('\n');
+        }
+        if kept == text { Ok(()) } else { access(&path, fs::write(&path, kept)) }
+    }
+
+    /// Whether `open` found a run.
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// The config in force.
+    pub fn config(&self) -> &TrainConfig {
+        &self.config
     }
 
     /// The network so far, without gradients.
@@ -180,6 +321,13 @@ impl Trainer {
         let bar = progress_bar(self.config.steps);
         let log = self.folder.join("loss.csv");
         let mut log = access(&log, fs::OpenOptions::new().create(true).append(true).open(&log))?;
+        if log.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            access(&self.folder, writeln!(log, "{COLUMNS}"))?;
+        }
+        if self.progress.step == 0 {
+            // From here on a kill finds a run to resume, its start included.
+            self.save()?;
+        }
         let mut saved = Instant::now();
         let mut meter = Meter::new();
         while self.progress.step < self.config.steps && !stop.load(Ordering::Relaxed) {
@@ -190,7 +338,7 @@ impl Trainer {
                 self.progress.epoch,
             );
             let total = plan.len();
-            let jobs = prefetch(dataset, plan, self.progress.batch);
+            let (jobs, encoder) = prefetch(dataset, plan, self.progress.batch);
             loop {
                 let jobs: Vec<Job> = jobs.iter().take(self.config.workers).collect();
                 if jobs.is_empty() || self.progress.step >= self.config.steps {
@@ -213,6 +361,10 @@ impl Trainer {
                     self.save()?;
                     saved = Instant::now();
                 }
+            }
+            drop(jobs);
+            if let Err(panic) = encoder.join() {
+                std::panic::resume_unwind(panic);
             }
             if self.progress.batch >= total {
                 self.progress.epoch += 1;
@@ -311,17 +463,17 @@ fn prefetch(
     dataset: &Arc<Dataset>,
     plan: Vec<Vec<crate::dataset::WindowRef>>,
     done: usize,
-) -> Receiver<Job> {
+) -> (Receiver<Job>, JoinHandle<()>) {
     let (sender, receiver) = bounded(8);
     let dataset = Arc::clone(dataset);
-    std::thread::spawn(move || {
+    let encoder = std::thread::spawn(move || {
         for windows in plan.into_iter().skip(done) {
             if sender.send(dataset.batch(&windows)).is_err() {
                 break;
             }
         }
     });
-    receiver
+    (receiver, encoder)
 }
 
 fn progress_bar(steps: u64) -> ProgressBar {
@@ -375,7 +527,7 @@ impl Meter {
         )
     }
 
-    /// `step,positions,rate,value,policy,action,error,rmse_points,norm,positions_per_second`.
+    /// A line of `loss.csv`, see [`COLUMNS`].
     fn line(&self, progress: &Progress, config: &TrainConfig) -> String {
         let [value, policy, action, error, squared] = self.means();
         format!(

@@ -17,7 +17,7 @@ use tesla_training::adamw::AdamW;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::record::{RecordError, pack, read_file};
-use tesla_training::trainer::{TrainConfig, Trainer};
+use tesla_training::trainer::{TrainConfig, TrainError, Trainer};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -80,6 +80,8 @@ fn write(path: &Path, bytes: &[u8]) {
 
 fn config(steps: u64) -> TrainConfig {
     TrainConfig {
+        positions: 0,
+        started_from: None,
         model: ModelConfig::tiny(),
         seed: 3,
         window: 5,
@@ -155,7 +157,7 @@ fn learns_and_resumes_exactly() {
 
     let log = std::fs::read_to_string(folder.file("straight").join("loss.csv")).unwrap();
     let losses: Vec<f32> =
-        log.lines().map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect();
+        log.lines().skip(1).map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect();
     assert!(losses.last().unwrap() < &(losses[0] - 0.1), "the value loss must fall: {losses:?}");
 }
 
@@ -171,4 +173,55 @@ fn a_damaged_checkpoint_is_told_in_words() {
     std::fs::write(&optimizer, &bytes[..bytes.len() / 2]).unwrap();
     let error = Trainer::open(config(4), &run, &Device::flex()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("damaged"), "{error}");
+}
+
+#[test]
+fn a_resumed_run_keeps_its_options_and_its_log() {
+    let folder = Folder::new("options");
+    write(&folder.file("a.games.zst"), &games(30, 6));
+    let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
+    let run = folder.file("run");
+    assert_eq!(Trainer::stored_config(&run).unwrap(), None);
+    let _ = train(&run, 60, &data);
+    assert_eq!(Trainer::stored_config(&run).unwrap(), Some(config(60)));
+
+    // As after a kill: the log is ahead of the checkpoint.
+    let log = run.join("loss.csv");
+    let mut text = std::fs::read_to_string(&log).unwrap();
+    let kept = text.clone();
+    text.push_str("100,1,0.1,1,1,1,1,1,1,1\n");
+    std::fs::write(&log, &text).unwrap();
+    let trainer = Trainer::open(config(60), &run, &Device::flex()).unwrap();
+    assert!(trainer.is_resumed());
+    assert_eq!((trainer.step(), std::fs::read_to_string(&log).unwrap()), (60, kept));
+
+    let fresh = Trainer::open(config(60), &folder.file("fresh"), &Device::flex()).unwrap();
+    assert!(!fresh.is_resumed());
+}
+
+#[test]
+fn impossible_numbers_are_refused_in_words() {
+    let folder = Folder::new("numbers");
+    let wrong: [fn(&mut TrainConfig); 5] = [
+        |config| config.batch = 0,
+        |config| config.workers = 0,
+        |config| config.window = 0,
+        |config| config.window = 32,
+        |config| config.rate = f32::NAN,
+    ];
+    for change in wrong {
+        let mut config = config(4);
+        change(&mut config);
+        let error = Trainer::open(config, &folder.0, &Device::flex()).map(|_| ()).unwrap_err();
+        assert!(matches!(error, TrainError::Config(_)), "{error}");
+    }
+    // Games without a single position are no data.
+    write(&folder.file("empty.games.zst"), &{
+        let fen = b"8/8/8/8/8/k7/8/K6R w - - 0 1";
+        let mut bytes = vec![fen.len() as u8];
+        bytes.extend_from_slice(fen);
+        bytes.extend_from_slice(&[1, 0, 0]);
+        bytes
+    });
+    assert!(matches!(Dataset::read(&folder.0, "valid"), Err(RecordError::Empty(_))));
 }
