@@ -7,7 +7,7 @@ use tesla_nn::evaluator::EvalError;
 use crate::backup::worth;
 use crate::estimate::Model;
 use crate::gather::{Lead, cost, error_scale};
-use crate::history::position_key;
+use crate::history::{Game, position_key};
 use crate::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
 use crate::params::Params;
 use crate::rules::mating_move;
@@ -94,7 +94,8 @@ pub fn searched_root_moves(tree: &Tree) -> usize {
 
 /// Whether no root move took more work than `best`.
 pub fn is_most_worked(tree: &Tree, best: Option<NodeId>) -> bool {
-    let most = root_children(tree).1.iter().map(|child| child.work).max();
+    let children = root_children(tree).1.iter();
+    let most = children.filter(|child| !child.has(EXCLUDED)).map(|child| child.work).max();
     best.is_some_and(|best| Some(tree.node(best).work) >= most)
 }
 
@@ -152,14 +153,16 @@ pub fn score(tree: &Tree, best: NodeId) -> Score {
 }
 
 /// The line from the root through `best`, along best children, continued from the table where the
-/// tree ends; legal moves all.
-pub fn line(tree: &Tree, table: &Table, root: &Chess, best: NodeId) -> Vec<Move> {
-    let mut position = root.clone();
+/// tree ends; legal moves all, and none behind the end of the game.
+pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> {
+    let mut position = game.position().clone();
+    let mut seen = game.earlier_keys().to_vec();
     let mut line = Vec::new();
     let mut node = best;
     while line.len() < MAX_LINE {
         let played = tree.node(node).played;
         line.push(played);
+        seen.push(position_key(&position));
         position.play_unchecked(played);
         match tree.branch_of(node) {
             Some(branch) if tree.node(node).verdict != Verdict::Loss(0) => {
@@ -172,24 +175,25 @@ pub fn line(tree: &Tree, table: &Table, root: &Chess, best: NodeId) -> Vec<Move>
     if verdict == Verdict::Win(1) {
         line.extend(mating_move(&position, &position.legal_moves()));
     } else if matches!(verdict, Verdict::Open | Verdict::Win(_) | Verdict::Loss(_)) {
-        extend_from_table(&mut line, position, table);
+        extend_from_table(&mut line, position, seen, table);
     }
     line
 }
 
-/// Follows the table's best moves until it knows none, the line is long or a position comes back.
-fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, table: &Table) {
-    let mut seen = vec![position_key(&position)];
+/// Follows the table's best moves until it knows none, the line is long or the game may be drawn:
+/// a position comes back (`seen` holds the keys so far), fifty moves, too little material.
+fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, mut seen: Vec<u64>, table: &Table) {
+    let mut key = position_key(&position);
     while line.len() < MAX_LINE {
-        let key = seen[seen.len() - 1];
-        let Some(best) = table.probe(key).and_then(|entry| entry.best) else { return };
-        let Some(played) = best.find(&position.legal_moves()) else { return };
-        position.play_unchecked(played);
-        let key = position_key(&position);
-        if seen.contains(&key) {
+        if seen.contains(&key) || position.halfmoves() >= 100 || position.is_insufficient_material()
+        {
             return;
         }
         seen.push(key);
+        let Some(best) = table.probe(key).and_then(|entry| entry.best) else { return };
+        let Some(played) = best.find(&position.legal_moves()) else { return };
+        position.play_unchecked(played);
+        key = position_key(&position);
         line.push(played);
     }
 }

@@ -167,8 +167,8 @@ fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth
     let branch = *tree.branch(id);
     let node = tree.node(branch.node);
     let depth = if node.is_proven() { u8::MAX } else { node.depth.max(0.0) as u8 };
-    if depth > branch.stored_depth && (node.is_proven() || node.depth >= table_depth) {
-        remember(tree, table, id, false);
+    let is_due = depth > branch.stored_depth && (node.is_proven() || node.depth >= table_depth);
+    if is_due && remember(tree, table, id, false) {
         tree.branch_mut(id).stored_depth = depth;
     }
 }
@@ -180,12 +180,13 @@ const PROOF: f32 = 2.0;
 /// Payload of a proven draw.
 const DRAW: f32 = 1.5;
 
-/// Stores a branch's value, unless it rests on the path or on `searchmoves`.
-pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) {
+/// Stores a branch's value, unless its best move rests on the path or it rests on `searchmoves`;
+/// says whether it did.
+pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bool {
     let branch = tree.branch(id);
     let node = tree.node(branch.node);
     if node.has(PATH | KNOWN) || tree.children(branch).iter().any(|child| child.has(EXCLUDED)) {
-        return;
+        return false;
     }
     let payload = match node.verdict {
         Verdict::Open => node.value,
@@ -196,6 +197,7 @@ pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) {
     let best = Some(PackedMove::pack(tree.node(branch.best_child()).played));
     let depth = (node.depth.max(0.0) * DEPTH_STEPS).round().min(255.0) as u8;
     table.store(branch.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
+    true
 }
 
 /// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of ours.

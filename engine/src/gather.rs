@@ -178,7 +178,7 @@ impl<'a> Gatherer<'a> {
     pub fn gather(mut self, root: &Chess, budget: u32) -> Gathered {
         self.free_proofs = 256 + 16 * budget;
         let mut left = budget;
-        while left > 0 && self.free_proofs > 0 && !self.tree.node(ROOT).is_proven() {
+        while left > 0 && self.may_go_on() && !self.tree.node(ROOT).is_proven() {
             let desired = self.tree.node(ROOT).depth + self.params.horizon;
             let grant = self.visit(ROOT, NONE, root, left, desired);
             left -= grant.used;
@@ -208,7 +208,7 @@ impl<'a> Gatherer<'a> {
         }
         self.keys.push(self.tree.branch(id).key);
         let mut total = Grant::default();
-        while total.used < budget && self.free_proofs > 0 {
+        while total.used < budget && self.may_go_on() {
             let Some(pick) = self.best_pick(id, desired) else {
                 self.block(node);
                 break;
@@ -300,7 +300,6 @@ impl<'a> Gatherer<'a> {
         }
         if !self.tree.has_room(self.promised.0 + 1, self.promised.1 + moves.len()) {
             self.is_full = true;
-            self.block(node);
             return Grant::default();
         }
         self.promised.0 += 1;
@@ -313,6 +312,12 @@ impl<'a> Gatherer<'a> {
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
         self.leaves.push(Leaf { node, parent, position, key, moves, repetitions });
         Grant { used: 1, changed: false }
+    }
+
+    /// False ends the gathering: it has proven enough for now, or the tree is full (to try every
+    /// other leaf of a full tree would take as long as the tree is large).
+    fn may_go_on(&self) -> bool {
+        self.free_proofs > 0 && !self.is_full
     }
 
     fn block(&mut self, node: NodeId) {

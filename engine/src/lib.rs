@@ -15,7 +15,7 @@
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * `network` — the embedded network and its device (feature `net`);
 //! * [`uci`] — the protocol; nothing else prints;
-//! * [`bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
+//! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
 pub mod alphabeta;
 pub mod answer;

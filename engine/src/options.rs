@@ -20,7 +20,7 @@ pub struct Settings {
     pub search: &'static str,
     /// The evaluator, one of [`roster::EVALUATORS`](crate::roster::EVALUATORS).
     pub evaluator: &'static str,
-    /// Where the network runs: `auto`, `cpu`, `gpu` or an adapter's name.
+    /// Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.
     pub device: String,
     /// A network's file; `None` = the embedded one.
     pub weights_file: Option<String>,

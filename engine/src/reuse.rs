@@ -1,6 +1,8 @@
 //! What survives: the tree from one move to the next, values when memory is short, and the tree's
 //! soundness when the device fails.
 
+use shakmaty::Position as _;
+
 use crate::backup::remember;
 use crate::estimate::Model;
 use crate::gather::Leaf;
@@ -15,7 +17,11 @@ const FOLD_DIVISOR: usize = 3;
 /// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
 pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     let is_same = |game: &Game| {
-        game.position() == new.position() && game.earlier_keys() == new.earlier_keys()
+        let (old, new_position) = (game.position(), new.position());
+        // Equal positions may differ in their clocks, which decide what a mate is worth.
+        old == new_position
+            && old.halfmoves() == new_position.halfmoves()
+            && game.earlier_keys() == new.earlier_keys()
     };
     if is_same(old) {
         return Some(ROOT);

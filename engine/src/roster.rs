@@ -24,10 +24,13 @@ pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
 /// The evaluator that needs no network and works everywhere.
 const CLASSICAL: &str = "Classical";
 
+/// The device that is always there.
+const CPU: &str = "cpu";
+
 /// Memory of the bench, part of its signature.
 const BENCH_HASH_MB: usize = 16;
 
-/// A search starts with this until `Hash` is set.
+/// Alpha-beta starts with this until `Hash` is set.
 const SMALLEST_HASH_MB: usize = 1;
 
 /// What decides which search and evaluator run; another one means loading anew.
@@ -37,7 +40,7 @@ pub struct Machine {
     pub search: &'static str,
     /// One of [`EVALUATORS`].
     pub evaluator: &'static str,
-    /// `auto`, `cpu`, `gpu` or an adapter's name.
+    /// `auto`, `cpu`, `gpu` or, for tests, `software`.
     pub device: String,
     /// `None` = the embedded network.
     pub weights_file: Option<String>,
@@ -60,6 +63,16 @@ impl Machine {
         }
     }
 
+    /// What to go on with when the device fails during a game: the CPU, and after that no network.
+    #[must_use]
+    pub fn stepped_down(&self) -> Self {
+        if self.device == CPU || self.evaluator == CLASSICAL {
+            self.without_network()
+        } else {
+            Self { device: CPU.to_owned(), ..self.clone() }
+        }
+    }
+
     /// The same search on the evaluator that always works.
     #[must_use]
     pub fn without_network(&self) -> Self {
@@ -69,7 +82,7 @@ impl Machine {
 
 /// A search, and one line for people on what it runs.
 pub struct Made {
-    /// Ready to search, with the smallest table; the caller sets `Hash`.
+    /// Ready to search, with a table of its own size; the caller sets `Hash`.
     pub search: Box<dyn Search>,
     /// For `info string`.
     pub description: String,

@@ -60,7 +60,7 @@ impl StopToken {
 /// One `info` line's worth of news.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
-    /// Depth in plies (for best-first searches: depth from work along the principal variation).
+    /// Depth in plies (for best-first searches: what the root's work is worth in whole plies).
     pub depth: u32,
     /// Length of the longest line looked at.
     pub selective_depth: u32,

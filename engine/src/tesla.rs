@@ -27,6 +27,8 @@ use crate::tree::Tree;
 const DEFAULT_HASH_MB: usize = 64;
 /// Time between reports when nothing else is new.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
+/// What may be in flight when nobody knows how soon the answer is wanted.
+const PROMPT: Duration = Duration::from_millis(40);
 /// Pause between looks at the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
 
@@ -44,6 +46,9 @@ pub struct TeslaSearch {
     sweep: Sweep,
     keys: Vec<u64>,
     progress: Progress,
+    /// Time that the device takes per evaluation, seconds; 0 = not known yet. Only the clock's
+    /// rules read it.
+    pace: f32,
 }
 
 /// What one search has done so far.
@@ -61,6 +66,10 @@ struct Progress {
     /// What the last report said.
     reported_depth: u32,
     reported_at: Duration,
+    /// When the search proper began.
+    entered_at: Duration,
+    /// When the last batch came back.
+    collected_at: Duration,
     /// The tree had no room at the last gathering.
     is_full: bool,
 }
@@ -92,6 +101,7 @@ impl TeslaSearch {
             sweep: Sweep::default(),
             keys: Vec::new(),
             progress: Progress::default(),
+            pace: 0.0,
         };
         search.allot();
         search
@@ -148,15 +158,23 @@ impl TeslaSearch {
     /// Makes the task's position the root; keeps what the tree knows of it.
     fn enter(&mut self, task: &Task<'_>) {
         self.progress = Progress::default();
-        while self.evaluator.in_flight() > 0 && self.evaluator.collect().is_ok() {}
+        while self.evaluator.in_flight() > 0 {
+            // An earlier search's batches, which nobody waits for: neither answers nor errors.
+            let _ = self.evaluator.collect();
+        }
         self.in_flight.clear();
         self.table.new_generation();
         let found =
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
-        match found {
+        // A leaf is worth nothing as a root, and one that is proven would end the search before
+        // there is a move to answer with.
+        match found.filter(|&node| self.tree.node(node).is_expanded()) {
             Some(node) => {
                 reuse::remember_line(&self.tree, &mut self.table);
                 self.tree.retain(node, |_, _| true);
+                // What the table once said of it is no depth of this search.
+                let root = self.tree.node(ROOT).branch;
+                self.tree.branch_mut(root).known_depth = -1.0;
                 // Draws by repetition are judged anew: what was tree then may be game now.
                 reuse::forget_path_draws(&mut self.tree);
             }
@@ -165,6 +183,8 @@ impl TeslaSearch {
         self.game = Some(task.game.clone());
         self.exclude(task);
         recompute_all(&mut self.tree, &self.model);
+        self.progress.entered_at = task.budget.elapsed();
+        self.progress.collected_at = self.progress.entered_at;
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
@@ -202,7 +222,11 @@ impl TeslaSearch {
     /// Gathers and submits until enough batches are in flight.
     fn fill(&mut self, task: &Task<'_>) {
         while self.in_flight.len() < self.params.batches_in_flight as usize {
-            let size = self.batch_size(task);
+            let size = self.batch_size(task).min(self.affordable(task));
+            if size == 0 {
+                self.progress.is_full = false;
+                return;
+            }
             let pending = self.in_flight.iter().flatten();
             let promised = pending
                 .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
@@ -232,6 +256,34 @@ impl TeslaSearch {
         grown.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
     }
 
+    /// Leaves that the device can still answer before the hard limit or, where a `stop` or
+    /// `ponderhit` may come at any moment, promptly; those in flight apart.
+    fn affordable(&self, task: &Task<'_>) -> u32 {
+        if self.pace <= 0.0 || !self.tree.node(ROOT).is_expanded() {
+            return u32::MAX;
+        }
+        let pending = self.in_flight.iter().map(Vec::len).sum::<usize>() as u32;
+        let leaves_in = |time: Duration| (time.as_secs_f32() / self.pace) as u32;
+        match task.budget.hard() {
+            Some(hard) => {
+                leaves_in(hard.saturating_sub(task.budget.elapsed())).saturating_sub(pending)
+            }
+            None if task.limits.infinite || task.limits.clock.is_some() => {
+                leaves_in(PROMPT).saturating_sub(pending).max(u32::from(pending == 0))
+            }
+            None => u32::MAX,
+        }
+    }
+
+    /// Notes how long the device took for a batch.
+    fn keep_pace(&mut self, task: &Task<'_>, evaluations: usize) {
+        let now = task.budget.elapsed();
+        let took = now.saturating_sub(self.progress.collected_at).as_secs_f32();
+        self.progress.collected_at = now;
+        let pace = took / evaluations.max(1) as f32;
+        self.pace = if self.pace > 0.0 { 0.5 * (self.pace + pace) } else { pace };
+    }
+
     fn request(&self, leaf: &Leaf) -> Request {
         let played = self.tree.node(leaf.node).played;
         Request {
@@ -253,6 +305,7 @@ impl TeslaSearch {
             }
         };
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
+        self.keep_pace(task, leaves.len());
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&answers) {
             let known = Knowledge {
@@ -295,11 +348,11 @@ impl TeslaSearch {
     fn is_done(&self, task: &Task<'_>) -> bool {
         let limits = task.limits;
         let root = self.tree.node(ROOT);
-        task.stop.is_stopped()
+        // The first answer is waited for in any case: before it, one move is as good as another.
+        (task.stop.is_stopped() || task.budget.hard_over()) && root.is_expanded()
             || root.is_proven() // also ends `go mate`: no work is left below a proof
             || limits.nodes.is_some_and(|nodes| self.progress.asked >= nodes)
             || limits.depth.is_some_and(|depth| self.depth() >= depth && root.is_expanded())
-            || task.budget.hard_over()
             || limits.clock.is_some() && self.is_satisfied(task)
     }
 
@@ -321,10 +374,11 @@ impl TeslaSearch {
                 && answer::is_most_worked(&self.tree, self.progress.best);
             return is_settled || elapsed >= soft.mul_f32(self.params.doubt_extension);
         }
-        if elapsed < soft.div_f32(20.0) {
+        let searched = elapsed.saturating_sub(self.progress.entered_at);
+        if self.progress.nodes == 0 || searched < soft.div_f32(20.0) {
             return false;
         }
-        let planned = self.progress.nodes as f32 * soft.as_secs_f32() / elapsed.as_secs_f32();
+        let planned = self.progress.nodes as f32 * soft.as_secs_f32() / searched.as_secs_f32();
         let gain = answer::root_gain(&self.tree, &self.model, &self.params, planned);
         gain < self.params.stop_gain
     }
@@ -354,14 +408,15 @@ impl TeslaSearch {
         let table = self.table.hashfull() as usize * self.table.bytes();
         let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
         let bytes = (self.table.bytes() + self.tree.capacity_bytes()).max(1);
+        let line = answer::line(&self.tree, &self.table, task.game, best);
         Info {
             depth: self.depth().max(1),
-            selective_depth: self.progress.selective_depth,
+            selective_depth: self.progress.selective_depth.max(line.len() as u32),
             score: answer::score(&self.tree, best),
             nodes: self.progress.nodes,
             hashfull: ((table + tree) / bytes) as u32,
             time: task.budget.elapsed(),
-            pv: answer::line(&self.tree, &self.table, task.game.position(), best),
+            pv: line,
         }
     }
 }

@@ -222,6 +222,83 @@ fn answers_when_stopped_before_the_first_evaluation() {
     let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
     let outcome = engine(16).search(&task, &mut |_| ());
     assert!(game.position().is_legal(outcome.best));
+    // One evaluation is waited for: better than the first move that comes to mind.
+    assert!((1..=2).contains(&outcome.info.nodes), "{:?}", outcome.info);
+}
+
+#[test]
+fn takes_the_queen_with_no_time_at_all() {
+    let fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/5N2/PPPP1PPP/RNBQKB1R w KQkq - 0 1";
+    let clock = Clock { remaining: Duration::from_millis(5), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let outcome = run(&mut engine(16), &game(fen, ""), &limits);
+    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "f3h4");
+}
+
+#[test]
+fn a_proven_leaf_that_becomes_the_root_is_searched() {
+    let mut search = engine(16);
+    let mate = "r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1";
+    let outcome = run(&mut search, &game(mate, ""), &nodes(300));
+    assert_eq!(outcome.info.score, Score::Win(5));
+    // The same mate, met as a leaf of another game, and then reached.
+    let before = "r4r1k/5p1p/5R2/4B3/8/8/7P/6K1 w - - 0 1";
+    run(&mut search, &game(before, ""), &nodes(50));
+    let mut limits = nodes(300);
+    limits.search_moves = vec!["g1h1".parse::<UciMove>().unwrap()]
+        .into_iter()
+        .map(|text| text.to_move(game(before, "").position()).unwrap())
+        .collect();
+    run(&mut search, &game(before, ""), &limits);
+    let outcome = run(&mut search, &game(before, "g1h1 f8g8"), &nodes(300));
+    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "f6a6");
+    assert!(matches!(outcome.info.score, Score::Win(_)), "{:?}", outcome.info);
+}
+
+#[test]
+fn the_fifty_move_clock_is_part_of_the_position() {
+    let mut search = engine(16);
+    let early = game("8/8/8/8/8/3k4/3q4/K7 b - - 0 60", "");
+    let outcome = run(&mut search, &early, &nodes(300));
+    assert!(matches!(outcome.info.score, Score::Win(_)), "{:?}", outcome.info);
+    let late = game("8/8/8/8/8/3k4/3q4/K7 b - - 98 60", "");
+    let outcome = run(&mut search, &late, &nodes(300));
+    assert!(!matches!(outcome.info.score, Score::Win(_)), "{:?}", outcome.info);
+}
+
+#[test]
+fn thinks_again_about_a_position_it_has_thought_about() {
+    let mut search = engine(16);
+    let fen = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2N1PN2/PP2BPPP/R1BQ1RK1 w - - 0 9";
+    run(&mut search, &game(fen, ""), &nodes(8000));
+    let clock = Clock { remaining: Duration::from_secs(2), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let outcome = run(&mut search, &game(fen, ""), &limits);
+    assert!(outcome.info.nodes > 0, "{:?}", outcome.info);
+}
+
+#[test]
+fn no_line_goes_on_behind_a_draw() {
+    // Shuffling side by side, with few moves left on the clock.
+    for clock in [90, 94, 97] {
+        let mut search = engine(16);
+        let mut game = game(&format!("R7/8/1k6/8/8/2K5/8/7r w - - {clock} 97"), "");
+        for _ in 0..8 {
+            let outcome = run(&mut search, &game, &nodes(150));
+            let mut line = game.clone();
+            let (last, before) = outcome.info.pv.split_last().unwrap();
+            for &played in before {
+                line.play(played);
+                assert!(line.position().halfmoves() < 100, "{:?}", outcome.info.pv);
+                assert!(line.repetitions() < 2, "{:?}", outcome.info.pv);
+            }
+            assert!(line.position().is_legal(*last));
+            game.play(outcome.best);
+            if game.position().halfmoves() >= 100 || game.repetitions() >= 2 {
+                break;
+            }
+        }
+    }
 }
 
 /// Stops an infinite search after a while and returns how long it then took to answer.

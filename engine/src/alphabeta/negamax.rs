@@ -4,6 +4,8 @@
 //! need no move (reverse futility, null move), then its moves, the later ones reduced or
 //! skipped. All margins are in centipawns.
 
+use std::sync::Arc;
+
 use shakmaty::{Chess, Move, MoveList, Position};
 use tesla_nn::classical::exchange::nets_at_least;
 
@@ -173,8 +175,13 @@ impl Worker<'_> {
         if legal.is_empty() {
             return if now.checked { -MATE + node.ply as i32 } else { DRAW };
         }
-        let policy = self.answer(position, node.key).map(|answer| answer.policy);
+        let mut policy = self.answer(position, node.key).map(|answer| answer.policy);
         if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
+            let is_wanted = |candidate: &Move| self.root_moves.contains(candidate);
+            let of_wanted = |policy: Arc<[f32]>| {
+                legal.iter().zip(&*policy).filter_map(|(m, &p)| is_wanted(m).then_some(p)).collect()
+            };
+            policy = policy.map(of_wanted);
             legal.retain(|candidate| self.root_moves.contains(candidate));
         }
         let hints = Hints {

@@ -96,7 +96,7 @@ fn mode_rows(network: bool) -> [Row; 5] {
         },
         Row {
             name: "Device",
-            help: "Where the network runs: `auto`, `cpu`, `gpu` or an adapter's name.",
+            help: "Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.",
             kind: Kind::Text {
                 default: "auto",
                 set: |settings, name| name.clone_into(&mut settings.device),

@@ -17,7 +17,7 @@ pub enum Line {
     End,
 }
 
-/// Reads the next line, keeping at most [`LONGEST`] bytes in memory.
+/// Reads the next line, keeping at most 128 KiB of it in memory.
 pub fn next_line(input: &mut impl BufRead) -> Line {
     let mut line = Vec::new();
     let mut too_long = false;

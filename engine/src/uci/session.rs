@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
@@ -17,10 +18,13 @@ use crate::search_api::{Limits, Outcome, Search, StopToken, Task};
 use crate::timeman::Budget;
 use crate::{bench, perft};
 
+/// Options come in bursts: how long the last one must be past before we load what they ask for.
+const SETTLED: Duration = Duration::from_millis(30);
+
 /// One thing to do; jobs are done in the order they come.
 #[derive(Debug)]
 pub enum Job {
-    /// The options are now these; what they need is loaded with the next job that needs it.
+    /// The options are now these; what they need is loaded when no other job comes at once.
     Configure(Box<Settings>),
     /// Load what is pending, then answer `readyok`.
     Ready,
@@ -76,8 +80,10 @@ impl Busy {
 struct Session {
     output: Output,
     settings: Settings,
-    /// What was last loaded, or tried in vain.
+    /// What the options last asked for, loaded or tried in vain.
     tried: Option<Machine>,
+    /// What `search` runs on.
+    running: Option<Machine>,
     search: Option<Box<dyn Search>>,
     hash_mb: usize,
     /// The evaluator that answers `eval`, and what it was made for.
@@ -87,13 +93,37 @@ struct Session {
 /// Does all jobs until the channel is closed.
 pub fn run(jobs: &Receiver<Job>, output: Output) {
     let settings = Settings::default();
-    let mut session =
-        Session { output, settings, tried: None, search: None, hash_mb: 0, evaluator: None };
-    for job in jobs {
-        // A bug in one job must not take the game with it.
-        if catch_unwind(AssertUnwindSafe(|| session.work(job))).is_err() {
-            session.output.tell("the last command failed inside; please report it");
-            (session.search, session.tried, session.evaluator) = (None, None, None);
+    let mut session = Session {
+        output,
+        settings,
+        tried: None,
+        running: None,
+        search: None,
+        hash_mb: 0,
+        evaluator: None,
+    };
+    // Nobody is obliged to say `isready`, and what `go` would have to load runs on the clock.
+    let mut is_pending = false;
+    loop {
+        let quiet = if is_pending { after(SETTLED) } else { never() };
+        select_biased! {
+            recv(jobs) -> job => {
+                let Ok(job) = job else { return };
+                match job {
+                    Job::Configure(_) | Job::Clear => is_pending = true,
+                    Job::Ready | Job::Search(_) => is_pending = false,
+                    Job::Eval(..) | Job::Bench(..) | Job::Perft(..) => {}
+                }
+                // A bug in one job must not take the game with it.
+                if catch_unwind(AssertUnwindSafe(|| session.work(job))).is_err() {
+                    session.output.tell("the last command failed inside; please report it");
+                    (session.search, session.tried, session.evaluator) = (None, None, None);
+                }
+            }
+            recv(quiet) -> _ => {
+                session.prepare();
+                is_pending = false;
+            }
         }
     }
 }
@@ -103,10 +133,7 @@ impl Session {
         match job {
             Job::Configure(settings) => self.settings = *settings,
             Job::Ready => {
-                // A failure while loading is told; readyok comes in any case.
-                if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
-                    self.output.tell("loading failed inside; please report it");
-                }
+                self.prepare();
                 self.output.say("readyok");
             }
             Job::Clear => {
@@ -132,13 +159,20 @@ impl Session {
         }
     }
 
+    /// Loads what is pending; a failure is told, and never more than told.
+    fn prepare(&mut self) {
+        if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
+            self.output.tell("loading failed inside; please report it");
+        }
+    }
+
     /// Makes the search the options ask for, if it is not there yet. Where that fails, the former
     /// one stays; where there is none, one that needs no network.
     fn load(&mut self) {
         let wanted = Machine::of(&self.settings);
         if self.tried.as_ref() != Some(&wanted) {
             match roster::search(&wanted) {
-                Ok(made) => self.adopt(made),
+                Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
                     self.output.tell(&format!("{sentence}; the former search stays"));
                 }
@@ -146,7 +180,7 @@ impl Session {
                     self.output.tell(&format!("{sentence}; the classical evaluator steps in"));
                     let plain = wanted.without_network();
                     match roster::search(&plain) {
-                        Ok(made) => self.adopt(made),
+                        Ok(made) => self.adopt(made, plain),
                         Err(sentence) => self.output.tell(&sentence),
                     }
                 }
@@ -165,7 +199,8 @@ impl Session {
         }
     }
 
-    fn adopt(&mut self, made: roster::Made) {
+    fn adopt(&mut self, made: roster::Made, machine: Machine) {
+        self.running = Some(machine);
         for note in &made.notes {
             self.output.tell(note);
         }
@@ -189,10 +224,12 @@ impl Session {
             Some(job.run(search.as_mut(), &self.output))
         }));
         job.wait();
+        let mut is_in_trouble = false;
         let text = match found {
             Ok(Some(outcome)) => {
                 if let Some(trouble) = &outcome.trouble {
                     self.output.tell(&trouble.to_string());
+                    is_in_trouble = true;
                 }
                 job.answer(outcome)
             }
@@ -205,6 +242,19 @@ impl Session {
         };
         job.busy.end();
         self.output.say(&text);
+        if is_in_trouble {
+            self.step_down();
+        }
+    }
+
+    /// Goes on without the device that failed, until the options name another.
+    fn step_down(&mut self) {
+        let Some(running) = self.running.clone() else { return };
+        let next = running.stepped_down();
+        match roster::search(&next) {
+            Ok(made) => self.adopt(made, next),
+            Err(sentence) => self.output.tell(&sentence),
+        }
     }
 
     fn eval(&mut self, game: &Game, style: Style) -> Result<String, String> {

@@ -23,14 +23,17 @@ const PROMPT: Duration =
 #[test]
 fn stop_is_answered_at_once_at_any_moment() {
     for search in SEARCHES {
-        stop_is_answered_at_once_at_any_moment_with(Engine::alone(search));
+        // The small one is soon full, and then folded again and again.
+        for hash_mb in [256, 2] {
+            let mut engine = Engine::alone(search);
+            engine.send(&format!("setoption name Hash value {hash_mb}"));
+            engine.ready();
+            stop_is_answered_at_once_at_any_moment_with(engine);
+        }
     }
 }
 
 fn stop_is_answered_at_once_at_any_moment_with(mut engine: Engine) {
-    // A full tree is a matter of its own.
-    engine.send("setoption name Hash value 256");
-    engine.ready();
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut late = 0;
     let modes = ["infinite", "wtime 600000 btime 600000", "depth 100", "ponder wtime 60000", ""];
