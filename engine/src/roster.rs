@@ -73,6 +73,11 @@ impl Machine {
         }
     }
 
+    /// Whether it needs a device; what counts pieces needs none.
+    pub fn needs_device(&self) -> bool {
+        self.evaluator != CLASSICAL
+    }
+
     /// The same search on the evaluator that always works.
     #[must_use]
     pub fn without_network(&self) -> Self {
@@ -103,18 +108,31 @@ impl std::fmt::Debug for Made {
 pub fn search(machine: &Machine) -> Result<Made, String> {
     let (evaluator, notes) = evaluator(machine)?;
     let description = format!("{} search; {}", machine.search, evaluator.description());
-    let search: Box<dyn Search> = match (machine.search, machine.evaluator) {
-        (TESLA, _) => {
+    Ok(Made { search: search_on(machine, evaluator)?, description, notes })
+}
+
+/// Makes the search the user chose on an evaluator that is there already, a share of one for
+/// example.
+///
+/// # Errors
+/// When there is no such search.
+pub fn search_on(
+    machine: &Machine,
+    evaluator: Box<dyn Evaluator>,
+) -> Result<Box<dyn Search>, String> {
+    Ok(match machine.search {
+        TESLA => {
             let mut search = TeslaSearch::new(evaluator);
             search.set_params(machine.params.clone());
             Box::new(search)
         }
         // Without the detour through batches, at full speed.
-        (ALPHA_BETA, CLASSICAL) => Box::new(AlphaBeta::classical(SMALLEST_HASH_MB)),
-        (ALPHA_BETA, _) => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
-        (other, _) => return Err(format!("there is no search named {other}")),
-    };
-    Ok(Made { search, description, notes })
+        ALPHA_BETA if machine.evaluator == CLASSICAL => {
+            Box::new(AlphaBeta::classical(SMALLEST_HASH_MB))
+        }
+        ALPHA_BETA => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
+        other => return Err(format!("there is no search named {other}")),
+    })
 }
 
 /// Makes the evaluator the user chose, and sentences for the user on how that went.

@@ -5,7 +5,8 @@
 //! * [`evaluator`] — the one trait between search and device: submit a batch, collect the answers;
 //! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
 //!   search research, and the alpha-beta baseline's leaves);
-//! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere.
+//! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere;
+//! * [`shared`] — one device for many searches, which fill its batches together.
 
 #[cfg(feature = "net")]
 pub mod canary;
@@ -16,6 +17,7 @@ pub mod encode;
 pub mod evaluator;
 #[cfg(feature = "net")]
 pub mod model;
+pub mod shared;
 pub mod simulated;
 #[cfg(feature = "net")]
 pub mod transformer;

@@ -345,6 +345,11 @@ impl Model {
     }
 }
 
+/// Slots that a window with this many pieces takes.
+pub fn padded_slots(pieces: usize) -> usize {
+    pieces.next_multiple_of(4).min(MAX_PIECES)
+}
+
 /// Windows packed into flat index lists; everything the device needs, on the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
@@ -382,7 +387,7 @@ impl Batch {
     /// Packs windows; all are padded to the longest.
     pub fn pack(windows: &[Window]) -> Self {
         let pieces = windows.iter().map(|window| window.anchor_pieces).max().unwrap_or(0);
-        Self::pack_slots(windows, pieces.next_multiple_of(4).min(MAX_PIECES))
+        Self::pack_slots(windows, padded_slots(pieces))
     }
 
     fn pack_slots(windows: &[Window], anchor_slots: usize) -> Self {

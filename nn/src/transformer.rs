@@ -10,11 +10,12 @@ use std::thread;
 
 use burn::tensor::{Device, Tensor};
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use shakmaty::Position as _;
 
 use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
 use crate::encode::Window;
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request};
-use crate::model::{Batch, Model, ModelConfig, VALUE_BINS};
+use crate::model::{Batch, Model, ModelConfig, VALUE_BINS, padded_slots};
 use crate::weights::{self, WeightsError};
 
 /// Positions a CPU thread evaluates at once; larger batches fall out of its cache.
@@ -150,8 +151,9 @@ fn checked_gpu(
     let windows: Vec<Window> = canaries.iter().map(window).collect();
     catch_unwind(AssertUnwindSafe(|| {
         let model = load(&chosen.device).map_err(|error| error.to_string())?.model;
-        let expected = Server::run(reference, &Device::flex(), &windows, false).decode(&canaries);
-        let actual = Server::run(&model, &chosen.device, &windows, true).decode(&canaries);
+        let expected =
+            Server::run(reference, &Device::flex(), &windows, false).decode(canaries.len());
+        let actual = Server::run(&model, &chosen.device, &windows, true).decode(canaries.len());
         let difference = crate::canary::difference(&expected, &actual);
         if difference < CANARY_TOLERANCE {
             Ok(model)
@@ -229,6 +231,11 @@ fn window(request: &Request) -> Window {
     Window::new(&request.position, request.repetitions, &request.moves)
 }
 
+/// Slots that the position's pieces take.
+fn padded_pieces(request: &Request) -> usize {
+    padded_slots(request.position.board().occupied().count())
+}
+
 impl Server {
     fn serve(&self, inbox: &Receiver<Vec<Request>>, outbox: &Sender<Answer>) {
         if self.is_gpu {
@@ -257,7 +264,7 @@ impl Server {
                 return;
             }
             if let Some((batch, launched)) = finished {
-                let answer = launched.and_then(|launched| guarded(|| launched.decode(&batch)));
+                let answer = launched.and_then(|launched| guarded(|| launched.decode(batch.len())));
                 if outbox.send(answer).is_err() {
                     return;
                 }
@@ -272,18 +279,21 @@ impl Server {
     }
 
     /// Shares the batch between the CPU threads.
+    ///
+    /// Windows of one size are run together and never padded to a neighbour's: the same position
+    /// gets the same bits whatever else is in its batch, so that games which share a device are
+    /// the games that each would have played alone.
     fn evaluate_on_cpu(&self, batch: &[Request]) -> Vec<Evaluation> {
-        let share = batch.len().div_ceil(self.workers).max(1);
-        if share >= batch.len() {
-            return self.evaluate_share(batch);
-        }
-        thread::scope(|scope| {
-            let (first, rest) = batch.split_at(share);
-            let others: Vec<_> = rest
-                .chunks(share)
-                .map(|chunk| scope.spawn(move || self.evaluate_share(chunk)))
+        let mut order: Vec<usize> = (0..batch.len()).collect();
+        order.sort_by_key(|&index| padded_pieces(&batch[index]));
+        let share = order.len().div_ceil(self.workers).max(1);
+        let mut shares = order.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let mut answers = thread::scope(|scope| {
+            let others: Vec<_> = shares
+                .map(|share| scope.spawn(move || self.evaluate_share(batch, share)))
                 .collect();
-            let mut answers = self.evaluate_share(first);
+            let mut answers = self.evaluate_share(batch, first);
             for other in others {
                 match other.join() {
                     Ok(more) => answers.extend(more),
@@ -291,12 +301,20 @@ impl Server {
                 }
             }
             answers
-        })
+        });
+        answers.sort_by_key(|&(index, _)| index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    fn evaluate_share(&self, share: &[Request]) -> Vec<Evaluation> {
-        let windows: Vec<Window> = share.iter().map(window).collect();
-        Self::run(&self.model, &self.device, &windows, false).decode(share)
+    /// Evaluates the requests at these places, which are ordered by size.
+    fn evaluate_share(&self, batch: &[Request], share: &[usize]) -> Vec<(usize, Evaluation)> {
+        let mut answers = Vec::with_capacity(share.len());
+        for group in share.chunk_by(|&a, &b| padded_pieces(&batch[a]) == padded_pieces(&batch[b])) {
+            let windows: Vec<Window> = group.iter().map(|&index| window(&batch[index])).collect();
+            let launched = Self::run(&self.model, &self.device, &windows, false);
+            answers.extend(group.iter().copied().zip(launched.decode(group.len())));
+        }
+        answers
     }
 
     fn run(model: &Model, device: &Device, windows: &[Window], is_gpu: bool) -> Launched {
@@ -332,9 +350,9 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, EvalError> {
 }
 
 impl Launched {
-    /// Waits for the device and turns logits into evaluations.
+    /// Waits for the device and turns the logits of the first `positions` into evaluations.
     #[expect(clippy::panic, reason = "a tensor of another type is a bug; the caller catches it")]
-    fn decode(self, requests: &[Request]) -> Vec<Evaluation> {
+    fn decode(self, positions: usize) -> Vec<Evaluation> {
         let flat: Vec<f32> = match self.flat.into_data().try_to_vec() {
             Ok(values) => values,
             Err(error) => panic!("unreadable answer: {error:?}"),
@@ -342,17 +360,11 @@ impl Launched {
         let (values, rest) = flat.split_at(self.positions * VALUE_BINS);
         let (errors, rest) = rest.split_at(self.positions);
         let (policies, deltas) = rest.split_at(self.moves);
-        requests
-            .iter()
-            .enumerate()
-            .map(|(index, request)| {
+        (0..positions)
+            .map(|index| {
                 let bins = &values[index * VALUE_BINS..(index + 1) * VALUE_BINS];
                 let moves = self.offsets[index]..self.offsets[index + 1];
-                let mut answer =
-                    decode(bins, errors[index], &policies[moves.clone()], &deltas[moves]);
-                debug_assert_eq!(answer.moves.len(), request.moves.len());
-                answer.handle = Handle(0);
-                answer
+                decode(bins, errors[index], &policies[moves.clone()], &deltas[moves])
             })
             .collect()
     }

@@ -3,12 +3,14 @@
 //! * [`record`] — labelled games on disk;
 //! * [`dataset`], [`labels`] — games to batches of windows with their labels;
 //! * [`evaluate`] — held-out figures;
-//! * [`loss`], [`adamw`], [`trainer`] — the training loop.
+//! * [`loss`], [`adamw`], [`trainer`] — the training loop;
+//! * [`mod@matches`] — games between configurations and UCI engines.
 
 pub mod adamw;
 pub mod dataset;
 pub mod evaluate;
 pub mod labels;
 pub mod loss;
+pub mod matches;
 pub mod record;
 pub mod trainer;

@@ -11,6 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tesla_nn::model::ModelConfig;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
+use tesla_training::matches::command::{self, MatchArgs};
+use tesla_training::matches::suite_command::{self, SuiteArgs};
 use tesla_training::trainer::{TrainConfig, Trainer};
 
 /// glibc gives big tensors back to the system after every operation; mimalloc keeps them, which
@@ -36,6 +38,10 @@ enum Command {
     Evaluate(EvaluateArgs),
     /// Write a checkpoint's weights as a file to ship: f16, its hash in the name.
     Export(ExportArgs),
+    /// Play games between configurations of ours and UCI engines; resumes the match in the folder.
+    Match(Box<MatchArgs>),
+    /// Ask configurations of ours and UCI engines about positions with known answers.
+    Suite(Box<SuiteArgs>),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -114,12 +120,14 @@ struct ExportArgs {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Train(args) => train(&args),
-        Command::Evaluate(args) => evaluate(&args),
-        Command::Export(args) => export(&args),
+        Command::Train(args) => train(&args).map(|()| ExitCode::SUCCESS),
+        Command::Evaluate(args) => evaluate(&args).map(|()| ExitCode::SUCCESS),
+        Command::Export(args) => export(&args).map(|()| ExitCode::SUCCESS),
+        Command::Match(args) => play(&args),
+        Command::Suite(args) => examine(&args),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             complain(&error.to_string());
             ExitCode::from(2)
@@ -161,10 +169,26 @@ impl TrainArgs {
     }
 }
 
-fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
+/// A flag that Ctrl-C and SIGTERM set; the second Ctrl-C ends the program at once.
+fn interruptible() -> std::io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&stop))?;
-    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+fn play(args: &MatchArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    command::run(args, &interruptible()?, &complain)
+}
+
+fn examine(args: &SuiteArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    suite_command::run(args, &interruptible()?, &complain)
+}
+
+fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
+    let stop = interruptible()?;
     let stored = Trainer::stored_config(&args.out)?;
     if let (Some(stored), Some(_)) = (&stored, args.shape)
         && stored.model != args.model()

@@ -1,0 +1,393 @@
+//! A match as it is written down: in a TOML file, on the command line, and in the results file.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tesla_engine::roster;
+use tesla_engine::search_api::StopToken;
+
+use super::adjudicate::{Adjudication, DrawRule, ResignRule};
+use super::arbiter::Rules;
+use super::limit::Limit;
+use super::openings::{Book, BookError, BookOptions, Order};
+use super::own::Devices;
+use super::plan::{Plan, Tournament};
+use super::side::{Side, SideError};
+use super::sprt::{Sprt, SprtError, SprtModel};
+
+/// Evaluations at each bench position whose signature goes into the results file.
+const SIGNATURE_NODES: u64 = 200;
+
+/// In which order openings are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum BookOrder {
+    /// As the file has them.
+    Sequential,
+    /// Shuffled by the seed.
+    #[default]
+    Random,
+}
+
+/// A sequential test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SprtConfig {
+    /// Elo of the null hypothesis.
+    pub elo0: f64,
+    /// Elo of the other one.
+    pub elo1: f64,
+    /// Chance of a false positive.
+    #[serde(default = "five_percent")]
+    pub alpha: f64,
+    /// Chance of a false negative.
+    #[serde(default = "five_percent")]
+    pub beta: f64,
+    /// Unit of the hypotheses.
+    #[serde(default)]
+    pub model: SprtModel,
+}
+
+/// Reads `elo0=0,elo1=5,alpha=0.05,beta=0.05,model=normalized`; the last three may be left out.
+impl FromStr for SprtConfig {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = "write for example elo0=0,elo1=5,alpha=0.05,beta=0.05,model=normalized";
+        let mut numbers = [None, None, Some(five_percent()), Some(five_percent())];
+        let mut model = SprtModel::default();
+        for part in text.split(',') {
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| format!("'{part}' is no key=value; {wanted}"))?;
+            let place = match key {
+                "elo0" => 0,
+                "elo1" => 1,
+                "alpha" => 2,
+                "beta" => 3,
+                "model" => {
+                    model = match value {
+                        "normalized" => SprtModel::Normalized,
+                        "logistic" => SprtModel::Logistic,
+                        _ => return Err(format!("there is no model '{value}'; {wanted}")),
+                    };
+                    continue;
+                }
+                _ => return Err(format!("there is no key '{key}'; {wanted}")),
+            };
+            let number = value.parse().map_err(|_| format!("'{value}' is no number; {wanted}"))?;
+            numbers[place] = Some(number);
+        }
+        match numbers {
+            [Some(elo0), Some(elo1), Some(alpha), Some(beta)] => {
+                Ok(Self { elo0, elo1, alpha, beta, model })
+            }
+            _ => Err(format!("elo0 and elo1 are needed; {wanted}")),
+        }
+    }
+}
+
+fn five_percent() -> f64 {
+    0.05
+}
+
+/// All that decides a match; how many games run at once does not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MatchConfig {
+    /// Who meets whom.
+    pub tournament: Tournament,
+    /// Games of each pairing.
+    pub games: u64,
+    /// The opening book; `None` = the start position.
+    pub openings: Option<PathBuf>,
+    /// In which order its openings are taken.
+    pub order: BookOrder,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Openings to skip at the start of that order.
+    pub skip: u64,
+    /// Longest part of a PGN game that is taken as opening, plies.
+    pub plies: Option<usize>,
+    /// Play Chess960.
+    pub chess960: bool,
+    /// For sides that have no limit of their own.
+    pub limit: Limit,
+    /// Ends games as draws by the sides' own scores.
+    pub draw: Option<DrawRule>,
+    /// Ends games as lost by the sides' own scores.
+    pub resign: Option<ResignRule>,
+    /// Ends games as draws after so many moves of each side.
+    pub max_moves: Option<u32>,
+    /// What a clock may be overrun by, ms.
+    pub margin_ms: u64,
+    /// How long an engine is waited for beyond its time, or for a move without time, seconds.
+    pub patience_s: u64,
+    /// Stops the match as soon as its result is clear; two sides only.
+    pub sprt: Option<SprtConfig>,
+    /// The sides.
+    pub side: Vec<Side>,
+}
+
+impl Default for MatchConfig {
+    fn default() -> Self {
+        Self {
+            tournament: Tournament::default(),
+            games: 100,
+            openings: None,
+            order: BookOrder::default(),
+            seed: 1,
+            skip: 0,
+            plies: Some(16),
+            chess960: false,
+            limit: Limit::default(),
+            draw: None,
+            resign: None,
+            max_moves: None,
+            margin_ms: 50,
+            patience_s: 60,
+            sprt: None,
+            side: Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with a match as it is written down.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("the match file {path} cannot be read: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no match.
+    #[error("the match file {path} cannot be understood: {source}")]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// What the parser said, with the place.
+        source: Box<toml::de::Error>,
+    },
+    /// Nobody to play against.
+    #[error(
+        "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish nodes=200"
+    )]
+    TooFewSides,
+    /// Results could not be told apart.
+    #[error("two sides are called {0}; give each a name of its own")]
+    SameName(String),
+    /// A side.
+    #[error(transparent)]
+    Side(#[from] SideError),
+    /// The book.
+    #[error(transparent)]
+    Book(#[from] BookError),
+    /// The test.
+    #[error("sprt: {0}")]
+    Sprt(#[from] SprtError),
+    /// A test compares two.
+    #[error("sprt is a test between two sides, and there are {0}; leave it out")]
+    SprtSides(usize),
+    /// No games.
+    #[error("games must be more than zero")]
+    NoGames,
+}
+
+impl MatchConfig {
+    /// Reads a match from a TOML file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or understood.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
+        toml::from_str(&text)
+            .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })
+    }
+
+    /// Gives each side its limit and checks all that can be checked without starting anything.
+    ///
+    /// # Errors
+    /// A sentence on the first thing that is wrong.
+    pub fn complete(mut self) -> Result<Self, ConfigError> {
+        let common = self.limit;
+        for side in &mut self.side {
+            side.limit = side.limit.or(common);
+            side.check()?;
+        }
+        if self.side.len() < 2 {
+            return Err(ConfigError::TooFewSides);
+        }
+        for (index, side) in self.side.iter().enumerate() {
+            if self.side[..index].iter().any(|earlier| earlier.name == side.name) {
+                return Err(ConfigError::SameName(side.name.clone()));
+            }
+        }
+        if self.games == 0 {
+            return Err(ConfigError::NoGames);
+        }
+        self.games = self.games.next_multiple_of(2);
+        if self.sprt.is_some() && self.side.len() != 2 {
+            return Err(ConfigError::SprtSides(self.side.len()));
+        }
+        self.test()?;
+        Ok(self)
+    }
+
+    /// The sequential test, if there is one.
+    ///
+    /// # Errors
+    /// When it makes no sense.
+    pub fn test(&self) -> Result<Option<Sprt>, SprtError> {
+        self.sprt
+            .map(|sprt| Sprt::new(sprt.model, sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta))
+            .transpose()
+    }
+
+    /// All games.
+    pub fn plan(&self) -> Plan {
+        Plan::new(self.tournament, self.side.len(), self.games)
+    }
+
+    /// The openings.
+    ///
+    /// # Errors
+    /// When the book cannot be read.
+    pub fn book(&self) -> Result<Book, BookError> {
+        let order = match self.order {
+            BookOrder::Sequential => Order::Sequential,
+            BookOrder::Random => Order::Random { seed: self.seed },
+        };
+        let (chess960, plies, start) = (self.chess960, self.plies, self.skip);
+        match &self.openings {
+            None => Ok(Book::start_position(chess960)),
+            Some(path) => Book::read(path, &BookOptions { chess960, plies, order, start }),
+        }
+    }
+
+    /// What every game is played by.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            adjudication: Adjudication {
+                draw: self.draw,
+                resign: self.resign,
+                max_moves: self.max_moves,
+            },
+            margin: Duration::from_millis(self.margin_ms),
+            patience: Duration::from_secs(self.patience_s),
+        }
+    }
+
+    /// Whether every side is ours and none plays by time: then all games can be foretold.
+    pub fn is_repeatable(&self) -> bool {
+        self.side.iter().all(|side| side.is_own() && !side.limit.is_timed())
+    }
+
+    /// All that decides the results, for the head of the results file: the match itself, the
+    /// openings, our networks and our search.
+    pub fn fingerprint(&self, book: &Book, devices: &Devices) -> Value {
+        let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
+        let networks: Vec<Option<String>> =
+            self.side.iter().map(|side| devices.network(side)).collect();
+        let signature = self.side.iter().any(Side::is_own).then(search_signature);
+        json!({
+            "config": self,
+            "openings_sha256": sha256(&openings),
+            "networks": networks,
+            "search_signature": signature,
+        })
+    }
+}
+
+/// The SHA-256 of `bytes`, hexadecimal.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// A signature of our search: the same for the same search.
+pub(super) fn search_signature() -> String {
+    let mut search = roster::bench_search();
+    let stop = StopToken::default();
+    let total = tesla_engine::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, &mut |_, _| {});
+    format!("{:016x}", total.signature)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        games = 3
+        limit = { nodes = 100 }
+        sprt = { elo0 = 0, elo1 = 5 }
+        [[side]]
+        name = "A"
+        option = { Search = "AlphaBeta" }
+        [[side]]
+        name = "B"
+        cmd = "stockfish"
+        limit = { tc = "10+0.1" }
+    "#;
+
+    fn read(text: &str) -> Result<MatchConfig, String> {
+        let config: MatchConfig = toml::from_str(text).map_err(|error| error.to_string())?;
+        config.complete().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_match_is_read_and_completed() {
+        let config = read(TEXT).unwrap();
+        assert_eq!((config.games, config.plan().games()), (4, 4));
+        assert_eq!(config.side[0].limit.nodes, Some(100));
+        assert_eq!(config.side[1].limit.nodes, None);
+        assert!(config.side[1].limit.is_timed() && !config.is_repeatable());
+        let text = toml::to_string(&config).unwrap();
+        assert_eq!(toml::from_str::<MatchConfig>(&text).unwrap(), config);
+    }
+
+    #[test]
+    fn a_test_is_read() {
+        let read = |text: &str| text.parse::<SprtConfig>();
+        let sprt = read("elo0=-2.5,elo1=5").unwrap();
+        assert!((sprt.elo0 + 2.5).abs() < 1e-9 && (sprt.alpha - 0.05).abs() < 1e-9);
+        assert_eq!(
+            read("elo1=5,elo0=0,model=logistic,beta=0.1").unwrap().model,
+            SprtModel::Logistic
+        );
+        for text in ["", "elo0=0", "elo0=0,elo1=x", "elo0=0,elo1=5,gamma=1", "elo0,elo1=5"] {
+            assert!(read(text).unwrap_err().contains("write for example"), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_told() {
+        let fault = |from: &str, to: &str| {
+            assert!(TEXT.contains(from));
+            read(&TEXT.replace(from, to)).unwrap_err()
+        };
+        assert!(fault("name = \"B\"", "name = \"A\"").contains("called A"));
+        assert!(fault("games = 3", "games = 0").contains("games"));
+        assert!(fault("games = 3", "gamez = 3").contains("gamez"));
+        assert!(fault("nodes = 100", "nodez = 100").contains("nodez"));
+        assert!(fault("elo1 = 5", "elo1 = -5").contains("elo1"));
+        assert!(fault("limit = { nodes = 100 }", "").contains("no limit"));
+        assert!(fault("10+0.1", "fast").contains("time control"));
+        assert!(fault("AlphaBeta", "Magic").contains("Magic"));
+        assert!(read("games = 2").unwrap_err().contains("two sides"));
+        let third = "\n[[side]]\nname = \"C\"\n";
+        assert!(read(&format!("{TEXT}{third}")).unwrap_err().contains("between two"));
+    }
+}

@@ -1,0 +1,248 @@
+//! The files of a match in its folder: results, times, PGN, transcripts.
+//!
+//! `results.jsonl` is the match: for our own sides without clocks it depends on nothing but the
+//! match, so an interrupted run ends with the same bytes as an undisturbed one. Times differ from
+//! run to run and have a file of their own. The PGN is made of both, and can be made again.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arbiter::Failure;
+use super::config::MatchConfig;
+use super::journal::{Journal, JournalError, Resumed};
+use super::pgn::{PgnError, PgnTags, to_pgn};
+use super::record::GameRecord;
+use super::side::Side;
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+
+/// Why the folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    /// The results file.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Another file.
+    #[error("{path} cannot be written: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A record is no game.
+    #[error(transparent)]
+    Pgn(#[from] PgnError),
+}
+
+/// How long the moves of one game took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Times {
+    game: u64,
+    /// When it ended, seconds since 1970.
+    ended: u64,
+    micros: Vec<u64>,
+}
+
+/// The open folder of a match.
+#[derive(Debug)]
+pub struct Files {
+    folder: PathBuf,
+    fingerprint: Value,
+    journal: Journal<GameRecord>,
+    times: File,
+    pgn: File,
+    tags: HashMap<String, String>,
+    event: String,
+    /// When the games ended, by number.
+    ended: HashMap<u64, u64>,
+}
+
+/// A side's name and its clock as PGN writes it; `-` is none.
+fn time_control(side: &Side) -> (String, String) {
+    let control = side.limit.tc.map(|control| control.to_string());
+    (side.name.clone(), control.unwrap_or_else(|| "-".to_owned()))
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> FilesError + '_ {
+    move |source| FilesError::Io { path: path.to_owned(), source }
+}
+
+impl Files {
+    /// Opens the folder, a new one or that of an interrupted run of the same match, and gives the
+    /// games that are finished.
+    ///
+    /// # Errors
+    /// When the folder holds another match, is in use, or cannot be written.
+    pub fn open(
+        folder: &Path,
+        config: &MatchConfig,
+        fingerprint: Value,
+    ) -> Result<(Self, Vec<GameRecord>), FilesError> {
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let results = folder.join("results.jsonl");
+        let Resumed { journal, mut records, .. } =
+            Journal::<GameRecord>::open(&results, &fingerprint)?;
+        let times_path = folder.join("times.jsonl");
+        let times = read_times(&times_path);
+        let ended = times.iter().map(|(&game, times)| (game, times.ended)).collect();
+        for record in &mut records {
+            if let Some(times) = times.get(&record.number) {
+                for (played, &micros) in record.moves.iter_mut().zip(&times.micros) {
+                    played.micros = micros;
+                }
+            }
+        }
+        let pgn_path = folder.join("games.pgn");
+        let append = |path: &Path| File::options().create(true).append(true).open(path);
+        let mut files = Self {
+            folder: folder.to_owned(),
+            fingerprint,
+            journal,
+            times: append(&times_path).map_err(at(&times_path))?,
+            pgn: append(&pgn_path).map_err(at(&pgn_path))?,
+            tags: config.side.iter().map(time_control).collect(),
+            event: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            ended,
+        };
+        // A run that was killed may have left half a game at the end of the PGN, or half a line.
+        files.end_torn_line(&times_path)?;
+        files.write_pgn(&records)?;
+        Ok((files, records))
+    }
+
+    fn end_torn_line(&mut self, path: &Path) -> Result<(), FilesError> {
+        let is_torn = fs::read(path).is_ok_and(|bytes| bytes.last().is_some_and(|&b| b != b'\n'));
+        if is_torn { self.times.write_all(b"\n").map_err(at(path)) } else { Ok(()) }
+    }
+
+    /// Keeps a finished game; when this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn append(&mut self, record: &GameRecord) -> Result<(), FilesError> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let times = Times {
+            game: record.number,
+            ended: now.unwrap_or(Duration::ZERO).as_secs(),
+            micros: record.moves.iter().map(|played| played.micros).collect(),
+        };
+        let mut line = serde_json::to_string(&times).map_err(JournalError::Unwritable)?;
+        line.push('\n');
+        // The times first: a game that is in the results has its times.
+        self.times.write_all(line.as_bytes()).map_err(at(&self.folder.join("times.jsonl")))?;
+        self.ended.insert(times.game, times.ended);
+        self.journal.append(record)?;
+        let text = self.pgn_of(record)?;
+        self.pgn.write_all(text.as_bytes()).map_err(at(&self.folder.join("games.pgn")))
+    }
+
+    /// Keeps what was said to and by a side that failed, and gives the file's name.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn keep_transcript(
+        &self,
+        record: &GameRecord,
+        failure: &Failure,
+    ) -> Result<String, FilesError> {
+        let folder = self.folder.join("transcripts");
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        let side = failure.side.fold_wb(&record.white, &record.black);
+        let name: String =
+            side.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(60).collect();
+        let name = format!("transcripts/game-{:06}-{name}.txt", record.number);
+        let path = self.folder.join(&name);
+        let text = format!(
+            "game {}, {side} ({}): {}\n{}\n",
+            record.number,
+            record.ending.termination.word(),
+            failure.what,
+            failure.transcript.join("\n")
+        );
+        fs::write(&path, text).map_err(at(&path))?;
+        Ok(name)
+    }
+
+    /// Puts the finished match in order: the records by number, the PGN likewise.
+    ///
+    /// # Errors
+    /// When the disk refuses; the files then stay as they are.
+    pub fn finish(mut self, records: &[GameRecord]) -> Result<(), FilesError> {
+        self.write_pgn(records)?;
+        Ok(self.journal.replace(&self.fingerprint, records)?)
+    }
+
+    fn pgn_of(&self, record: &GameRecord) -> Result<String, FilesError> {
+        let limit = |name: &String| self.tags.get(name).cloned().unwrap_or_default();
+        let tags = PgnTags {
+            event: self.event.clone(),
+            site: "tesla-train match".to_owned(),
+            date: self.ended.get(&record.number).map_or_else(String::new, |&ended| day(ended)),
+            white_time_control: limit(&record.white),
+            black_time_control: limit(&record.black),
+        };
+        Ok(to_pgn(record, &tags)?)
+    }
+
+    fn write_pgn(&mut self, records: &[GameRecord]) -> Result<(), FilesError> {
+        let path = self.folder.join("games.pgn");
+        let new = self.folder.join("games.pgn.new");
+        let mut text = String::new();
+        for record in records {
+            text += &self.pgn_of(record)?;
+        }
+        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(at(&path))?;
+        self.pgn = File::options().append(true).open(&path).map_err(at(&path))?;
+        Ok(())
+    }
+}
+
+/// The times of all games that are in the file; lines that cannot be read are passed over, for
+/// nothing hangs on them.
+fn read_times(path: &Path) -> HashMap<u64, Times> {
+    let text = fs::read(path).unwrap_or_default();
+    let lines = text.split(|&byte| byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Times>(line).ok())
+        .map(|times| (times.game, times))
+        .collect()
+}
+
+/// The day of a time in seconds since 1970, as PGN writes it.
+///
+/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
+fn day(seconds: u64) -> String {
+    let days = seconds / DAY + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}.{month:02}.{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day;
+
+    #[test]
+    fn days() {
+        assert_eq!(day(0), "1970.01.01");
+        assert_eq!(day(951_782_400), "2000.02.29");
+        assert_eq!(day(951_868_800), "2000.03.01");
+        assert_eq!(day(1_798_761_599), "2026.12.31");
+        assert_eq!(day(1_798_761_600), "2027.01.01");
+    }
+}

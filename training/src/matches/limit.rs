@@ -1,0 +1,242 @@
+//! How long a side may think: evaluations, nodes, depth, a clock, or a fixed time.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A clock as tournaments write it: `40/60+0.6` is 40 moves in 60 seconds and 0.6 seconds for each
+/// move; `10+0.1` and `10` are the whole game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TimeControl {
+    /// Moves to each time control; `None` = the whole game.
+    pub moves: Option<u32>,
+    /// Time on the clock at the start and, with `moves`, added at each time control.
+    pub time: Duration,
+    /// Added after each move.
+    pub increment: Duration,
+}
+
+/// A limit that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// The text is no clock.
+    #[error("'{0}' is no time control; write seconds as in 10+0.1, 60 or 40/60+0.6")]
+    TimeControl(String),
+    /// There would be nothing to end a move.
+    #[error("it has no limit; give it nodes=N, depth=N, movetime=SECONDS or tc=10+0.1")]
+    None,
+    /// Two ways to measure time.
+    #[error("tc and movetime exclude each other; leave one out")]
+    TwoClocks,
+    /// Less than one of something.
+    #[error("{0} must be more than zero")]
+    Zero(&'static str),
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() < 1_000_000_000)
+}
+
+impl FromStr for TimeControl {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let read = || {
+            let (moves, rest) = match text.split_once('/') {
+                Some((moves, rest)) => (Some(moves.parse().ok().filter(|&n| n > 0)?), rest),
+                None => (None, text),
+            };
+            let (time, increment) = rest.split_once('+').unwrap_or((rest, "0"));
+            Some(Self { moves, time: seconds(time)?, increment: seconds(increment)? })
+        };
+        read()
+            .filter(|control| control.time + control.increment > Duration::ZERO)
+            .ok_or_else(|| LimitError::TimeControl(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for TimeControl {
+    type Error = LimitError;
+
+    fn try_from(text: String) -> Result<Self, LimitError> {
+        text.parse()
+    }
+}
+
+impl From<TimeControl> for String {
+    fn from(control: TimeControl) -> Self {
+        control.to_string()
+    }
+}
+
+impl fmt::Display for TimeControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(moves) = self.moves {
+            write!(f, "{moves}/")?;
+        }
+        write!(f, "{}", self.time.as_secs_f64())?;
+        if !self.increment.is_zero() {
+            write!(f, "+{}", self.increment.as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
+/// What ends a side's thought about one move; all that are given hold at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// Evaluations for network searches, nodes for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Depth in plies, as the engine counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// A clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tc: Option<TimeControl>,
+    /// Seconds for each move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub movetime: Option<f64>,
+}
+
+impl Limit {
+    /// Where this limit says nothing, the other one holds; a limit that says anything stands alone.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if self == Self::default() { other } else { self }
+    }
+
+    /// Checks that the limit ends a move.
+    ///
+    /// # Errors
+    /// A sentence on what is missing or contradictory.
+    pub fn check(&self) -> Result<(), LimitError> {
+        match self {
+            Self { nodes: None, depth: None, tc: None, movetime: None } => Err(LimitError::None),
+            Self { tc: Some(_), movetime: Some(_), .. } => Err(LimitError::TwoClocks),
+            Self { nodes: Some(0), .. } => Err(LimitError::Zero("nodes")),
+            Self { depth: Some(0), .. } => Err(LimitError::Zero("depth")),
+            Self { movetime: Some(time), .. } if !(*time > 0.0 && *time < 1e9) => {
+                Err(LimitError::Zero("movetime"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the time of a move counts. Games without are the same on every machine.
+    pub fn is_timed(&self) -> bool {
+        self.tc.is_some() || self.movetime.is_some()
+    }
+
+    /// Time for each move, where it is fixed.
+    pub fn move_time(&self) -> Option<Duration> {
+        self.movetime.and_then(|time| Duration::try_from_secs_f64(time).ok())
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            self.nodes.map(|nodes| format!("{nodes} nodes")),
+            self.depth.map(|depth| format!("depth {depth}")),
+            self.tc.map(|control| control.to_string()),
+            self.movetime.map(|time| format!("{time} s a move")),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// One side's clock during a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GameClock {
+    control: TimeControl,
+    /// Time left.
+    pub remaining: Duration,
+    moves_made: u32,
+}
+
+impl GameClock {
+    /// A clock at the start of a game.
+    pub fn new(control: TimeControl) -> Self {
+        Self { control, remaining: control.time, moves_made: 0 }
+    }
+
+    /// Added after each move.
+    pub fn increment(&self) -> Duration {
+        self.control.increment
+    }
+
+    /// Moves to the next time control; `None` = the rest of the game.
+    pub fn moves_to_go(&self) -> Option<u32> {
+        self.control.moves.map(|moves| moves - self.moves_made % moves)
+    }
+
+    /// Takes a move's time off. `false` = more was used than there was, and `margin` did not cover
+    /// it.
+    pub fn spend(&mut self, used: Duration, margin: Duration) -> bool {
+        if used > self.remaining + margin {
+            self.remaining = Duration::ZERO;
+            return false;
+        }
+        self.remaining = self.remaining.saturating_sub(used) + self.control.increment;
+        self.moves_made += 1;
+        if self.control.moves.is_some_and(|moves| self.moves_made.is_multiple_of(moves)) {
+            self.remaining += self.control.time;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_controls() {
+        let read = |text: &str| text.parse::<TimeControl>();
+        let control = read("40/60+0.6").unwrap();
+        assert_eq!(control.moves, Some(40));
+        assert_eq!(control.time, Duration::from_mins(1));
+        assert_eq!(control.increment, Duration::from_millis(600));
+        for text in ["40/60+0.6", "10+0.1", "60", "0+1"] {
+            assert_eq!(read(text).unwrap().to_string(), text);
+        }
+        for text in ["", "+", "x", "0/5", "0", "-1", "5+-1", "inf", "nan", "1e300", "5:00"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn clocks_run_and_are_refilled() {
+        let ms = Duration::from_millis;
+        let mut clock = GameClock::new("2/1+0.1".parse().unwrap());
+        assert_eq!(clock.moves_to_go(), Some(2));
+        assert!(clock.spend(ms(400), Duration::ZERO));
+        assert_eq!((clock.remaining, clock.moves_to_go()), (ms(700), Some(1)));
+        assert!(clock.spend(ms(710), ms(20)));
+        assert_eq!((clock.remaining, clock.moves_to_go()), (ms(1100), Some(2)));
+        assert!(!clock.spend(ms(1121), ms(20)));
+    }
+
+    #[test]
+    fn limits_are_checked() {
+        let none = Limit::default();
+        assert_eq!(none.check(), Err(LimitError::None));
+        let nodes = Limit { nodes: Some(5), ..none };
+        assert!(nodes.check().is_ok() && !nodes.is_timed());
+        assert_eq!(none.or(nodes), nodes);
+        assert_eq!(Limit { depth: Some(3), ..none }.or(nodes).nodes, None);
+        assert_eq!(Limit { nodes: Some(0), ..none }.check(), Err(LimitError::Zero("nodes")));
+        for time in [0.0, -1.0, f64::NAN, 1e12] {
+            assert!(Limit { movetime: Some(time), ..none }.check().is_err());
+        }
+        let tc = Some("1+0.1".parse().unwrap());
+        assert!(Limit { movetime: Some(1.0), tc, ..none }.check().is_err());
+        assert!(Limit { nodes: Some(9), tc, ..none }.check().is_ok());
+    }
+}

@@ -1,0 +1,227 @@
+//! Our own searches as players, in this process; searches on one network share its device.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use shakmaty::{CastlingMode, Chess, Position};
+use tesla_engine::history::Game;
+use tesla_engine::options::Settings;
+use tesla_engine::roster::{self, Machine};
+use tesla_engine::score::Score as EngineScore;
+use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::timeman::Budget;
+use tesla_nn::evaluator::{Evaluator, centipawns_from_score};
+use tesla_nn::shared::{SharedDevice, Usage};
+
+use super::ending::Termination;
+use super::player::{Mishap, Player, Reply, Turn};
+use super::record::Score;
+use super::side::Side;
+
+/// Lines of a transcript that are kept.
+const TRANSCRIPT: usize = 500;
+
+/// The devices of a match's own sides, one for each network and device.
+#[derive(Debug, Default)]
+pub struct Devices {
+    shared: Vec<(Machine, SharedDevice)>,
+    /// Sentences on what is not as the user might have hoped.
+    pub notes: Vec<String>,
+}
+
+/// The part of a machine that a device depends on.
+fn device_of(machine: &Machine) -> Machine {
+    let plain = Machine::of(&Settings::default());
+    let (search, params) = (plain.search, plain.params);
+    Machine { search, params, batch_size: None, ..machine.clone() }
+}
+
+impl Devices {
+    /// Starts the devices that these sides need.
+    ///
+    /// # Errors
+    /// A sentence, when a device or a network cannot be used.
+    pub fn start(sides: &[Side]) -> Result<Self, String> {
+        let mut devices = Self::default();
+        for side in sides.iter().filter(|side| side.is_own()) {
+            let machine = device_of(&side.machine().map_err(|error| error.to_string())?);
+            if !machine.needs_device() || devices.find(&machine).is_some() {
+                continue;
+            }
+            let (evaluator, notes) = roster::evaluator(&machine)
+                .map_err(|sentence| format!("side {}: {sentence}", side.name))?;
+            devices.notes.extend(notes);
+            let shared = SharedDevice::start(evaluator).map_err(|error| error.to_string())?;
+            devices.shared.push((machine, shared));
+        }
+        Ok(devices)
+    }
+
+    fn find(&self, machine: &Machine) -> Option<&SharedDevice> {
+        self.shared.iter().find(|(known, _)| known == machine).map(|(_, shared)| shared)
+    }
+
+    /// The devices' descriptions and what went through them.
+    pub fn usage(&self) -> Vec<(String, Usage)> {
+        self.shared
+            .iter()
+            .map(|(_, shared)| (shared.description().to_owned(), shared.usage()))
+            .collect()
+    }
+
+    /// An evaluator for one search.
+    fn evaluator(&self, machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
+        match self.find(&device_of(machine)) {
+            Some(shared) => Ok(Box::new(shared.client(machine.batch_size.unwrap_or(0)))),
+            None => Ok(roster::evaluator(machine)?.0),
+        }
+    }
+
+    /// What evaluates for this side, without the device it runs on.
+    pub fn network(&self, side: &Side) -> Option<String> {
+        let machine = side.machine().ok()?;
+        let description = self.find(&device_of(&machine))?.description();
+        Some(description.split(" on ").next().unwrap_or_default().to_owned())
+    }
+}
+
+/// One of our own searches.
+pub struct OwnPlayer<'a> {
+    machine: Machine,
+    settings: Settings,
+    devices: &'a Devices,
+    /// `None` after a failure.
+    search: Option<Box<dyn Search>>,
+    stop: StopToken,
+    transcript: VecDeque<String>,
+}
+
+impl std::fmt::Debug for OwnPlayer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OwnPlayer").field(&self.machine).finish()
+    }
+}
+
+impl<'a> OwnPlayer<'a> {
+    /// A player for a side that [`Side::check`] has passed. `stop` ends its thought.
+    ///
+    /// # Errors
+    /// A sentence, when the side's options are not what they were.
+    pub fn new(side: &Side, devices: &'a Devices, stop: StopToken) -> Result<Self, String> {
+        let settings = side.settings().map_err(|error| error.to_string())?;
+        let machine = Machine::of(&settings);
+        let transcript = VecDeque::new();
+        Ok(Self { machine, settings, devices, search: None, stop, transcript })
+    }
+
+    fn note(&mut self, line: String) {
+        if self.transcript.len() == TRANSCRIPT {
+            self.transcript.pop_front();
+        }
+        self.transcript.push_back(line);
+    }
+
+    fn think(&mut self, turn: &Turn<'_>, started: Instant) -> Result<Reply, Mishap> {
+        let game = game(turn)?;
+        let limits = limits(turn);
+        let budget = Budget::new(&limits, self.settings.move_overhead);
+        let stop = &self.stop;
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop };
+        let search = self.search.as_mut().ok_or_else(|| failed("there is no search".to_owned()))?;
+        let found = catch_unwind(AssertUnwindSafe(|| search.search(&task, &mut |_| {})));
+        let elapsed = started.elapsed();
+        if self.stop.is_stopped() {
+            return Err(Mishap::Stopped);
+        }
+        let outcome = found.map_err(|panic| {
+            self.search = None;
+            failed(format!("the search panicked: {}", panic_text(&*panic)))
+        })?;
+        if let Some(trouble) = &outcome.trouble {
+            self.search = None;
+            return Err(Mishap::Fatal(format!("{trouble}; start the match again to go on")));
+        }
+        Ok(reply(&outcome, game.position(), elapsed))
+    }
+}
+
+/// The limits as our searches know them.
+fn limits(turn: &Turn<'_>) -> Limits {
+    Limits {
+        clock: turn.clock().map(|clock| Clock {
+            remaining: clock.remaining,
+            increment: clock.increment(),
+            moves_to_go: clock.moves_to_go(),
+        }),
+        move_time: turn.limit.move_time(),
+        nodes: turn.limit.nodes,
+        depth: turn.limit.depth,
+        ..Limits::default()
+    }
+}
+
+/// The game as our searches know it.
+fn game(turn: &Turn<'_>) -> Result<Game, Mishap> {
+    let mut game = Game::new(turn.state.start().clone());
+    for uci in turn.state.moves() {
+        let played = uci.to_move(game.position());
+        game.play(played.map_err(|error| failed(format!("the game cannot be replayed: {error}")))?);
+    }
+    Ok(game)
+}
+
+fn failed(what: String) -> Mishap {
+    Mishap::Failed { how: Termination::Crash, what }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+        .unwrap_or_else(|| "no reason given".to_owned())
+}
+
+fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
+    let mode: CastlingMode = position.castles().mode();
+    let score = match outcome.info.score {
+        EngineScore::Estimate(value) => Score::Cp(centipawns_from_score(value).round() as i32),
+        EngineScore::Win(plies) => Score::Mate(i32::from(plies.div_ceil(2))),
+        EngineScore::Loss(plies) => Score::Mate(-i32::from(plies.div_ceil(2))),
+        EngineScore::Draw => Score::Cp(0),
+    };
+    Reply {
+        best: outcome.best.to_uci(mode),
+        score: Some(score),
+        depth: Some(outcome.info.depth),
+        nodes: Some(outcome.info.nodes),
+        pv: outcome.info.pv.iter().map(|played| played.to_uci(mode).to_string()).collect(),
+        elapsed,
+    }
+}
+
+impl Player for OwnPlayer<'_> {
+    fn new_game(&mut self, _chess960: bool) -> Result<(), Mishap> {
+        if let Some(search) = &mut self.search {
+            search.clear();
+        } else {
+            let evaluator = self.devices.evaluator(&self.machine).map_err(Mishap::Fatal)?;
+            let mut search = roster::search_on(&self.machine, evaluator).map_err(Mishap::Fatal)?;
+            search.set_hash_mb(self.settings.hash_mb);
+            self.search = Some(search);
+        }
+        self.transcript.clear();
+        Ok(())
+    }
+
+    fn play(&mut self, turn: &Turn<'_>) -> Result<Reply, Mishap> {
+        let started = Instant::now();
+        self.note(format!("> {}; {}", turn.state.uci_position(), turn.limit));
+        let reply = self.think(turn, started);
+        self.note(format!("< {reply:?}"));
+        reply
+    }
+
+    fn transcript(&self) -> Vec<String> {
+        self.transcript.iter().cloned().collect()
+    }
+}

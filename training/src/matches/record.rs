@@ -1,0 +1,71 @@
+//! What is kept of a game: enough to write its PGN and its statistics.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::Color;
+use shakmaty::fen::Fen;
+
+use super::ending::Ending;
+use super::openings::Opening;
+
+/// An engine's score, from the mover's view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Score {
+    /// Centipawns.
+    Cp(i32),
+    /// Mate in so many moves; negative when the mover is mated, 0 when it is mated now.
+    Mate(i32),
+}
+
+/// One move that an engine played.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MoveRecord {
+    /// The move in UCI notation, with the castling of the game's mode.
+    pub uci: String,
+    /// The engine's last score before the move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<Score>,
+    /// Its last depth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Its last node count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Time the move took by the arbiter's clock, in microseconds. Kept apart from the record, in
+    /// which nothing changes from run to run.
+    #[serde(skip)]
+    pub micros: u64,
+}
+
+/// One finished game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameRecord {
+    /// Number of the game in the match.
+    pub number: u64,
+    /// Round, as PGN's tag has it.
+    pub round: String,
+    /// Name of the engine with the white pieces.
+    pub white: String,
+    /// Name of the engine with the black pieces.
+    pub black: String,
+    /// Where the game started; its moves are no engine's.
+    pub opening: Opening,
+    /// The moves of the engines, after the opening's.
+    pub moves: Vec<MoveRecord>,
+    /// How the game ended.
+    pub ending: Ending,
+    /// What the engine sent, when it lost by an illegal move or bad UCI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Name of the file with what the engines said, if one was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+}
+
+impl GameRecord {
+    /// Who made the first of [`GameRecord::moves`]. White, where the opening cannot be read.
+    pub fn begins_with(&self) -> Color {
+        let turn = self.opening.fen.parse::<Fen>().map_or(Color::White, |fen| fen.as_setup().turn);
+        if self.opening.moves.len().is_multiple_of(2) { turn } else { !turn }
+    }
+}

@@ -1,0 +1,394 @@
+//! Plays a match: so many games at once, each result on disk before it is counted, until all are
+//! played, a test has decided, or somebody wants to stop.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use indicatif::{ProgressBar, ProgressStyle};
+use tesla_engine::search_api::StopToken;
+use tesla_nn::shared::Usage;
+
+use super::arbiter::{self, Abandoned, Failure, Rules, Seat};
+use super::config::{ConfigError, MatchConfig};
+use super::external::ExternalPlayer;
+use super::files::{Files, FilesError};
+use super::openings::Book;
+use super::own::{Devices, OwnPlayer};
+use super::peer::Fault;
+use super::plan::{Fixture, Plan};
+use super::player::Player;
+use super::record::GameRecord;
+use super::report;
+use super::sprt::{Decision, Sprt};
+use super::tally::Tally;
+
+/// How often the main thread looks whether somebody wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often a line is said where no progress bar can be drawn.
+const QUIET: Duration = Duration::from_mins(1);
+
+/// Why a match cannot begin or go on. What was played is on disk in any case.
+#[derive(Debug, thiserror::Error)]
+pub enum MatchError {
+    /// The match as it is written down.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The folder.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// One of our own sides cannot play.
+    #[error("{0}")]
+    Own(String),
+    /// An engine cannot be started.
+    #[error("side {side}: {fault}")]
+    Engine {
+        /// The side.
+        side: String,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// A game could not be played.
+    #[error("game {number}: {why}")]
+    Game {
+        /// From 1.
+        number: u64,
+        /// What is wrong.
+        why: Abandoned,
+    },
+}
+
+/// A match that ended or was stopped.
+#[derive(Debug)]
+pub struct Finished {
+    /// The counts.
+    pub tally: Tally,
+    /// Whether nothing is left to play.
+    pub is_complete: bool,
+    /// What the test said, if there is one.
+    pub test: Option<(Sprt, f64, Decision)>,
+    /// Games played in this run.
+    pub played: u64,
+    /// How long this run took.
+    pub time: Duration,
+    /// The devices of this run and what went through them.
+    pub devices: Vec<(String, Usage)>,
+}
+
+/// A finished game on its way to the main thread.
+type Report = Result<(GameRecord, Option<Failure>), (u64, Abandoned)>;
+
+/// What all workers share.
+struct Hall<'a> {
+    config: &'a MatchConfig,
+    plan: Plan,
+    book: Book,
+    rules: Rules,
+    devices: &'a Devices,
+    stop: StopToken,
+}
+
+/// Plays the match in `folder`, or what is left of it. `say` gets sentences for people.
+///
+/// # Errors
+/// When it cannot begin or go on; what was played stays.
+pub fn run(
+    config: &MatchConfig,
+    folder: &Path,
+    concurrency: usize,
+    interrupted: &Arc<AtomicBool>,
+    say: &dyn Fn(&str),
+) -> Result<Finished, MatchError> {
+    let book = config.book().map_err(ConfigError::from)?;
+    try_engines(config)?;
+    let devices = Devices::start(&config.side).map_err(MatchError::Own)?;
+    devices.notes.iter().for_each(|note| say(note));
+    let (files, records) = Files::open(folder, config, config.fingerprint(&book, &devices))?;
+    let plan = config.plan();
+    let mut tally = Tally::new(plan.clone(), config.side.len());
+    let mut kept = BTreeMap::new();
+    for record in records {
+        if tally.add(&record) {
+            kept.insert(record.number, record);
+        }
+    }
+    if !kept.is_empty() {
+        say(&format!(
+            "{} of {} games were played before; the match goes on",
+            kept.len(),
+            plan.games()
+        ));
+    }
+    let test = config.test().map_err(ConfigError::from)?;
+    let hall = Hall {
+        config,
+        plan,
+        book,
+        rules: config.rules(),
+        devices: &devices,
+        stop: StopToken::default(),
+    };
+    let mut desk = Desk {
+        files: Some(files),
+        tally,
+        kept,
+        test,
+        config,
+        progress: Progress::new(&hall.plan),
+        played: 0,
+    };
+    let started = Instant::now();
+    desk.progress.bar.set_position(desk.tally.games());
+    let outcome = if desk.is_over() { Ok(()) } else { desk.play(&hall, concurrency, interrupted) };
+    desk.progress.bar.finish_and_clear();
+    outcome?;
+    desk.close(started.elapsed(), devices.usage())
+}
+
+/// Starts every engine once.
+fn try_engines(config: &MatchConfig) -> Result<(), MatchError> {
+    let patience = config.rules().patience;
+    for side in config.side.iter().filter(|side| !side.is_own()) {
+        ExternalPlayer::new(side, patience)
+            .try_out()
+            .map_err(|fault| MatchError::Engine { side: side.name.clone(), fault })?;
+    }
+    Ok(())
+}
+
+/// Where results come in: the main thread's part.
+struct Desk<'a> {
+    /// `None` once the match is put in order.
+    files: Option<Files>,
+    tally: Tally,
+    kept: BTreeMap<u64, GameRecord>,
+    test: Option<Sprt>,
+    config: &'a MatchConfig,
+    progress: Progress,
+    played: u64,
+}
+
+impl Desk<'_> {
+    fn is_over(&self) -> bool {
+        self.tally.missing().is_empty()
+            || self.decision().is_some_and(|(_, d, _)| d != Decision::Continue)
+    }
+
+    fn decision(&self) -> Option<(f64, Decision, u64)> {
+        self.test.map(|sprt| self.tally.test(&sprt))
+    }
+
+    fn play(
+        &mut self,
+        hall: &Hall<'_>,
+        concurrency: usize,
+        interrupted: &AtomicBool,
+    ) -> Result<(), MatchError> {
+        let missing = self.tally.missing();
+        let workers = concurrency.clamp(1, missing.len().max(1));
+        let (todo, queue) = unbounded();
+        for number in missing {
+            let _ = todo.send(number);
+        }
+        drop(todo);
+        let (reports, inbox) = unbounded();
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                let (queue, reports) = (queue.clone(), reports.clone());
+                scope.spawn(move || Worker::new(hall).work(&queue, &reports));
+            }
+            drop((queue, reports));
+            let outcome = self.receive(&inbox, hall, interrupted);
+            // Whatever the reason to end: no worker may wait for a game to end by itself.
+            hall.stop.stop();
+            outcome
+        })
+    }
+
+    fn receive(
+        &mut self,
+        inbox: &Receiver<Report>,
+        hall: &Hall<'_>,
+        interrupted: &AtomicBool,
+    ) -> Result<(), MatchError> {
+        loop {
+            match inbox.recv_timeout(LOOK) {
+                Ok(Ok((record, failure))) => {
+                    self.count(record, failure)?;
+                    if self.decision().is_some_and(|(_, d, _)| d != Decision::Continue) {
+                        return Ok(());
+                    }
+                }
+                Ok(Err((_, Abandoned::Stopped))) => {}
+                Ok(Err((number, why))) => return Err(MatchError::Game { number, why }),
+                Err(RecvTimeoutError::Timeout) => self.progress.tick(&self.tally),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if interrupted.load(Ordering::Relaxed) {
+                hall.stop.stop();
+            }
+        }
+    }
+
+    fn count(
+        &mut self,
+        mut record: GameRecord,
+        failure: Option<Failure>,
+    ) -> Result<(), MatchError> {
+        let Some(files) = &mut self.files else { return Ok(()) };
+        if let Some(failure) = failure {
+            record.transcript = Some(files.keep_transcript(&record, &failure)?);
+            record.detail = Some(failure.what);
+        }
+        files.append(&record)?;
+        self.tally.add(&record);
+        self.kept.insert(record.number, record);
+        self.played += 1;
+        let text = report::line(self.config, &self.tally, self.test.as_ref());
+        self.progress.news(&self.tally, text);
+        Ok(())
+    }
+
+    /// Puts a match that is over in order, and sums up.
+    fn close(
+        mut self,
+        time: Duration,
+        devices: Vec<(String, Usage)>,
+    ) -> Result<Finished, MatchError> {
+        let is_complete = self.is_over();
+        if let (Some((_, decision, games)), true) = (self.decision(), is_complete)
+            && decision != Decision::Continue
+        {
+            // Games that happened to end behind the decision are no part of it.
+            self.kept.retain(|&number, _| number <= games);
+            self.tally = Tally::new(self.config.plan(), self.config.side.len());
+            for record in self.kept.values() {
+                self.tally.add(record);
+            }
+        }
+        if let (Some(files), true) = (self.files.take(), is_complete) {
+            let records: Vec<GameRecord> = self.kept.values().cloned().collect();
+            files.finish(&records)?;
+        }
+        let test = self.test.map(|sprt| {
+            let (llr, decision, _) = self.tally.test(&sprt);
+            (sprt, llr, decision)
+        });
+        Ok(Finished { tally: self.tally, is_complete, test, played: self.played, time, devices })
+    }
+}
+
+/// One of the games that run at once.
+struct Worker<'a> {
+    hall: &'a Hall<'a>,
+    players: Vec<Option<Box<dyn Player + 'a>>>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(hall: &'a Hall<'a>) -> Self {
+        Self { hall, players: hall.config.side.iter().map(|_| None).collect() }
+    }
+
+    fn work(mut self, queue: &Receiver<u64>, reports: &Sender<Report>) {
+        while let Ok(number) = queue.try_recv() {
+            if self.hall.stop.is_stopped() {
+                return;
+            }
+            let report = self.play(number).map_err(|why| (number + 1, why));
+            if reports.send(report).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn play(&mut self, number: u64) -> Result<(GameRecord, Option<Failure>), Abandoned> {
+        let hall = self.hall;
+        let fixture = hall.plan.fixture(number);
+        let opening = hall.book.opening(fixture.round);
+        let [mut white, mut black] = self.take(&fixture)?;
+        let limit = |side: usize| &hall.config.side[side].limit;
+        let mut seats = [
+            Seat { player: white.as_mut(), limit: limit(fixture.white) },
+            Seat { player: black.as_mut(), limit: limit(fixture.black) },
+        ];
+        let played = arbiter::play(opening, &mut seats, &hall.rules, &hall.stop);
+        self.players[fixture.white] = Some(white);
+        self.players[fixture.black] = Some(black);
+        let played = played?;
+        let name = |side: usize| hall.config.side[side].name.clone();
+        let record = GameRecord {
+            number: number + 1,
+            round: format!("{}.{}", fixture.round + 1, number % 2 + 1),
+            white: name(fixture.white),
+            black: name(fixture.black),
+            opening: opening.clone(),
+            moves: played.moves,
+            ending: played.ending,
+            detail: None,
+            transcript: None,
+        };
+        Ok((record, played.failure))
+    }
+
+    /// The players of a game, made at their first.
+    fn take(&mut self, fixture: &Fixture) -> Result<[Box<dyn Player + 'a>; 2], Abandoned> {
+        let hall = self.hall;
+        let mut take = |side: usize| -> Result<Box<dyn Player + 'a>, Abandoned> {
+            if let Some(player) = self.players[side].take() {
+                return Ok(player);
+            }
+            let side = &hall.config.side[side];
+            if side.is_own() {
+                let player = OwnPlayer::new(side, hall.devices, hall.stop.clone());
+                Ok(Box::new(player.map_err(Abandoned::Fatal)?))
+            } else {
+                Ok(Box::new(ExternalPlayer::new(side, hall.rules.patience)))
+            }
+        };
+        Ok([take(fixture.white)?, take(fixture.black)?])
+    }
+}
+
+/// The live line.
+struct Progress {
+    bar: ProgressBar,
+    /// Where there is no terminal: when a line was said last.
+    said: Option<Instant>,
+    text: String,
+}
+
+impl Progress {
+    fn new(plan: &Plan) -> Self {
+        let style = ProgressStyle::with_template(
+            "{bar:20} {pos}/{len} games, {elapsed} gone, {eta} left  {wide_msg}",
+        );
+        let bar = ProgressBar::new(plan.games())
+            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let said = (!std::io::stderr().is_terminal()).then(Instant::now);
+        Self { bar, said, text: String::new() }
+    }
+
+    fn news(&mut self, tally: &Tally, text: String) {
+        self.bar.set_message(text.clone());
+        self.bar.set_position(tally.games());
+        self.text = text;
+        self.tick(tally);
+    }
+
+    #[expect(clippy::print_stderr, reason = "progress where no bar can be drawn")]
+    fn tick(&mut self, tally: &Tally) {
+        match &mut self.said {
+            None => self.bar.tick(),
+            Some(said) if said.elapsed() >= QUIET => {
+                *said = Instant::now();
+                eprintln!("{} games: {}", tally.games(), self.text);
+            }
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! `tesla-train suite`: test suites for configurations of ours and UCI engines.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::config::{search_signature, sha256};
+use super::examiner::Examination;
+use super::external::ExternalPlayer;
+use super::journal::{Journal, Resumed};
+use super::limit::Limit;
+use super::own::Devices;
+use super::side::{self, Side};
+use super::suite::{
+    self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
+    estimate_rating, puzzle_results, summarize,
+};
+use super::table::Table;
+
+/// Width of a band of puzzle ratings in the table.
+const RATING_BAND: u32 = 200;
+
+/// What a shell expects of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// How items are grouped in the table, besides the line for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Not at all.
+    Whole,
+    /// By the suite's own themes (the Strategic Test Suite).
+    Theme,
+    /// Puzzles by rating, in bands of 200.
+    Rating,
+    /// Puzzles by theme.
+    PuzzleTheme,
+    /// Mates by distance.
+    Mate,
+}
+
+impl From<By> for Grouping {
+    fn from(by: By) -> Self {
+        match by {
+            By::Whole => Self::Whole,
+            By::Theme => Self::Theme,
+            By::Rating => Self::Rating(RATING_BAND),
+            By::PuzzleTheme => Self::PuzzleTheme,
+            By::Mate => Self::Mate,
+        }
+    }
+}
+
+/// Asks sides about positions with known answers.
+///
+/// Reads EPD suites (bm, am, points in c7 to c9, dm) and puzzles in the CSV form of the Lichess
+/// database. Every answer is on disk at once, and the same command with the same folder goes on.
+/// With two sides their answers are compared item by item.
+#[derive(Debug, Args)]
+pub struct SuiteArgs {
+    /// Suites: .epd files, or .csv files of puzzles.
+    #[arg(required = true)]
+    suites: Vec<PathBuf>,
+    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime, option.NAME;
+    /// without cmd it is ours. Say --side once or for each.
+    #[arg(long, num_args = 1.., value_name = "KEY=VALUE", required = true)]
+    side: Vec<String>,
+    /// Folder for the answers, one file for each suite and side.
+    #[arg(long)]
+    out: PathBuf,
+    /// Questions at once; the answers of our own sides do not depend on it, except by time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    concurrency: u16,
+    /// Evaluations or nodes for each position, for sides without a limit of their own.
+    #[arg(long)]
+    nodes: Option<u64>,
+    /// Depth in plies, likewise.
+    #[arg(long)]
+    depth: Option<u32>,
+    /// Seconds for each position, likewise.
+    #[arg(long)]
+    movetime: Option<f64>,
+    /// What is judged: auto, points, moves or mate.
+    #[arg(long, default_value = "auto")]
+    judge: JudgeBy,
+    /// The first so many items of each suite.
+    #[arg(long, conflicts_with = "sample")]
+    first: Option<usize>,
+    /// So many items of each suite at random.
+    #[arg(long)]
+    sample: Option<usize>,
+    /// Seed of the sample.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Skip lines that cannot be read, saying how many.
+    #[arg(long)]
+    lenient: bool,
+    /// Groups in the tables.
+    #[arg(long, value_enum, default_value = "whole")]
+    by: By,
+    /// How long an engine is waited for beyond its time, seconds.
+    #[arg(long, default_value_t = 60)]
+    patience: u64,
+}
+
+impl SuiteArgs {
+    fn sides(&self) -> Result<Vec<Side>, Box<dyn std::error::Error>> {
+        let limit = Limit {
+            nodes: self.nodes,
+            depth: self.depth,
+            movetime: self.movetime,
+            ..Limit::default()
+        };
+        let mut sides = side::parse_sides(&self.side)?;
+        for index in 0..sides.len() {
+            sides[index].limit = sides[index].limit.or(limit);
+            sides[index].check()?;
+            let side = &sides[index];
+            if side.limit.tc.is_some() {
+                let name = &side.name;
+                return Err(format!(
+                    "side {name}: a suite has no clock; give it movetime, nodes or depth"
+                )
+                .into());
+            }
+            if sides[..index].iter().any(|earlier| earlier.name == side.name) {
+                return Err(format!("two sides are called {}", side.name).into());
+            }
+        }
+        Ok(sides)
+    }
+
+    fn options(&self) -> Options {
+        let selection = match (self.first, self.sample) {
+            (Some(count), _) => Selection::First(count),
+            (None, Some(count)) => Selection::Sample { count, seed: self.seed },
+            (None, None) => Selection::All,
+        };
+        Options { judge: self.judge, selection, lenient: self.lenient }
+    }
+}
+
+/// Asks all sides about all suites and prints the tables.
+///
+/// # Errors
+/// When a suite, a side or the folder cannot be used; answers that were given are on disk.
+pub fn run(
+    args: &SuiteArgs,
+    interrupted: &Arc<AtomicBool>,
+    say: &dyn Fn(&str),
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let sides = args.sides()?;
+    let patience = Duration::from_secs(args.patience);
+    let suites: Vec<Suite> = args
+        .suites
+        .iter()
+        .map(|path| suite::read(path, &args.options()))
+        .collect::<Result<_, _>>()?;
+    for side in sides.iter().filter(|side| !side.is_own()) {
+        let tried = ExternalPlayer::new(side, patience).try_out();
+        tried.map_err(|fault| format!("side {}: {fault}", side.name))?;
+    }
+    let devices = Devices::start(&sides)?;
+    devices.notes.iter().for_each(|note| say(note));
+    std::fs::create_dir_all(&args.out)
+        .map_err(|error| format!("{} cannot be made: {error}", args.out.display()))?;
+    let mut report = String::new();
+    for suite in &suites {
+        if let Some(first) = suite.skipped.first() {
+            say(&format!(
+                "{}: {} lines skipped, the first is line {}: {}",
+                suite.name,
+                suite.skipped.len(),
+                first.line,
+                first.fault
+            ));
+        }
+        let mut answers = Vec::new();
+        for side in &sides {
+            let exam = Examination {
+                side,
+                devices: &devices,
+                concurrency: usize::from(args.concurrency),
+                patience,
+                mates: MateLimits::default(),
+            };
+            let Some(records) = examine(&exam, suite, &args.out, interrupted)? else {
+                say("stopped; the same command goes on");
+                return Ok(ExitCode::from(INTERRUPTED));
+            };
+            answers.push(records);
+        }
+        let text = tables(args.by, suite, &sides, &answers);
+        // Not println, which panics where the reader has gone.
+        write!(std::io::stdout(), "{text}")?;
+        report += &text;
+    }
+    std::fs::write(args.out.join("report.md"), report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who was asked what, for the head of the file of answers.
+fn fingerprint(exam: &Examination<'_>, suite: &Suite) -> Value {
+    let items: Vec<String> = suite.items.iter().map(|item| format!("{item:?}")).collect();
+    json!({
+        "suite": suite.name,
+        "items_sha256": sha256(items.join("\n").as_bytes()),
+        "side": exam.side,
+        "network": exam.devices.network(exam.side),
+        "search_signature": exam.side.is_own().then(search_signature),
+    })
+}
+
+/// One side's answers to one suite; `None` = stopped.
+fn examine(
+    exam: &Examination<'_>,
+    suite: &Suite,
+    folder: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Option<Vec<Record>>, Box<dyn std::error::Error>> {
+    let name: String = format!("{}-{}", suite.name, exam.side.name)
+        .chars()
+        .map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
+        .collect();
+    let path = folder.join(format!("{name}.jsonl"));
+    let Resumed { mut journal, mut records, .. } =
+        Journal::<Record>::open(&path, &fingerprint(exam, suite))?;
+    let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len}, {eta} left");
+    let bar = ProgressBar::new(suite.items.len() as u64)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        .with_prefix(name);
+    bar.set_position(records.len() as u64);
+    let is_whole = exam.ask(&suite.items, &mut journal, &mut records, interrupted, &bar)?;
+    bar.finish_and_clear();
+    Ok(is_whole.then_some(records))
+}
+
+fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> String {
+    let idle = match suite.idle {
+        0 => String::new(),
+        idle => format!("; {idle} lines with nothing to judge"),
+    };
+    let mut parts = vec![format!("{}: {} items{idle}\n", suite.name, suite.items.len())];
+    for (side, records) in sides.iter().zip(answers) {
+        parts.push(format!("{} ({})\n", side.name, side.limit));
+        let mut groups = summarize(records, Grouping::Whole);
+        if by != By::Whole {
+            groups.extend(summarize(records, by.into()));
+        }
+        parts.push(Table::of_summaries(&groups).to_markdown());
+        let puzzles = puzzle_results(records);
+        if !puzzles.is_empty() {
+            parts.push(format!("Puzzle rating: {}\n", estimate_rating(&puzzles)));
+        }
+    }
+    if let ([a, b], [first, second]) = (sides, answers) {
+        parts.push(Table::of_comparison(&compare(first, second), &a.name, &b.name).to_markdown());
+    }
+    parts.join("\n") + "\n"
+}

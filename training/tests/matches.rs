@@ -1,0 +1,304 @@
+//! Whole matches: any concurrency and any interruption give the same results file, and no peer,
+//! however bad, stops a match.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tesla_training::matches::config::MatchConfig;
+use tesla_training::matches::ending::Termination;
+use tesla_training::matches::report;
+use tesla_training::matches::runner::{self, Finished};
+use tesla_training::matches::sprt::Decision;
+
+/// Book lines with a little advantage for either side, so that games differ.
+const BOOK: &str = "\
+rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2
+rnbqkbnr/pppp1ppp/8/4p3/4PP2/8/PPPP2PP/RNBQKBNR b KQkq - 0 2
+rnbqkb1r/pppppp1p/5np1/8/2PP4/8/PP2PPPP/RNBQKBNR w KQkq - 0 3
+rnbqkbnr/ppp2ppp/4p3/3p4/3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 0 3
+r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3
+";
+
+/// A folder that is gone after the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tesla-match-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("book.epd"), BOOK).unwrap();
+        Self(path)
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Two sides of ours that need no network.
+const OWN: &str = r#"
+    games = 24
+    max_moves = 40
+    [[side]]
+    name = "Tesla"
+    limit = { nodes = 60 }
+    option = { Evaluator = "Classical" }
+    [[side]]
+    name = "AlphaBeta"
+    limit = { nodes = 400 }
+    option = { Evaluator = "Classical", Search = "AlphaBeta" }
+"#;
+
+fn config(scratch: &Scratch, text: &str) -> MatchConfig {
+    let mut config: MatchConfig = toml::from_str(text).unwrap();
+    config.openings = Some(scratch.join("book.epd"));
+    config.complete().unwrap()
+}
+
+fn run(config: &MatchConfig, folder: &Path, concurrency: usize) -> Finished {
+    runner::run(config, folder, concurrency, &Arc::default(), &|_| {}).unwrap()
+}
+
+fn results(folder: &Path) -> Vec<u8> {
+    fs::read(folder.join("results.jsonl")).unwrap()
+}
+
+#[test]
+fn concurrency_and_interruptions_change_nothing() {
+    let scratch = Scratch::new("same");
+    let config = config(&scratch, OWN);
+    let finished = run(&config, &scratch.join("one"), 1);
+    assert_eq!((finished.tally.games(), finished.played), (24, 24));
+    assert!(finished.is_complete && config.is_repeatable());
+    let expected = results(&scratch.join("one"));
+    run(&config, &scratch.join("four"), 4);
+    assert!(results(&scratch.join("four")) == expected);
+    // A finished match is only summed up again.
+    assert_eq!(run(&config, &scratch.join("one"), 3).played, 0);
+    assert!(results(&scratch.join("one")) == expected);
+
+    let folder = scratch.join("interrupted");
+    let mut runs = 0;
+    loop {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        let clock = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(150 + 50 * runs));
+            flag.store(true, Ordering::Relaxed);
+        });
+        let finished = runner::run(&config, &folder, 2, &interrupted, &|_| {}).unwrap();
+        clock.join().unwrap();
+        runs += 1;
+        if finished.is_complete {
+            break;
+        }
+        assert!(runs < 100, "no run ever gets further");
+    }
+    assert!(results(&folder) == expected, "after {runs} runs");
+    let games = |folder: &Path| {
+        let pgn = fs::read_to_string(folder.join("games.pgn")).unwrap();
+        pgn.matches("[Result ").count()
+    };
+    assert_eq!((games(&folder), games(&scratch.join("one"))), (24, 24));
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tesla-train"));
+    command.arg("match").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The real thing: the process is killed, not asked.
+#[test]
+fn kill_nine_loses_nothing() {
+    let scratch = Scratch::new("kill");
+    let file = scratch.join("match.toml");
+    let text = format!("openings = {:?}\n{OWN}", scratch.join("book.epd"));
+    fs::write(&file, text).unwrap();
+    let folder = scratch.join("killed");
+    let arguments = |folder: &Path| {
+        let words = ["--config", file.to_str().unwrap(), "--concurrency", "2", "--out"];
+        let mut words: Vec<String> = words.map(str::to_owned).to_vec();
+        words.push(folder.to_str().unwrap().to_owned());
+        words
+    };
+    let run = |folder: &Path| {
+        let words = arguments(folder);
+        program(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let started = Instant::now();
+    assert!(run(&scratch.join("whole")).output().unwrap().status.success());
+    let whole = started.elapsed();
+    for kill in 0..10 {
+        let mut child = run(&folder).spawn().unwrap();
+        thread::sleep(whole.mul_f64(f64::from(kill * 7 % 10) / 30.0 + 0.05));
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    assert!(run(&folder).output().unwrap().status.success());
+    assert!(results(&folder) == results(&scratch.join("whole")));
+}
+
+/// A network's games are the same whether they share its batches or not.
+#[test]
+fn games_that_share_a_device_are_the_same() {
+    let scratch = Scratch::new("shared");
+    let text = r#"
+        games = 6
+        max_moves = 5
+        limit = { nodes = 12 }
+        side = [{ name = "A" }, { name = "B", option = { BatchSize = "2" } }]
+    "#;
+    let config = config(&scratch, text);
+    let alone = run(&config, &scratch.join("alone"), 1);
+    let together = run(&config, &scratch.join("together"), 6);
+    assert!(results(&scratch.join("alone")) == results(&scratch.join("together")));
+    let usage = |finished: &Finished| {
+        assert_eq!(finished.devices.len(), 1, "one network, one device");
+        finished.devices[0].1
+    };
+    let (alone, together) = (usage(&alone), usage(&together));
+    assert_eq!(alone.asked, together.asked);
+    assert!(together.mean_batch() > 1.5 * alone.mean_batch(), "{alone:?} {together:?}");
+}
+
+#[test]
+fn a_test_stops_the_match_at_the_same_game_in_any_order() {
+    let scratch = Scratch::new("sprt");
+    let text = r#"
+        games = 400
+        max_moves = 60
+        sprt = { elo0 = 0, elo1 = 50 }
+        [[side]]
+        name = "strong"
+        limit = { nodes = 3000 }
+        option = { Evaluator = "Classical", Search = "AlphaBeta" }
+        [[side]]
+        name = "weak"
+        limit = { depth = 1 }
+        option = { Evaluator = "Classical", Search = "AlphaBeta" }
+    "#;
+    let config = config(&scratch, text);
+    let one = run(&config, &scratch.join("one"), 1);
+    let four = run(&config, &scratch.join("four"), 4);
+    assert!(one.is_complete && one.tally.games() < 100, "{} games", one.tally.games());
+    assert_eq!(one.test.map(|(_, _, decision)| decision), Some(Decision::AcceptH1));
+    assert_eq!(one.tally.games(), four.tally.games());
+    assert!(results(&scratch.join("one")) == results(&scratch.join("four")));
+    assert!(report::tables(&config, &one).contains("H1 accepted"));
+}
+
+/// Each way to fail is told apart, counted and written down, and the match goes on.
+#[test]
+fn bad_peers_lose_and_nothing_else_happens() {
+    let modes = [
+        ("garbage", Termination::BadUci),
+        ("binary", Termination::BadUci),
+        ("say bestmove 0000", Termination::BadUci),
+        ("say bestmove e3e4", Termination::IllegalMove),
+        ("exit", Termination::Crash),
+        ("abort", Termination::Crash),
+        ("sleep", Termination::Hang),
+        ("deaf", Termination::Hang),
+    ];
+    let scratch = Scratch::new("bad");
+    let side = |(mode, _): &(&str, Termination)| {
+        format!(
+            "[[side]]\nname = {mode:?}\ncmd = {:?}\nargs = {:?}\n",
+            env!("CARGO_BIN_EXE_bad_peer"),
+            mode.splitn(2, ' ').collect::<Vec<_>>()
+        )
+    };
+    let sides: Vec<String> = modes.iter().map(side).collect();
+    let sides = sides.concat();
+    let text = format!(
+        "games = 2\ntournament = \"gauntlet\"\npatience_s = 2\nlimit = {{ nodes = 20 }}\n\
+         [[side]]\nname = \"Tesla\"\noption = {{ Evaluator = \"Classical\" }}\n{sides}"
+    );
+    let config = config(&scratch, &text);
+    let started = Instant::now();
+    let finished = run(&config, &scratch.join("out"), 4);
+    assert!(started.elapsed() < Duration::from_mins(1));
+    assert!(finished.is_complete);
+    let tally = &finished.tally;
+    assert_eq!(tally.sides[0].half_points, 2 * 2 * modes.len() as u64);
+    for ((mode, how), side) in modes.iter().zip(&tally.sides[1..]) {
+        let failures: Vec<_> = side.failures.iter().collect();
+        assert_eq!(failures, [(how, &2)], "{mode}");
+    }
+    let transcripts = fs::read_dir(scratch.join("out/transcripts")).unwrap();
+    assert_eq!(transcripts.count(), 2 * modes.len());
+    let report = report::tables(&config, &finished);
+    assert!(report.contains("2 illegal-move") && report.contains("2 hang"), "{report}");
+}
+
+#[test]
+fn a_clock_is_lost_and_the_match_goes_on() {
+    let scratch = Scratch::new("clock");
+    let text = format!(
+        r#"
+        games = 4
+        margin_ms = 100
+        max_moves = 8
+        [[side]]
+        name = "slow"
+        cmd = {:?}
+        args = ["slow", "400"]
+        limit = {{ tc = "1+0.01" }}
+        [[side]]
+        name = "AlphaBeta"
+        limit = {{ depth = 1 }}
+        option = {{ Evaluator = "Classical", Search = "AlphaBeta" }}
+        "#,
+        env!("CARGO_BIN_EXE_bad_peer")
+    );
+    let config = config(&scratch, &text);
+    let finished = run(&config, &scratch.join("out"), 4);
+    let slow = &finished.tally.sides[0];
+    assert_eq!(slow.failures.get(&Termination::TimeForfeit), Some(&4));
+    assert!(slow.moves >= 4 && slow.time >= Duration::from_millis(400 * 4));
+}
+
+fn complaint(arguments: &[&str]) -> String {
+    let Output { status, stderr, .. } = program(arguments).output().unwrap();
+    assert_eq!(status.code(), Some(2));
+    String::from_utf8(stderr).unwrap()
+}
+
+#[test]
+fn wrong_matches_get_a_sentence() {
+    let scratch = Scratch::new("wrong");
+    let out = scratch.join("out");
+    let out = out.to_str().unwrap();
+    let said = complaint(&["--out", out, "--side", "name=A", "nodes=1"]);
+    assert!(said.contains("a match needs two sides"), "{said}");
+    let own = "option.Evaluator=Classical";
+    let two = ["--out", out, "--nodes", "5", "--side", "name=A", own, "name=B"];
+    let with = |more: &[&str]| complaint(&[&two[..], more].concat());
+    assert!(with(&["cmd=/no/such/engine"]).contains("cannot run the engine"));
+    assert!(with(&[own, "--openings", "/no/such/book"]).contains("cannot read the opening book"));
+    assert!(with(&[own, "--sprt", "elo0=5,elo1=0"]).contains("must be less"));
+    assert!(with(&[own, "--draw", "movecount"]).contains("key=value"));
+    assert!(with(&["option.WeightsFile=/no/such/net"]).contains("/no/such/net"));
+    let peer = format!("cmd={}", env!("CARGO_BIN_EXE_bad_peer"));
+    assert!(with(&[&peer, "option.Style=wild"]).contains("does not offer"));
+    // Another match in the same folder.
+    let small = [own, "--games", "2", "--max-moves", "2"];
+    let played = program(&[&two[..], &small].concat()).output().unwrap();
+    assert!(played.status.success());
+    let said = with(&[own, "--games", "4", "--max-moves", "2"]);
+    assert!(said.contains("config.games is 2 there and 4 here"), "{said}");
+}
