@@ -10,17 +10,26 @@ use crate::roster::Machine;
 /// The shipped network; its row in `models/README.md` says what made it.
 const EMBEDDED: &[u8] = include_bytes!("../../models/tesla-small-8f9d44b7.safetensors");
 
-/// Starts the network on its device. The second part is sentences for the user.
+/// Starts the network on its device. The second part is sentences for the user. Where many searches
+/// share it, no answer depends on who else asks.
 ///
 /// # Errors
 /// A sentence, when the device or the weights cannot be used.
-pub fn start(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+pub fn start(
+    machine: &Machine,
+    is_shared: bool,
+) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     let source = match &machine.weights_file {
         None => WeightsSource::Bytes(EMBEDDED),
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
-    let settings = Settings { device, threads: 0, batch_size: machine.batch_size.unwrap_or(0) };
+    let settings = Settings {
+        device,
+        threads: 0,
+        batch_size: machine.batch_size.unwrap_or(0),
+        one_shape: is_shared,
+    };
     let mut evaluator =
         TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;
     let notes = std::mem::take(&mut evaluator.notes);

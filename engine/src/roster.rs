@@ -140,6 +140,22 @@ pub fn search_on(
 /// # Errors
 /// When the device or the network cannot be used.
 pub fn evaluator(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    make_evaluator(machine, false)
+}
+
+/// The same, for many searches that will share it: a position gets the same answer whatever the
+/// others ask.
+///
+/// # Errors
+/// When the device or the network cannot be used.
+pub fn shared_evaluator(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    make_evaluator(machine, true)
+}
+
+fn make_evaluator(
+    machine: &Machine,
+    is_shared: bool,
+) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     match machine.evaluator {
         CLASSICAL => {
             let evaluator = match machine.batch_size {
@@ -148,17 +164,20 @@ pub fn evaluator(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>),
             };
             Ok((Box::new(evaluator), Vec::new()))
         }
-        _ => network(machine),
+        _ => network(machine, is_shared),
     }
 }
 
 #[cfg(feature = "net")]
-fn network(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
-    crate::network::start(machine)
+fn network(
+    machine: &Machine,
+    is_shared: bool,
+) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    crate::network::start(machine, is_shared)
 }
 
 #[cfg(not(feature = "net"))]
-fn network(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     Err(format!("the evaluator {} is not built into this program", machine.evaluator))
 }
 

@@ -410,14 +410,15 @@ impl Batch {
     }
 
     /// Packs whole encodes into `shape` windows with room for 32 pieces, repeating the last window
-    /// as padding, and pads the moves to a power of two: few shapes for a GPU to tune for.
-    pub fn pack_padded(windows: &[Window], shape: usize) -> Self {
+    /// as padding, and pads the moves to a power of two of at least `moves`: few shapes for a GPU
+    /// to tune for.
+    pub fn pack_padded(windows: &[Window], shape: usize, moves: usize) -> Self {
         let mut padded = windows.to_vec();
         if let Some(last) = windows.last() {
             padded.resize(shape.max(windows.len()), last.clone());
         }
         let mut batch = Self::pack_slots(&padded, MAX_PIECES);
-        let moves = batch.moves().next_power_of_two().max(64);
+        let moves = batch.moves().max(moves).next_power_of_two().max(64);
         let rows = [
             &mut batch.move_piece,
             &mut batch.move_captured,

@@ -26,7 +26,7 @@ const IN_FLIGHT: usize = 2;
 
 /// Largest batch, in batches of one search. Twice the size costs one search promptness and brings a
 /// CPU 8 to 13 % more evaluations a second; four times brings nothing more.
-const MERGED: usize = 2;
+pub(crate) const MERGED: usize = 2;
 
 /// Answers that are remembered, about 400 bytes each.
 const REMEMBERED: usize = 200_000;

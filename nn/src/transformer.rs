@@ -16,6 +16,7 @@ use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
 use crate::encode::Window;
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request};
 use crate::model::{Batch, Model, ModelConfig, VALUE_BINS, padded_slots};
+use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
 /// Positions a CPU thread evaluates at once; larger batches fall out of its cache.
@@ -24,6 +25,8 @@ const CPU_BATCH: usize = 16;
 const GPU_BATCH: usize = 256;
 /// Batch sizes that a GPU is asked for; others are padded up, so that few kernels are tuned.
 const GPU_SHAPES: [usize; 7] = [1, 8, 32, 64, 128, 256, 512];
+/// Moves of a position that a batch of fixed shape has room for, on average.
+const MOVES_PER_POSITION: usize = 64;
 /// Largest difference in value or policy between a device and the CPU on the canary positions.
 const CANARY_TOLERANCE: f32 = 0.01;
 
@@ -45,6 +48,21 @@ pub struct Settings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
+    /// Give a GPU batches of one shape only. A GPU's kernels differ from shape to shape in the last
+    /// bits; with one shape a position gets the same answer in any company, at the price of padding
+    /// where batches are small. The CPU's answers never depend on company.
+    pub one_shape: bool,
+}
+
+/// How a batch is filled up before it goes to the device.
+#[derive(Clone, Copy, Debug)]
+enum Padding {
+    /// Not at all: a CPU takes any shape.
+    None,
+    /// To one of [`GPU_SHAPES`].
+    Few,
+    /// To this many positions, with room for [`MOVES_PER_POSITION`] moves each.
+    One(usize),
 }
 
 /// Why the network could not be started.
@@ -116,7 +134,12 @@ impl TransformerEvaluator {
         let description = describe(&on_cpu.config, &on_cpu.hash, &chosen, workers);
         let (requests, inbox) = unbounded();
         let (outbox, answers) = unbounded();
-        let server = Server { model, device: chosen.device, is_gpu: chosen.is_gpu, workers };
+        let padding = match (chosen.is_gpu, settings.one_shape) {
+            (false, _) => Padding::None,
+            (true, false) => Padding::Few,
+            (true, true) => Padding::One(MERGED * batch_size),
+        };
+        let server = Server { model, device: chosen.device, padding, workers };
         let thread = thread::Builder::new()
             .name("device".to_owned())
             .spawn(move || server.serve(&inbox, &outbox))?;
@@ -152,8 +175,9 @@ fn checked_gpu(
     catch_unwind(AssertUnwindSafe(|| {
         let model = load(&chosen.device).map_err(|error| error.to_string())?.model;
         let expected =
-            Server::run(reference, &Device::flex(), &windows, false).decode(canaries.len());
-        let actual = Server::run(&model, &chosen.device, &windows, true).decode(canaries.len());
+            Server::run(reference, &Device::flex(), &windows, Padding::None).decode(canaries.len());
+        let actual =
+            Server::run(&model, &chosen.device, &windows, Padding::Few).decode(canaries.len());
         let difference = crate::canary::difference(&expected, &actual);
         if difference < CANARY_TOLERANCE {
             Ok(model)
@@ -214,7 +238,7 @@ impl Drop for TransformerEvaluator {
 struct Server {
     model: Model,
     device: Device,
-    is_gpu: bool,
+    padding: Padding,
     workers: usize,
 }
 
@@ -238,7 +262,7 @@ fn padded_pieces(request: &Request) -> usize {
 
 impl Server {
     fn serve(&self, inbox: &Receiver<Vec<Request>>, outbox: &Sender<Answer>) {
-        if self.is_gpu {
+        if !matches!(self.padding, Padding::None) {
             self.serve_pipelined(inbox, outbox);
             return;
         }
@@ -275,7 +299,7 @@ impl Server {
 
     fn launch(&self, batch: &[Request]) -> Launched {
         let windows: Vec<Window> = batch.iter().map(window).collect();
-        Self::run(&self.model, &self.device, &windows, true)
+        Self::run(&self.model, &self.device, &windows, self.padding)
     }
 
     /// Shares the batch between the CPU threads.
@@ -311,19 +335,21 @@ impl Server {
         let mut answers = Vec::with_capacity(share.len());
         for group in share.chunk_by(|&a, &b| padded_pieces(&batch[a]) == padded_pieces(&batch[b])) {
             let windows: Vec<Window> = group.iter().map(|&index| window(&batch[index])).collect();
-            let launched = Self::run(&self.model, &self.device, &windows, false);
+            let launched = Self::run(&self.model, &self.device, &windows, Padding::None);
             answers.extend(group.iter().copied().zip(launched.decode(group.len())));
         }
         answers
     }
 
-    fn run(model: &Model, device: &Device, windows: &[Window], is_gpu: bool) -> Launched {
+    fn run(model: &Model, device: &Device, windows: &[Window], padding: Padding) -> Launched {
         let positions = windows.len();
-        let batch = if is_gpu {
-            let shape = GPU_SHAPES.into_iter().find(|&shape| shape >= positions);
-            Batch::pack_padded(windows, shape.unwrap_or(positions))
-        } else {
-            Batch::pack(windows)
+        let batch = match padding {
+            Padding::None => Batch::pack(windows),
+            Padding::Few => {
+                let shape = GPU_SHAPES.into_iter().find(|&shape| shape >= positions);
+                Batch::pack_padded(windows, shape.unwrap_or(positions), 0)
+            }
+            Padding::One(shape) => Batch::pack_padded(windows, shape, MOVES_PER_POSITION * shape),
         };
         if positions == 0 {
             let flat = Tensor::zeros([0], &Device::flex());

@@ -22,7 +22,7 @@ fn tiny() -> (Model, ModelConfig, Device) {
 fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
     let (model, config, _) = tiny();
     let bytes = weights::to_bytes(&model, &config).unwrap();
-    let settings = Settings { device: DeviceChoice::Cpu, threads, batch_size };
+    let settings = Settings { device: DeviceChoice::Cpu, threads, batch_size, one_shape: false };
     TransformerEvaluator::start(WeightsSource::Bytes(&bytes), settings).unwrap()
 }
 
@@ -113,9 +113,13 @@ fn padded_batches_give_the_same_answers() {
         (values[..windows.len() * VALUE_BINS].to_vec(), host(output.policy_logits))
     };
     let (values, policy) = run(&Batch::pack(&windows));
-    let (padded_values, padded_policy) = run(&Batch::pack_padded(&windows, 8));
     let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
-    assert!(close(&values, &padded_values) && close(&policy, &padded_policy));
+    for (shape, moves) in [(8, 0), (8, 512), (1, 600)] {
+        let batch = Batch::pack_padded(&windows, shape, moves);
+        assert!(batch.moves().is_power_of_two() && batch.moves() >= moves);
+        let (padded_values, padded_policy) = run(&batch);
+        assert!(close(&values, &padded_values) && close(&policy, &padded_policy));
+    }
 }
 
 #[test]

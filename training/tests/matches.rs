@@ -10,20 +10,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use shakmaty::fen::Fen;
+use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::ending::Termination;
 use tesla_training::matches::report;
 use tesla_training::matches::runner::{self, Finished};
 use tesla_training::matches::sprt::Decision;
 
-/// Book lines with a little advantage for either side, so that games differ.
-const BOOK: &str = "\
-rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2
-rnbqkbnr/pppp1ppp/8/4p3/4PP2/8/PPPP2PP/RNBQKBNR b KQkq - 0 2
-rnbqkb1r/pppppp1p/5np1/8/2PP4/8/PP2PPPP/RNBQKBNR w KQkq - 0 3
-rnbqkbnr/ppp2ppp/4p3/3p4/3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 0 3
-r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3
-";
+/// Every position after one move of each side: 400 openings.
+fn book() -> String {
+    let mut lines = String::new();
+    let start = Chess::default();
+    for first in start.legal_moves() {
+        let mut after = start.clone();
+        after.play_unchecked(first);
+        for second in after.legal_moves() {
+            let mut position = after.clone();
+            position.play_unchecked(second);
+            lines += &Fen::from_position(&position, EnPassantMode::Legal).to_string();
+            lines.push('\n');
+        }
+    }
+    lines
+}
 
 /// A folder that is gone after the test.
 struct Scratch(PathBuf);
@@ -33,7 +43,7 @@ impl Scratch {
         let path = std::env::temp_dir().join(format!("tesla-match-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
-        fs::write(path.join("book.epd"), BOOK).unwrap();
+        fs::write(path.join("book.epd"), book()).unwrap();
         Self(path)
     }
 
@@ -195,7 +205,7 @@ fn a_test_stops_the_match_at_the_same_game_in_any_order() {
     let one = run(&config, &scratch.join("one"), 1);
     let four = run(&config, &scratch.join("four"), 4);
     assert!(one.is_complete && one.tally.games() < 100, "{} games", one.tally.games());
-    assert_eq!(one.test.map(|(_, _, decision)| decision), Some(Decision::AcceptH1));
+    assert_eq!(one.tally.trial.map(|trial| trial.decision), Some(Decision::AcceptH1));
     assert_eq!(one.tally.games(), four.tally.games());
     assert!(results(&scratch.join("one")) == results(&scratch.join("four")));
     assert!(report::tables(&config, &one).contains("H1 accepted"));
@@ -206,7 +216,6 @@ fn a_test_stops_the_match_at_the_same_game_in_any_order() {
 fn bad_peers_lose_and_nothing_else_happens() {
     let modes = [
         ("garbage", Termination::BadUci),
-        ("binary", Termination::BadUci),
         ("say bestmove 0000", Termination::BadUci),
         ("say bestmove e3e4", Termination::IllegalMove),
         ("exit", Termination::Crash),
@@ -272,6 +281,44 @@ fn a_clock_is_lost_and_the_match_goes_on() {
     assert!(slow.moves >= 4 && slow.time >= Duration::from_millis(400 * 4));
 }
 
+/// More games of the same match may be asked for later, and fewer than there are may not.
+#[test]
+fn a_match_can_be_extended() {
+    let scratch = Scratch::new("extended");
+    let few = config(&scratch, &OWN.replace("games = 24", "games = 4"));
+    let many = config(&scratch, &OWN.replace("games = 24", "games = 8"));
+    let folder = scratch.join("out");
+    assert_eq!(run(&few, &folder, 2).played, 4);
+    assert_eq!(run(&many, &folder, 2).played, 4);
+    run(&many, &scratch.join("whole"), 2);
+    assert!(results(&folder) == results(&scratch.join("whole")));
+    let error = runner::run(&few, &folder, 1, &Arc::default(), &|_| {}).unwrap_err();
+    assert!(error.to_string().contains("holds game 5 and the match has 4"), "{error}");
+}
+
+/// Ctrl-C while an engine thinks for ever: nobody waits for it, and it has lost nothing.
+#[test]
+fn an_interrupt_does_not_wait_for_engines() {
+    let scratch = Scratch::new("interrupt");
+    let text = format!(
+        "games = 2\nlimit = {{ nodes = 5 }}\n[[side]]\nname = \"sleeper\"\ncmd = {:?}\n\
+         args = [\"sleep\"]\n[[side]]\nname = \"Tesla\"\noption = {{ Evaluator = \"Classical\" }}\n",
+        env!("CARGO_BIN_EXE_bad_peer")
+    );
+    let config = config(&scratch, &text);
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    let clock = thread::spawn(move || {
+        thread::sleep(Duration::from_secs(1));
+        flag.store(true, Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    let finished = runner::run(&config, &scratch.join("out"), 2, &interrupted, &|_| {}).unwrap();
+    clock.join().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(20), "it waited for the engine's patience");
+    assert!(!finished.is_complete && finished.tally.games() == 0);
+}
+
 fn complaint(arguments: &[&str]) -> String {
     let Output { status, stderr, .. } = program(arguments).output().unwrap();
     assert_eq!(status.code(), Some(2));
@@ -292,13 +339,62 @@ fn wrong_matches_get_a_sentence() {
     assert!(with(&[own, "--openings", "/no/such/book"]).contains("cannot read the opening book"));
     assert!(with(&[own, "--sprt", "elo0=5,elo1=0"]).contains("must be less"));
     assert!(with(&[own, "--draw", "movecount"]).contains("key=value"));
-    assert!(with(&["option.WeightsFile=/no/such/net"]).contains("/no/such/net"));
+    assert!(with(&["option.WeightsFile=/no/such/net", "--games", "2"]).contains("/no/such/net"));
     let peer = format!("cmd={}", env!("CARGO_BIN_EXE_bad_peer"));
     assert!(with(&[&peer, "option.Style=wild"]).contains("does not offer"));
+    assert!(with(&[own, "--games", "0"]).contains("games must be"));
+    assert!(with(&[own, "--games", "4"]).contains("the match needs 2 openings and has 1"));
     // Another match in the same folder.
     let small = [own, "--games", "2", "--max-moves", "2"];
     let played = program(&[&two[..], &small].concat()).output().unwrap();
     assert!(played.status.success());
-    let said = with(&[own, "--games", "4", "--max-moves", "2"]);
-    assert!(said.contains("config.games is 2 there and 4 here"), "{said}");
+    let said = with(&[own, "--games", "2", "--max-moves", "3"]);
+    assert!(said.contains("config.max_moves is 2 there and 3 here"), "{said}");
+}
+
+/// Mates, best moves and points; the third is beyond two moves and rests on the mate told.
+const SUITE: &str = "\
+6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - bm Rd8#; id \"back rank\";
+6k1/8/8/8/8/8/R7/1R5K w - - dm 2; id \"ladder\";
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - c7 \"e4 d4 a3\"; c8 \"10 10 1\"; id \"start\";
+";
+
+#[test]
+fn suites_are_asked_once_and_bad_peers_give_no_move() {
+    let scratch = Scratch::new("suite");
+    let file = scratch.join("few.epd");
+    fs::write(&file, SUITE).unwrap();
+    let out = scratch.join("out");
+    let run = |more: &[&str]| {
+        let base = ["suite", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tesla-train"));
+        let output = command.args(base).args(more).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let peer = format!("cmd={}", env!("CARGO_BIN_EXE_bad_peer"));
+    let sides = ["--nodes", "300", "--concurrency", "2", "--side", "name=Tesla"];
+    let sides =
+        [&sides[..], &["option.Evaluator=Classical", "name=bad", &peer, "arg=exit"]].concat();
+    let (code, first) = run(&sides);
+    assert_eq!(code, Some(0), "{first}");
+    assert!(first.contains("few: 3 items") && first.contains("only by Tesla"), "{first}");
+    let answers = |side: &str| fs::read_to_string(out.join(format!("few-{side}.jsonl"))).unwrap();
+    let (ours, theirs) = (answers("Tesla"), answers("bad"));
+    assert!(
+        ours.contains("\"best\":\"d1d8\"") && ours.contains("\"score\":{\"mate\":1}"),
+        "{ours}"
+    );
+    assert!(theirs.matches("no_move").count() == 3, "{theirs}");
+    assert!(theirs.matches("\"failure\":\"crash: ").count() == 3, "{theirs}");
+    assert!(first.contains("Failed: 3 crash"), "{first}");
+    // The answers are there: nobody is asked again, and a torn one alone is replaced.
+    assert_eq!(run(&sides), (Some(0), first.clone()));
+    assert_eq!(answers("Tesla"), ours);
+    fs::write(out.join("few-Tesla.jsonl"), &ours[..ours.len() - 5]).unwrap();
+    assert_eq!(run(&sides).0, Some(0));
+    assert_eq!(answers("Tesla").lines().count(), 4);
+    // Other questions in the same folder are refused.
+    assert_eq!(run(&[&sides[..], &["--first", "2"]].concat()).0, Some(2));
+    let clock = ["--side", "name=Tesla", "tc=1+1"];
+    assert_eq!(run(&clock).0, Some(2));
 }

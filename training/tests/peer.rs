@@ -1,11 +1,13 @@
 //! The driver against engines that misbehave.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
-use tesla_training::matches::peer::{Answer, Bound, Fault, FaultKind, Peer, PeerConfig};
+use tesla_training::matches::peer::{Answer, Bound, Fault, FaultKind, Interrupt, Peer, PeerConfig};
 use tesla_training::matches::record::Score;
 
 const START: &str = "position startpos";
@@ -33,14 +35,14 @@ fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 
 /// The fault of a peer at the start.
 fn start_fault(config: PeerConfig) -> Fault {
-    bounded(move || Peer::start(&config).expect_err("a fault"))
+    bounded(move || Peer::start(&config, &Interrupt::default()).expect_err("a fault"))
 }
 
 /// The result of one search within `allowance`, and the peer.
 fn search(arguments: &[&str], allowance: Duration) -> (Result<Answer, Fault>, Peer) {
     let config = config(arguments);
     bounded(move || {
-        let mut peer = Peer::start(&config).expect("it starts");
+        let mut peer = Peer::start(&config, &Interrupt::default()).expect("it starts");
         (peer.go(START, "go movetime 1", Some(allowance)), peer)
     })
 }
@@ -58,7 +60,7 @@ fn fault(arguments: &[&str], allowance: Duration) -> Fault {
 fn plays_a_game() {
     let config = config(&["good"]);
     let plies = bounded(move || {
-        let mut peer = Peer::start(&config).unwrap();
+        let mut peer = Peer::start(&config, &Interrupt::default()).unwrap();
         assert_eq!(peer.name(), "Bad good");
         peer.new_game().unwrap();
         let (mut board, mut moves) = (Chess::default(), Vec::new());
@@ -87,7 +89,7 @@ fn options_are_checked_before_they_are_sent() {
     let with = |mode: &str, name: &str, value: &str| {
         let mut config = config(&[mode]);
         config.options = vec![(name.to_owned(), value.to_owned())];
-        bounded(move || Peer::start(&config))
+        bounded(move || Peer::start(&config, &Interrupt::default()))
     };
     let text = |result: Result<Peer, Fault>| {
         let fault = result.expect_err("a fault");
@@ -214,16 +216,36 @@ fn no_move_is_bad_uci() {
 
 #[test]
 fn rubbish_is_bad_uci() {
-    for (mode, why) in [
-        ("garbage", "`rubbish` is no move"),
-        ("binary", "not UTF-8"),
-        ("flood-line", "longer than 64 KiB"),
-    ] {
+    for (mode, why) in [("garbage", "`rubbish` is no move"), ("flood-line", "longer than 64 KiB")] {
         let fault = fault(&[mode], PLENTY);
         assert_eq!(fault.kind(), FaultKind::BadUci, "{mode}");
         let text = fault.to_string();
         assert!(text.contains(why) && !text.contains(char::is_control), "{text}");
     }
+}
+
+#[test]
+fn other_encodings_are_read_over() {
+    assert!(search(&["binary"], PLENTY).0.is_ok());
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_and_is_no_fault_of_the_peer() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let interrupt = Interrupt::new([Arc::default(), Arc::clone(&flag)]);
+    let (fault, waited) = bounded(move || {
+        let mut peer = Peer::start(&config(&["sleep"]), &interrupt).unwrap();
+        let start = Instant::now();
+        let setter = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            flag.store(true, Ordering::Relaxed);
+        });
+        let fault = peer.go(START, "go infinite", None).unwrap_err();
+        setter.join().unwrap();
+        (fault, start.elapsed())
+    });
+    assert_eq!((fault.kind(), fault), (FaultKind::Interrupted, Fault::Interrupted));
+    assert!(waited >= Duration::from_millis(100) && waited < PLENTY);
 }
 
 #[test]
@@ -254,7 +276,7 @@ fn a_second_bestmove_answers_nothing() {
     for (arguments, remarks) in [(&["double"][..], 3), (&["double-late", "60"], 2)] {
         let config = config(arguments);
         let remarked = bounded(move || {
-            let mut peer = Peer::start(&config).unwrap();
+            let mut peer = Peer::start(&config, &Interrupt::default()).unwrap();
             let mut remarked = 0;
             for _ in 0..3 {
                 let answer = peer.go(START, "go movetime 1", Some(PLENTY)).unwrap();
@@ -271,10 +293,10 @@ fn a_second_bestmove_answers_nothing() {
 #[test]
 fn a_deaf_peer_blocks_nobody() {
     let faults = bounded(|| {
-        let mut peer = Peer::start(&impatient(&["deaf"])).unwrap();
+        let mut peer = Peer::start(&impatient(&["deaf"]), &Interrupt::default()).unwrap();
         let silent = peer.go(START, "go movetime 1", Some(PLENTY)).expect_err("a fault");
         // More than a pipe holds: the write itself blocks.
-        let mut peer = Peer::start(&impatient(&["deaf"])).unwrap();
+        let mut peer = Peer::start(&impatient(&["deaf"]), &Interrupt::default()).unwrap();
         let full = peer.set_option("Book File", &"x".repeat(1 << 20)).expect_err("a fault");
         (silent, full)
     });
@@ -285,7 +307,7 @@ fn a_deaf_peer_blocks_nobody() {
 #[test]
 fn a_stubborn_peer_is_killed() {
     let start = Instant::now();
-    bounded(|| Peer::start(&config(&["stubborn"])).unwrap().stop());
+    bounded(|| Peer::start(&config(&["stubborn"]), &Interrupt::default()).unwrap().stop());
     let elapsed = start.elapsed();
     assert!(elapsed >= Duration::from_secs(1) && elapsed < PLENTY, "{elapsed:?}");
 }

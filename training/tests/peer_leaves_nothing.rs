@@ -5,7 +5,7 @@
 use std::fs::{read_dir, read_to_string};
 use std::time::{Duration, Instant};
 
-use tesla_training::matches::peer::{Fault, FaultKind, Peer, PeerConfig};
+use tesla_training::matches::peer::{Fault, FaultKind, Interrupt, Peer, PeerConfig};
 
 const SOON: Duration = Duration::from_secs(5);
 const SHORT: Duration = Duration::from_millis(300);
@@ -18,7 +18,7 @@ fn tag() -> String {
 
 /// Plays one move. A peer that needs more than `allowance` for it hangs.
 fn play(config: &PeerConfig, allowance: Duration) -> Result<(), Fault> {
-    let mut peer = Peer::start(config)?;
+    let mut peer = Peer::start(config, &Interrupt::default())?;
     peer.go("position startpos", "go movetime 1", Some(allowance))?;
     Ok(())
 }
@@ -87,6 +87,14 @@ fn nothing_outlives_a_peer() {
     let fault = play(&config("sh", &["-c", orphan]), PLENTY).unwrap_err();
     assert!(fault.to_string().contains("exit status: 7"), "{fault}");
     assert_nothing_left("an orphan");
+
+    // What it started holds none of our pipes: nothing but its group tells that it is the peer's.
+    let worker =
+        format!("sh -c 'sleep 600; :' {} </dev/null >/dev/null 2>&1 & exec '{bad_peer}' $0", tag());
+    for mode in ["good", "exit", "sleep"] {
+        let _ = play(&config("sh", &["-c", &worker, mode]), SHORT);
+        assert_nothing_left("an engine that left a worker");
+    }
 
     // It lives on without output.
     let mute = "read a; echo uciok; read a; echo readyok; exec >&-; sleep 600";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
 use tesla_engine::search_api::StopToken;
 
@@ -48,6 +49,31 @@ pub struct Played {
     pub ending: Ending,
     /// What a side did wrong, where one did.
     pub failure: Option<Failure>,
+    /// Breaches of the protocol that were tolerated, by White and Black.
+    pub breaches: [Breaches; 2],
+}
+
+/// Breaches of the protocol that were tolerated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaches {
+    /// How many.
+    pub count: u64,
+    /// The first one, in words.
+    pub first: String,
+}
+
+impl Breaches {
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn add(&mut self, remarks: &[String]) {
+        if let (true, Some(first)) = (self.is_empty(), remarks.first()) {
+            self.first.clone_from(first);
+        }
+        self.count += remarks.len() as u64;
+    }
 }
 
 /// What cost a side the game besides bad play.
@@ -90,6 +116,7 @@ pub fn play(
         adjudicator: Adjudicator::new(rules.adjudication),
         clocks: [0, 1].map(|seat: usize| seats[seat].limit.tc.map(GameClock::new)),
         moves: Vec::new(),
+        breaches: Default::default(),
         rules,
     };
     for (seat, color) in seats.iter_mut().zip([Color::White, Color::Black]) {
@@ -108,7 +135,8 @@ pub fn play(
             Ok(reply) => match game.take(color, seat.limit, &reply) {
                 Step::GoOn => {}
                 Step::End(ending) => {
-                    return Ok(Played { moves: game.moves, ending, failure: None });
+                    let InPlay { moves, breaches, .. } = game;
+                    return Ok(Played { moves, ending, failure: None, breaches });
                 }
                 Step::Fault(how, what) => {
                     return game.lost(color, Mishap::Failed { how, what }, seat.player);
@@ -128,6 +156,7 @@ struct InPlay<'a> {
     adjudicator: Adjudicator,
     clocks: [Option<GameClock>; 2],
     moves: Vec<MoveRecord>,
+    breaches: [Breaches; 2],
     rules: &'a Rules,
 }
 
@@ -146,6 +175,7 @@ impl InPlay<'_> {
     }
 
     fn take(&mut self, color: Color, limit: &Limit, reply: &Reply) -> Step {
+        self.breaches[color_index(color)].add(&reply.remarks);
         if let Some(what) = self.overrun(color, limit, reply.elapsed) {
             return Step::Fault(Termination::TimeForfeit, what);
         }
@@ -188,6 +218,7 @@ impl InPlay<'_> {
                 moves: self.moves,
                 ending: Ending::loss(side, how),
                 failure: Some(Failure { side, what, transcript: player.transcript() }),
+                breaches: self.breaches,
             }),
         }
     }
@@ -227,6 +258,7 @@ mod tests {
                 depth: Some(1),
                 nodes: Some(1),
                 pv: Vec::new(),
+                remarks: Vec::new(),
                 elapsed: Duration::from_millis(ms),
             })
         };

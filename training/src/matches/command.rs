@@ -12,6 +12,7 @@ use super::adjudicate::{DrawRule, ResignRule};
 use super::config::{BookOrder, MatchConfig, SprtConfig};
 use super::limit::{Limit, TimeControl};
 use super::plan::Tournament;
+use super::runner::MatchError;
 use super::{report, runner, side};
 
 /// What a shell expects of a program that Ctrl-C ended.
@@ -145,8 +146,14 @@ pub fn run(
             args.concurrency
         ));
     }
-    let finished =
-        runner::run(&config, &args.out, usize::from(args.concurrency), interrupted, say)?;
+    let outcome = runner::run(&config, &args.out, usize::from(args.concurrency), interrupted, say);
+    let finished = match outcome {
+        Err(MatchError::Stopped) => {
+            say("stopped before the first game");
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        other => other?,
+    };
     let tables = report::tables(&config, &finished);
     std::fs::write(args.out.join("report.md"), &tables)?;
     // Not println, which panics where the reader has gone.

@@ -23,6 +23,9 @@ use super::sprt::{Sprt, SprtError, SprtModel};
 /// Evaluations at each bench position whose signature goes into the results file.
 const SIGNATURE_NODES: u64 = 200;
 
+/// Most games of a pairing.
+const MOST_GAMES: u64 = 1_000_000;
+
 /// In which order openings are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -196,9 +199,21 @@ pub enum ConfigError {
     /// A test compares two.
     #[error("sprt is a test between two sides, and there are {0}; leave it out")]
     SprtSides(usize),
-    /// No games.
-    #[error("games must be more than zero")]
-    NoGames,
+    /// No games, or more than anybody can play.
+    #[error("games must be from 1 to {MOST_GAMES}, not {0}")]
+    Games(u64),
+    /// Sides that always answer alike would play the same games over and over, and each would count
+    /// as news.
+    #[error(
+        "the match needs {wanted} openings and has {there}: our own sides without clocks would play \
+         the same games again; give it a larger book with --openings, or fewer games"
+    )]
+    TooFewOpenings {
+        /// Rounds of the match.
+        wanted: u64,
+        /// Openings of the book, those skipped apart.
+        there: u64,
+    },
 }
 
 impl MatchConfig {
@@ -231,8 +246,8 @@ impl MatchConfig {
                 return Err(ConfigError::SameName(side.name.clone()));
             }
         }
-        if self.games == 0 {
-            return Err(ConfigError::NoGames);
+        if !(1..=MOST_GAMES).contains(&self.games) {
+            return Err(ConfigError::Games(self.games));
         }
         self.games = self.games.next_multiple_of(2);
         if self.sprt.is_some() && self.side.len() != 2 {
@@ -260,17 +275,23 @@ impl MatchConfig {
     /// The openings.
     ///
     /// # Errors
-    /// When the book cannot be read.
-    pub fn book(&self) -> Result<Book, BookError> {
+    /// When the book cannot be read, or is too small for sides that always answer alike.
+    pub fn book(&self) -> Result<Book, ConfigError> {
         let order = match self.order {
             BookOrder::Sequential => Order::Sequential,
             BookOrder::Random => Order::Random { seed: self.seed },
         };
         let (chess960, plies, start) = (self.chess960, self.plies, self.skip);
-        match &self.openings {
-            None => Ok(Book::start_position(chess960)),
-            Some(path) => Book::read(path, &BookOptions { chess960, plies, order, start }),
+        let book = match &self.openings {
+            None => Book::start_position(chess960),
+            Some(path) => Book::read(path, &BookOptions { chess960, plies, order, start })?,
+        };
+        let there = (book.openings().len() as u64).saturating_sub(self.skip);
+        let wanted = self.games / 2;
+        if self.is_repeatable() && wanted > there {
+            return Err(ConfigError::TooFewOpenings { wanted, there });
         }
+        Ok(book)
     }
 
     /// What every game is played by.
@@ -292,14 +313,22 @@ impl MatchConfig {
     }
 
     /// All that decides the results, for the head of the results file: the match itself, the
-    /// openings, our networks and our search.
-    pub fn fingerprint(&self, book: &Book, devices: &Devices) -> Value {
+    /// openings, our networks and our search, the engines. What only decides how long it goes on or
+    /// where files lie is left out: a match may be extended, and its book may move.
+    pub fn fingerprint(&self, book: &Book, devices: &Devices, engines: &[Option<String>]) -> Value {
         let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
         let networks: Vec<Option<String>> =
             self.side.iter().map(|side| devices.network(side)).collect();
         let signature = self.side.iter().any(Side::is_own).then(search_signature);
+        let mut config = json!(self);
+        for key in ["games", "openings", "patience_s"] {
+            if let Some(fields) = config.as_object_mut() {
+                fields.remove(key);
+            }
+        }
         json!({
-            "config": self,
+            "config": config,
+            "engines": engines,
             "openings_sha256": sha256(&openings),
             "networks": networks,
             "search_signature": signature,

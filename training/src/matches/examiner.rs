@@ -1,5 +1,6 @@
 //! Asks a side about the items of a suite: several at once, each answer on disk before it counts.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -9,10 +10,12 @@ use indicatif::ProgressBar;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::search_api::StopToken;
 
+use super::ending::Termination;
 use super::external::ExternalPlayer;
 use super::game::GameState;
 use super::journal::{Journal, JournalError};
 use super::own::{Devices, OwnPlayer};
+use super::peer::Interrupt;
 use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 use super::suite::{
@@ -46,6 +49,8 @@ pub struct Examination<'a> {
     pub patience: Duration,
     /// How far a mate is checked.
     pub mates: MateLimits,
+    /// Set when somebody wants to stop.
+    pub interrupted: &'a Arc<AtomicBool>,
 }
 
 type Answered = Result<Record, Mishap>;
@@ -61,7 +66,6 @@ impl Examination<'_> {
         items: &[Item],
         journal: &mut Journal<Record>,
         records: &mut Vec<Record>,
-        interrupted: &AtomicBool,
         bar: &ProgressBar,
     ) -> Result<bool, ExamError> {
         let (todo, queue) = unbounded();
@@ -77,7 +81,7 @@ impl Examination<'_> {
                 scope.spawn(move || self.work(&queue, &answered, &stop));
             }
             drop((queue, answered));
-            let outcome = receive(&inbox, journal, records, interrupted, &stop, bar);
+            let outcome = receive(&inbox, journal, records, self.interrupted, &stop, bar);
             stop.stop();
             outcome
         })
@@ -102,32 +106,29 @@ impl Examination<'_> {
         if self.side.is_own() {
             Ok(Box::new(OwnPlayer::new(self.side, self.devices, stop.clone())?))
         } else {
-            Ok(Box::new(ExternalPlayer::new(self.side, self.patience)))
+            let interrupt = Interrupt::new([Arc::clone(self.interrupted)]);
+            Ok(Box::new(ExternalPlayer::new(self.side, self.patience, interrupt)))
         }
     }
 
     fn examine(&self, player: &mut dyn Player, item: &Item) -> Answered {
         let begun = player.new_game(item.castling_mode == CastlingMode::Chess960);
         let mut answers = Vec::new();
-        let verdict = match begun {
-            Ok(()) => match PuzzleRun::new(item) {
-                Some(run) => self.solve(player, run, &mut answers),
-                None => self.put(player, &item.position).map(|answer| {
-                    answer.map_or_else(
-                        || Verdict::no_move(item),
-                        |answer| {
-                            let verdict = judge(item, &answer, &self.mates);
-                            answers.push(answer);
-                            verdict
-                        },
-                    )
-                }),
-            },
-            Err(mishap) => Err(mishap),
-        };
+        let verdict = begun.and_then(|()| {
+            if let Some(run) = PuzzleRun::new(item) {
+                return self.solve(player, run, &mut answers);
+            }
+            let answer = self.put(player, &item.position)?;
+            let verdict = judge(item, &answer, &self.mates);
+            answers.push(answer);
+            Ok(verdict)
+        });
         match verdict {
             Ok(verdict) => Ok(Record::new(item, &answers, verdict)),
-            Err(Mishap::Failed { .. }) => Ok(Record::new(item, &answers, Verdict::no_move(item))),
+            Err(Mishap::Failed { how, what }) => Ok(Record {
+                failure: Some(format!("{}: {what}", how.word())),
+                ..Record::new(item, &answers, Verdict::no_move(item))
+            }),
             Err(other) => Err(other),
         }
     }
@@ -140,7 +141,7 @@ impl Examination<'_> {
         answers: &mut Vec<Answer>,
     ) -> Result<Verdict, Mishap> {
         while run.state() == PuzzleState::Asking {
-            let Some(answer) = self.put(player, run.position())? else { break };
+            let answer = self.put(player, run.position())?;
             let best = answer.best;
             answers.push(answer);
             run.answer(best);
@@ -148,14 +149,18 @@ impl Examination<'_> {
         Ok(run.verdict())
     }
 
-    /// Asks about one position; `None` = the move is not legal.
-    fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<Option<Answer>, Mishap> {
+    /// Asks about one position.
+    fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<Answer, Mishap> {
         let state = GameState::from_position(position.clone());
         let limit = &self.side.limit;
         let allowance = limit.move_time().unwrap_or_default() + self.patience;
         let turn = Turn { state: &state, limit, clocks: [None; 2], allowance };
         let reply = player.play(&turn)?;
-        Ok(reply.best.to_move(position).ok().map(|best| answer(best, &reply, position)))
+        let best = reply.best.to_move(position).map_err(|_| Mishap::Failed {
+            how: Termination::IllegalMove,
+            what: format!("{} is not legal", reply.best),
+        })?;
+        Ok(answer(best, &reply, position))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::ending::Termination;
-use super::peer::{Answer, Fault, FaultKind, Peer, PeerConfig};
+use super::peer::{Answer, Fault, FaultKind, Interrupt, Peer, PeerConfig};
 use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 
@@ -20,33 +20,35 @@ pub struct ExternalPlayer {
     peer: Option<Peer>,
     /// What the last peer said before it failed.
     last_words: Vec<String>,
+    interrupt: Interrupt,
 }
 
 impl ExternalPlayer {
-    /// A player for a side with a program. `patience` bounds every wait that is not the clock's.
-    pub fn new(side: &Side, patience: Duration) -> Self {
+    /// A player for a side with a program. `patience` bounds every wait that is not the clock's,
+    /// `interrupt` ends every wait.
+    pub fn new(side: &Side, patience: Duration, interrupt: Interrupt) -> Self {
         let config = PeerConfig {
             name: side.name.clone(),
             command: side.cmd.clone().unwrap_or_default(),
             args: side.args.clone(),
             directory: side.dir.clone(),
-            options: side
-                .option
-                .iter()
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            options: side.option.0.clone(),
             start_timeout: patience,
         };
-        Self { config, restart: side.restart, peer: None, last_words: Vec::new() }
+        Self { config, restart: side.restart, peer: None, last_words: Vec::new(), interrupt }
     }
 
     /// Starts the engine once and ends it again, so that a wrong path or option is told before the
-    /// first game.
+    /// first game; gives the name by which it calls itself.
     ///
     /// # Errors
-    /// The engine's fault.
-    pub fn try_out(&self) -> Result<String, Fault> {
-        let peer = Peer::start(&self.config)?;
+    /// The engine's fault, or that it does not offer Chess960 where that is to be played.
+    pub fn try_out(&self, chess960: bool) -> Result<String, Fault> {
+        let peer = Peer::start(&self.config, &self.interrupt)?;
+        if chess960 && !peer.offers(CHESS960) {
+            let why = "the engine does not offer it, so it cannot play Chess960".to_owned();
+            return Err(Fault::Option { option: CHESS960.to_owned(), why });
+        }
         Ok(peer.name().to_owned())
     }
 
@@ -58,7 +60,13 @@ impl ExternalPlayer {
         let how = match fault.kind() {
             FaultKind::Hang => Termination::Hang,
             FaultKind::BadUci => Termination::BadUci,
-            FaultKind::Crash | FaultKind::Setup => Termination::Crash,
+            FaultKind::Crash => Termination::Crash,
+            FaultKind::Interrupted => return Mishap::Stopped,
+            // No fault of the engine's: the program is gone, or the system can start no more.
+            FaultKind::Setup => {
+                let name = &self.config.name;
+                return Mishap::Fatal(format!("side {name}: {fault}; start again to go on"));
+            }
         };
         Mishap::Failed { how, what: fault.to_string() }
     }
@@ -69,7 +77,7 @@ impl ExternalPlayer {
         }
         let peer = match self.peer.take() {
             Some(peer) => peer,
-            None => Peer::start(&self.config)?,
+            None => Peer::start(&self.config, &self.interrupt)?,
         };
         // It stays where its transcript can be read, whatever happens next.
         let peer = self.peer.insert(peer);
@@ -90,6 +98,8 @@ impl ExternalPlayer {
 
 /// The `go` line for a turn.
 fn go_line(turn: &Turn<'_>) -> String {
+    // An engine that is told its opponent's clock takes it for a sign that it has one itself.
+    let own = turn.clock();
     let mut line = "go".to_owned();
     let mut add = |word: &str, number: u128| {
         // Writing to a String cannot fail.
@@ -97,12 +107,14 @@ fn go_line(turn: &Turn<'_>) -> String {
     };
     let words = [("wtime", "winc"), ("btime", "binc")];
     for (clock, (time, increment)) in turn.clocks.iter().zip(words) {
-        if let Some(clock) = clock {
-            add(time, clock.remaining.as_millis());
+        // An opponent without a clock is shown with ours: some engines want both.
+        if let Some(clock) = own.map(|own| clock.unwrap_or(own)) {
+            // Zero means no clock to many engines.
+            add(time, clock.remaining.as_millis().max(1));
             add(increment, clock.increment().as_millis());
         }
     }
-    if let Some(moves) = turn.clock().and_then(|clock| clock.moves_to_go()) {
+    if let Some(moves) = own.and_then(|clock| clock.moves_to_go()) {
         add("movestogo", u128::from(moves));
     }
     if let Some(time) = turn.limit.move_time() {
@@ -135,11 +147,43 @@ impl Player for ExternalPlayer {
             depth: answer.info.depth,
             nodes: answer.info.nodes,
             pv: answer.info.pv,
+            remarks: answer.remarks,
             elapsed: answer.elapsed,
         })
     }
 
     fn transcript(&self) -> Vec<String> {
         self.peer.as_ref().map_or_else(|| self.last_words.clone(), Peer::transcript)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::game::GameState;
+    use super::super::limit::{GameClock, Limit};
+    use super::*;
+
+    fn line(limit: Limit, white: Option<&str>, black: Option<&str>) -> String {
+        let state = GameState::from_position(shakmaty::Chess::default());
+        let clock = |text: Option<&str>| Some(GameClock::new(text?.parse().unwrap()));
+        let clocks = [clock(white), clock(black)];
+        go_line(&Turn { state: &state, limit: &limit, clocks, allowance: Duration::ZERO })
+    }
+
+    #[test]
+    fn an_engine_is_told_of_clocks_only_if_it_has_one() {
+        let none = Limit::default();
+        let nodes = Limit { nodes: Some(500), ..none };
+        assert_eq!(line(nodes, None, None), "go nodes 500");
+        assert_eq!(line(nodes, None, Some("2+0.02")), "go nodes 500");
+        let time = Limit { movetime: Some(0.1), ..none };
+        assert_eq!(line(time, None, Some("2+0.02")), "go movetime 100");
+        assert_eq!(
+            line(none, Some("40/3+0.01"), Some("2+0.02")),
+            "go wtime 3000 winc 10 btime 2000 binc 20 movestogo 40"
+        );
+        assert_eq!(line(none, Some("3"), None), "go wtime 3000 winc 0 btime 3000 binc 0");
+        let depth = Limit { depth: Some(4), ..none };
+        assert_eq!(line(depth, Some("0.0001"), None), "go wtime 1 winc 0 btime 1 binc 0 depth 4");
     }
 }

@@ -44,7 +44,7 @@ pub enum JournalError {
     NotAJournal(PathBuf),
     /// The file describes another match.
     #[error(
-        "the results file {path} is of a different match: {field} is {in_file} there and {now} \
+        "the results file {path} is of a different run: {field} is {in_file} there and {now} \
          here; name another file, or set {field} as it was"
     )]
     OtherMatch {

@@ -54,7 +54,7 @@ impl FromStr for TimeControl {
             Some(Self { moves, time: seconds(time)?, increment: seconds(increment)? })
         };
         read()
-            .filter(|control| control.time + control.increment > Duration::ZERO)
+            .filter(|control| control.time > Duration::ZERO)
             .ok_or_else(|| LimitError::TimeControl(text.to_owned()))
     }
 }
@@ -203,10 +203,10 @@ mod tests {
         assert_eq!(control.moves, Some(40));
         assert_eq!(control.time, Duration::from_mins(1));
         assert_eq!(control.increment, Duration::from_millis(600));
-        for text in ["40/60+0.6", "10+0.1", "60", "0+1"] {
+        for text in ["40/60+0.6", "10+0.1", "60", "0.5+1"] {
             assert_eq!(read(text).unwrap().to_string(), text);
         }
-        for text in ["", "+", "x", "0/5", "0", "-1", "5+-1", "inf", "nan", "1e300", "5:00"] {
+        for text in ["", "+", "x", "0/5", "0", "0+1", "-1", "5+-1", "inf", "nan", "1e300", "5:00"] {
             assert!(read(text).is_err(), "{text}");
         }
     }

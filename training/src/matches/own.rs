@@ -22,10 +22,14 @@ use super::side::Side;
 /// Lines of a transcript that are kept.
 const TRANSCRIPT: usize = 500;
 
-/// The devices of a match's own sides, one for each network and device.
+/// The devices of a match's own sides: one for each network and device, which all searches with
+/// limits in evaluations or depth share. A search by time has one of its own: it may not wait for
+/// others, nor profit from what they asked.
 #[derive(Debug, Default)]
 pub struct Devices {
     shared: Vec<(Machine, SharedDevice)>,
+    /// The devices of searches by time, as they describe themselves.
+    alone: Vec<(Machine, String)>,
     /// Sentences on what is not as the user might have hoped.
     pub notes: Vec<String>,
 }
@@ -46,12 +50,22 @@ impl Devices {
         let mut devices = Self::default();
         for side in sides.iter().filter(|side| side.is_own()) {
             let machine = device_of(&side.machine().map_err(|error| error.to_string())?);
-            if !machine.needs_device() || devices.find(&machine).is_some() {
+            let is_timed = side.limit.is_timed();
+            if !machine.needs_device() || devices.description(&machine, is_timed).is_some() {
                 continue;
             }
-            let (evaluator, notes) = roster::evaluator(&machine)
-                .map_err(|sentence| format!("side {}: {sentence}", side.name))?;
-            devices.notes.extend(notes);
+            let make = if is_timed { roster::evaluator } else { roster::shared_evaluator };
+            let (evaluator, notes) =
+                make(&machine).map_err(|sentence| format!("side {}: {sentence}", side.name))?;
+            for note in notes {
+                if !devices.notes.contains(&note) {
+                    devices.notes.push(note);
+                }
+            }
+            if is_timed {
+                devices.alone.push((machine, evaluator.description()));
+                continue;
+            }
             let shared = SharedDevice::start(evaluator).map_err(|error| error.to_string())?;
             devices.shared.push((machine, shared));
         }
@@ -62,7 +76,15 @@ impl Devices {
         self.shared.iter().find(|(known, _)| known == machine).map(|(_, shared)| shared)
     }
 
-    /// The devices' descriptions and what went through them.
+    fn description(&self, machine: &Machine, is_timed: bool) -> Option<&str> {
+        if !is_timed {
+            return self.find(machine).map(SharedDevice::description);
+        }
+        let known = self.alone.iter().find(|(known, _)| known == machine);
+        known.map(|(_, description)| description.as_str())
+    }
+
+    /// The shared devices' descriptions and what went through them.
     pub fn usage(&self) -> Vec<(String, Usage)> {
         self.shared
             .iter()
@@ -71,8 +93,9 @@ impl Devices {
     }
 
     /// An evaluator for one search.
-    fn evaluator(&self, machine: &Machine) -> Result<Box<dyn Evaluator>, String> {
-        match self.find(&device_of(machine)) {
+    fn evaluator(&self, machine: &Machine, is_timed: bool) -> Result<Box<dyn Evaluator>, String> {
+        let shared = if is_timed { None } else { self.find(&device_of(machine)) };
+        match shared {
             Some(shared) => Ok(Box::new(shared.client(machine.batch_size.unwrap_or(0)))),
             None => Ok(roster::evaluator(machine)?.0),
         }
@@ -81,7 +104,7 @@ impl Devices {
     /// What evaluates for this side, without the device it runs on.
     pub fn network(&self, side: &Side) -> Option<String> {
         let machine = side.machine().ok()?;
-        let description = self.find(&device_of(&machine))?.description();
+        let description = self.description(&device_of(&machine), side.limit.is_timed())?;
         Some(description.split(" on ").next().unwrap_or_default().to_owned())
     }
 }
@@ -90,6 +113,7 @@ impl Devices {
 pub struct OwnPlayer<'a> {
     machine: Machine,
     settings: Settings,
+    is_timed: bool,
     devices: &'a Devices,
     /// `None` after a failure.
     search: Option<Box<dyn Search>>,
@@ -112,7 +136,8 @@ impl<'a> OwnPlayer<'a> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = Machine::of(&settings);
         let transcript = VecDeque::new();
-        Ok(Self { machine, settings, devices, search: None, stop, transcript })
+        let is_timed = side.limit.is_timed();
+        Ok(Self { machine, settings, is_timed, devices, search: None, stop, transcript })
     }
 
     fn note(&mut self, line: String) {
@@ -194,6 +219,7 @@ fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
         score: Some(score),
         depth: Some(outcome.info.depth),
         nodes: Some(outcome.info.nodes),
+        remarks: Vec::new(),
         pv: outcome.info.pv.iter().map(|played| played.to_uci(mode).to_string()).collect(),
         elapsed,
     }
@@ -204,7 +230,8 @@ impl Player for OwnPlayer<'_> {
         if let Some(search) = &mut self.search {
             search.clear();
         } else {
-            let evaluator = self.devices.evaluator(&self.machine).map_err(Mishap::Fatal)?;
+            let evaluator =
+                self.devices.evaluator(&self.machine, self.is_timed).map_err(Mishap::Fatal)?;
             let mut search = roster::search_on(&self.machine, evaluator).map_err(Mishap::Fatal)?;
             search.set_hash_mb(self.settings.hash_mb);
             self.search = Some(search);

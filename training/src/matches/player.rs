@@ -43,6 +43,8 @@ pub struct Reply {
     pub nodes: Option<u64>,
     /// The line expected, in UCI notation, `best` first; not checked, perhaps empty.
     pub pv: Vec<String>,
+    /// Breaches of the protocol that were tolerated, in words.
+    pub remarks: Vec<String>,
     /// From the question to the answer.
     pub elapsed: Duration,
 }

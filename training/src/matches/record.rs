@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use shakmaty::fen::Fen;
 
+use super::arbiter::Breaches;
 use super::ending::Ending;
 use super::openings::Opening;
 
@@ -57,6 +58,12 @@ pub struct GameRecord {
     /// What the engine sent, when it lost by an illegal move or bad UCI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// Breaches of the protocol by the engine with the white pieces that were tolerated.
+    #[serde(default, skip_serializing_if = "Breaches::is_empty")]
+    pub white_breaches: Breaches,
+    /// The same for Black.
+    #[serde(default, skip_serializing_if = "Breaches::is_empty")]
+    pub black_breaches: Breaches,
     /// Name of the file with what the engines said, if one was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,

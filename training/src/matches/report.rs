@@ -7,10 +7,10 @@ use super::config::MatchConfig;
 use super::estimate::Estimate;
 use super::rating::{Anchor, PairResult};
 use super::runner::Finished;
-use super::sprt::{Decision, Sprt, SprtModel};
+use super::sprt::{Decision, SprtModel};
 use super::stats::{Pentanomial, Sample, Trinomial};
 use super::table::{Align, Table};
-use super::tally::{PairingTally, Tally};
+use super::tally::{PairingTally, Tally, Trial};
 
 /// Decimals of Elo in tables.
 const ELO_DECIMALS: usize = 1;
@@ -41,7 +41,7 @@ fn slashes(pairs: Pentanomial) -> String {
 }
 
 /// The match so far in one line.
-pub fn line(config: &MatchConfig, tally: &Tally, sprt: Option<&Sprt>) -> String {
+pub fn line(config: &MatchConfig, tally: &Tally) -> String {
     let mut text = if let [pairing] = &tally.pairings[..] {
         let Trinomial { wins, draws, losses } = pairing.games;
         let elo = elo(&sample(pairing));
@@ -53,9 +53,9 @@ pub fn line(config: &MatchConfig, tally: &Tally, sprt: Option<&Sprt>) -> String 
         });
         scores.collect::<Vec<_>>().join("  ")
     };
-    if let Some(sprt) = sprt {
-        let (lower, upper) = sprt.bounds();
-        let _ = write!(text, ", LLR {:+.2} ({lower:+.2}, {upper:+.2})", tally.test(sprt).0);
+    if let Some(trial) = &tally.trial {
+        let (lower, upper) = trial.sprt.bounds();
+        let _ = write!(text, ", LLR {:+.2} ({lower:+.2}, {upper:+.2})", trial.llr);
     }
     let failures: u64 = tally.sides.iter().flat_map(|side| side.failures.values()).sum();
     if failures > 0 {
@@ -70,8 +70,8 @@ pub fn tables(config: &MatchConfig, finished: &Finished) -> String {
     let tally = &finished.tally;
     let all = config.plan().games();
     let _ = writeln!(text, "{} of {all} games\n\n{}", tally.games(), pairings(config, tally));
-    if let Some((sprt, llr, decision)) = &finished.test {
-        let _ = writeln!(text, "{}\n", test_line(sprt, *llr, *decision));
+    if let Some(trial) = &tally.trial {
+        let _ = writeln!(text, "{}\n", test_line(trial));
     }
     if config.side.len() > 2 {
         let _ = writeln!(text, "{}", ratings(config, tally));
@@ -100,7 +100,8 @@ pub fn run_lines(finished: &Finished) -> String {
     for (device, usage) in &finished.devices {
         let _ = writeln!(
             text,
-            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second.",
+            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. Games \
+             that share it wait for each other, and the sides' times hold the wait.",
             usage.asked,
             usage.evaluated,
             usage.mean_batch(),
@@ -147,7 +148,7 @@ fn pairings(config: &MatchConfig, tally: &Tally) -> String {
     rows.to_markdown()
 }
 
-fn test_line(sprt: &Sprt, llr: f64, decision: Decision) -> String {
+fn test_line(Trial { sprt, llr, decision, .. }: &Trial) -> String {
     let (lower, upper) = sprt.bounds();
     let (elo0, elo1) = sprt.hypotheses();
     let unit = match sprt.model() {
@@ -226,6 +227,7 @@ fn sides(config: &MatchConfig, tally: &Tally) -> String {
         "nodes per s",
         "time, s",
         "lost by failure",
+        "breaches of UCI",
     ]);
     for (side, counts) in config.side.iter().zip(&tally.sides) {
         let failures = counts.failures.iter().map(|(how, count)| format!("{count} {}", how.word()));
@@ -242,6 +244,7 @@ fn sides(config: &MatchConfig, tally: &Tally) -> String {
             counts.speed().map_or_else(|| "-".to_owned(), |speed| format!("{speed:.0}")),
             format!("{seconds:.1}"),
             if failures.is_empty() { "0".to_owned() } else { failures.join(", ") },
+            counts.breaches.to_string(),
         ]);
     }
     rows.to_markdown()

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use indicatif::{ProgressBar, ProgressStyle};
 use tesla_engine::search_api::StopToken;
 use tesla_nn::shared::Usage;
@@ -20,12 +20,13 @@ use super::external::ExternalPlayer;
 use super::files::{Files, FilesError};
 use super::openings::Book;
 use super::own::{Devices, OwnPlayer};
-use super::peer::Fault;
+use super::peer::{Fault, Interrupt};
 use super::plan::{Fixture, Plan};
 use super::player::Player;
 use super::record::GameRecord;
 use super::report;
-use super::sprt::{Decision, Sprt};
+use super::side::Side;
+use super::sprt::Decision;
 use super::tally::Tally;
 
 /// How often the main thread looks whether somebody wants to stop.
@@ -53,6 +54,20 @@ pub enum MatchError {
         /// What is wrong.
         fault: Fault,
     },
+    /// The folder's match is longer than this one.
+    #[error(
+        "the folder holds game {number} and the match has {games}; ask for as many games as were \
+         played, or name another folder"
+    )]
+    MoreGames {
+        /// Number of a game in the folder, from 1.
+        number: u64,
+        /// Games of the match.
+        games: u64,
+    },
+    /// Somebody wanted to stop before the first game.
+    #[error("stopped before the first game")]
+    Stopped,
     /// A game could not be played.
     #[error("game {number}: {why}")]
     Game {
@@ -70,8 +85,6 @@ pub struct Finished {
     pub tally: Tally,
     /// Whether nothing is left to play.
     pub is_complete: bool,
-    /// What the test said, if there is one.
-    pub test: Option<(Sprt, f64, Decision)>,
     /// Games played in this run.
     pub played: u64,
     /// How long this run took.
@@ -90,7 +103,19 @@ struct Hall<'a> {
     book: Book,
     rules: Rules,
     devices: &'a Devices,
+    /// Ends our own searches.
     stop: StopToken,
+    /// Set together with it: ends the waits for engines.
+    ended: Arc<AtomicBool>,
+    interrupt: Interrupt,
+}
+
+impl Hall<'_> {
+    /// Nobody plays on.
+    fn end(&self) {
+        self.stop.stop();
+        self.ended.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Plays the match in `folder`, or what is left of it. `say` gets sentences for people.
@@ -104,18 +129,25 @@ pub fn run(
     interrupted: &Arc<AtomicBool>,
     say: &dyn Fn(&str),
 ) -> Result<Finished, MatchError> {
-    let book = config.book().map_err(ConfigError::from)?;
-    try_engines(config)?;
+    let book = config.book()?;
+    if config.skip + config.games / 2 > book.openings().len() as u64 {
+        say("the book has fewer openings than the match has rounds: openings will be repeated");
+    }
+    let interrupt = Interrupt::new([Arc::clone(interrupted)]);
+    let engines = try_engines(config, &interrupt)?;
     let devices = Devices::start(&config.side).map_err(MatchError::Own)?;
     devices.notes.iter().for_each(|note| say(note));
-    let (files, records) = Files::open(folder, config, config.fingerprint(&book, &devices))?;
+    let fingerprint = config.fingerprint(&book, &devices, &engines);
+    let (files, records) = Files::open(folder, config, fingerprint)?;
     let plan = config.plan();
-    let mut tally = Tally::new(plan.clone(), config.side.len());
+    let sprt = config.test().map_err(ConfigError::from)?;
+    let mut tally = Tally::new(plan.clone(), config.side.len(), sprt);
     let mut kept = BTreeMap::new();
     for record in records {
-        if tally.add(&record) {
-            kept.insert(record.number, record);
+        if !tally.add(&record) {
+            return Err(MatchError::MoreGames { number: record.number, games: plan.games() });
         }
+        kept.insert(record.number, record);
     }
     if !kept.is_empty() {
         say(&format!(
@@ -124,7 +156,7 @@ pub fn run(
             plan.games()
         ));
     }
-    let test = config.test().map_err(ConfigError::from)?;
+    let ended = Arc::new(AtomicBool::new(false));
     let hall = Hall {
         config,
         plan,
@@ -132,33 +164,45 @@ pub fn run(
         rules: config.rules(),
         devices: &devices,
         stop: StopToken::default(),
+        interrupt: Interrupt::new([Arc::clone(interrupted), Arc::clone(&ended)]),
+        ended,
     };
     let mut desk = Desk {
         files: Some(files),
         tally,
         kept,
-        test,
         config,
         progress: Progress::new(&hall.plan),
         played: 0,
     };
     let started = Instant::now();
     desk.progress.bar.set_position(desk.tally.games());
-    let outcome = if desk.is_over() { Ok(()) } else { desk.play(&hall, concurrency, interrupted) };
+    let outcome =
+        if desk.tally.is_over() { Ok(()) } else { desk.play(&hall, concurrency, interrupted) };
     desk.progress.bar.finish_and_clear();
     outcome?;
     desk.close(started.elapsed(), devices.usage())
 }
 
-/// Starts every engine once.
-fn try_engines(config: &MatchConfig) -> Result<(), MatchError> {
+/// Starts every engine once and gives, by side, what tells it from another: its name for itself and
+/// its program's hash.
+fn try_engines(
+    config: &MatchConfig,
+    interrupt: &Interrupt,
+) -> Result<Vec<Option<String>>, MatchError> {
     let patience = config.rules().patience;
-    for side in config.side.iter().filter(|side| !side.is_own()) {
-        ExternalPlayer::new(side, patience)
-            .try_out()
-            .map_err(|fault| MatchError::Engine { side: side.name.clone(), fault })?;
-    }
-    Ok(())
+    let identify = |side: &Side| {
+        if side.is_own() {
+            return Ok(None);
+        }
+        let player = ExternalPlayer::new(side, patience, interrupt.clone());
+        match player.try_out(config.chess960) {
+            Ok(name) => Ok(Some(format!("{name}, sha256 {}", side.program_hash()))),
+            Err(Fault::Interrupted) => Err(MatchError::Stopped),
+            Err(fault) => Err(MatchError::Engine { side: side.name.clone(), fault }),
+        }
+    };
+    config.side.iter().map(identify).collect()
 }
 
 /// Where results come in: the main thread's part.
@@ -167,22 +211,12 @@ struct Desk<'a> {
     files: Option<Files>,
     tally: Tally,
     kept: BTreeMap<u64, GameRecord>,
-    test: Option<Sprt>,
     config: &'a MatchConfig,
     progress: Progress,
     played: u64,
 }
 
 impl Desk<'_> {
-    fn is_over(&self) -> bool {
-        self.tally.missing().is_empty()
-            || self.decision().is_some_and(|(_, d, _)| d != Decision::Continue)
-    }
-
-    fn decision(&self) -> Option<(f64, Decision, u64)> {
-        self.test.map(|sprt| self.tally.test(&sprt))
-    }
-
     fn play(
         &mut self,
         hall: &Hall<'_>,
@@ -191,21 +225,20 @@ impl Desk<'_> {
     ) -> Result<(), MatchError> {
         let missing = self.tally.missing();
         let workers = concurrency.clamp(1, missing.len().max(1));
-        let (todo, queue) = unbounded();
-        for number in missing {
-            let _ = todo.send(number);
-        }
-        drop(todo);
-        let (reports, inbox) = unbounded();
+        let queue = Mutex::new(missing.into_iter());
+        // Bounded: a game that is finished is soon on disk.
+        let (reports, inbox) = bounded(workers);
         thread::scope(|scope| {
             for _ in 0..workers {
-                let (queue, reports) = (queue.clone(), reports.clone());
-                scope.spawn(move || Worker::new(hall).work(&queue, &reports));
+                let (queue, reports) = (&queue, reports.clone());
+                scope.spawn(move || Worker::new(hall).work(queue, &reports));
             }
-            drop((queue, reports));
+            drop(reports);
             let outcome = self.receive(&inbox, hall, interrupted);
+            // A worker that reports later is told that nobody hears.
+            drop(inbox);
             // Whatever the reason to end: no worker may wait for a game to end by itself.
-            hall.stop.stop();
+            hall.end();
             outcome
         })
     }
@@ -220,7 +253,7 @@ impl Desk<'_> {
             match inbox.recv_timeout(LOOK) {
                 Ok(Ok((record, failure))) => {
                     self.count(record, failure)?;
-                    if self.decision().is_some_and(|(_, d, _)| d != Decision::Continue) {
+                    if self.tally.is_over() {
                         return Ok(());
                     }
                 }
@@ -230,7 +263,7 @@ impl Desk<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             if interrupted.load(Ordering::Relaxed) {
-                hall.stop.stop();
+                hall.end();
             }
         }
     }
@@ -249,7 +282,7 @@ impl Desk<'_> {
         self.tally.add(&record);
         self.kept.insert(record.number, record);
         self.played += 1;
-        let text = report::line(self.config, &self.tally, self.test.as_ref());
+        let text = report::line(self.config, &self.tally);
         self.progress.news(&self.tally, text);
         Ok(())
     }
@@ -260,13 +293,11 @@ impl Desk<'_> {
         time: Duration,
         devices: Vec<(String, Usage)>,
     ) -> Result<Finished, MatchError> {
-        let is_complete = self.is_over();
-        if let (Some((_, decision, games)), true) = (self.decision(), is_complete)
-            && decision != Decision::Continue
-        {
+        let is_complete = self.tally.is_over();
+        if let Some(trial) = self.tally.trial.filter(|trial| trial.decision != Decision::Continue) {
             // Games that happened to end behind the decision are no part of it.
-            self.kept.retain(|&number, _| number <= games);
-            self.tally = Tally::new(self.config.plan(), self.config.side.len());
+            self.kept.retain(|&number, _| number <= trial.games());
+            self.tally = Tally::new(self.config.plan(), self.config.side.len(), Some(trial.sprt));
             for record in self.kept.values() {
                 self.tally.add(record);
             }
@@ -275,11 +306,7 @@ impl Desk<'_> {
             let records: Vec<GameRecord> = self.kept.values().cloned().collect();
             files.finish(&records)?;
         }
-        let test = self.test.map(|sprt| {
-            let (llr, decision, _) = self.tally.test(&sprt);
-            (sprt, llr, decision)
-        });
-        Ok(Finished { tally: self.tally, is_complete, test, played: self.played, time, devices })
+        Ok(Finished { tally: self.tally, is_complete, played: self.played, time, devices })
     }
 }
 
@@ -294,8 +321,9 @@ impl<'a> Worker<'a> {
         Self { hall, players: hall.config.side.iter().map(|_| None).collect() }
     }
 
-    fn work(mut self, queue: &Receiver<u64>, reports: &Sender<Report>) {
-        while let Ok(number) = queue.try_recv() {
+    fn work(mut self, queue: &Mutex<std::vec::IntoIter<u64>>, reports: &Sender<Report>) {
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some(number) = next() {
             if self.hall.stop.is_stopped() {
                 return;
             }
@@ -319,7 +347,8 @@ impl<'a> Worker<'a> {
         let played = arbiter::play(opening, &mut seats, &hall.rules, &hall.stop);
         self.players[fixture.white] = Some(white);
         self.players[fixture.black] = Some(black);
-        let played = played?;
+        let arbiter::Played { moves, ending, failure, breaches: [white_breaches, black_breaches] } =
+            played?;
         let name = |side: usize| hall.config.side[side].name.clone();
         let record = GameRecord {
             number: number + 1,
@@ -327,12 +356,14 @@ impl<'a> Worker<'a> {
             white: name(fixture.white),
             black: name(fixture.black),
             opening: opening.clone(),
-            moves: played.moves,
-            ending: played.ending,
+            moves,
+            ending,
             detail: None,
+            white_breaches,
+            black_breaches,
             transcript: None,
         };
-        Ok((record, played.failure))
+        Ok((record, failure))
     }
 
     /// The players of a game, made at their first.
@@ -347,7 +378,8 @@ impl<'a> Worker<'a> {
                 let player = OwnPlayer::new(side, hall.devices, hall.stop.clone());
                 Ok(Box::new(player.map_err(Abandoned::Fatal)?))
             } else {
-                Ok(Box::new(ExternalPlayer::new(side, hall.rules.patience)))
+                let (patience, interrupt) = (hall.rules.patience, hall.interrupt.clone());
+                Ok(Box::new(ExternalPlayer::new(side, patience, interrupt)))
             }
         };
         Ok([take(fixture.white)?, take(fixture.black)?])

@@ -1,12 +1,14 @@
 //! Who plays: a configuration of our own, or any UCI engine.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tesla_engine::options::{Change, Settings};
 use tesla_engine::roster::Machine;
 
+use super::config::sha256;
 use super::limit::{Limit, LimitError};
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
@@ -31,12 +33,62 @@ pub struct Side {
     /// Start the program anew for each game.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,
-    /// UCI options; ours are the same as the engine's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub option: BTreeMap<String, String>,
+    /// UCI options, in the order in which they are set; ours are the same as the engine's.
+    #[serde(default, skip_serializing_if = "UciOptions::is_empty")]
+    pub option: UciOptions,
     /// What ends its thought.
     #[serde(default)]
     pub limit: Limit,
+}
+
+/// UCI options by name, in the order in which they were given; a name in any case is given once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UciOptions(pub Vec<(String, String)>);
+
+impl UciOptions {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds an option; `false` = it was given before.
+    fn insert(&mut self, name: String, value: String) -> bool {
+        let is_new = !self.0.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name));
+        if is_new {
+            self.0.push((name, value));
+        }
+        is_new
+    }
+}
+
+impl Serialize for UciOptions {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for UciOptions {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Options;
+        impl<'de> Visitor<'de> for Options {
+            type Value = UciOptions;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("option names with their values as text")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UciOptions, A::Error> {
+                let mut options = UciOptions::default();
+                while let Some((name, value)) = map.next_entry::<String, String>()? {
+                    if !options.insert(name.clone(), value) {
+                        return Err(A::Error::custom(format!("option {name} is given twice")));
+                    }
+                }
+                Ok(options)
+            }
+        }
+        from.deserialize_map(Options)
+    }
 }
 
 /// Why a side cannot play.
@@ -92,6 +144,14 @@ pub enum SideError {
         /// What is wrong.
         fault: String,
     },
+    /// A key that was given before.
+    #[error("side {side}: {key} is given twice")]
+    Twice {
+        /// The side's name.
+        side: String,
+        /// The key.
+        key: String,
+    },
     /// Only programs have arguments.
     #[error("side {0}: arg, dir and restart go with cmd, the program of a UCI engine")]
     NotAProgram(String),
@@ -126,6 +186,18 @@ impl Side {
             wanted,
         };
         let whole = "it is a whole number";
+        let is_given = match key {
+            "cmd" => self.cmd.is_some(),
+            "dir" => self.dir.is_some(),
+            "nodes" => self.limit.nodes.is_some(),
+            "depth" => self.limit.depth.is_some(),
+            "movetime" => self.limit.movetime.is_some(),
+            "tc" => self.limit.tc.is_some(),
+            _ => false,
+        };
+        if is_given {
+            return Err(self.twice(key));
+        }
         match key {
             "cmd" => self.cmd = Some(value.into()),
             "arg" => self.args.push(value.to_owned()),
@@ -145,7 +217,9 @@ impl Side {
             }
             _ => match key.strip_prefix("option.") {
                 Some(name) if !name.is_empty() => {
-                    self.option.insert(name.to_owned(), value.to_owned());
+                    if !self.option.insert(name.to_owned(), value.to_owned()) {
+                        return Err(self.twice(key));
+                    }
                 }
                 _ => {
                     let (side, key) = (self.name.clone(), key.to_owned());
@@ -156,6 +230,10 @@ impl Side {
         Ok(())
     }
 
+    fn twice(&self, key: &str) -> SideError {
+        SideError::Twice { side: self.name.clone(), key: key.to_owned() }
+    }
+
     fn limit_error(&self, fault: LimitError) -> SideError {
         SideError::Limit { side: self.name.clone(), fault }
     }
@@ -163,6 +241,21 @@ impl Side {
     /// Whether it plays in this process.
     pub fn is_own(&self) -> bool {
         self.cmd.is_none()
+    }
+
+    /// SHA-256 of the engine's program, hexadecimal; `unknown` where the file is not found.
+    pub fn program_hash(&self) -> String {
+        let Some(cmd) = &self.cmd else { return String::new() };
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        // As the system looks for it: a bare name in PATH, a path as it stands.
+        let is_bare = cmd.parent().is_some_and(|parent| parent.as_os_str().is_empty());
+        let candidates: Vec<PathBuf> = if is_bare {
+            std::env::split_paths(&paths).map(|folder| folder.join(cmd)).collect()
+        } else {
+            vec![cmd.clone()]
+        };
+        let program = candidates.iter().find_map(|path| std::fs::read(path).ok());
+        program.map_or_else(|| "unknown".to_owned(), |bytes| sha256(&bytes))
     }
 
     /// Checks all that can be checked before a game.
@@ -189,7 +282,7 @@ impl Side {
         let fault = |fault: String| SideError::Option { side: self.name.clone(), fault };
         let mut settings = Settings::default();
         settings.set("Hash", OWN_HASH_MB).map_err(|error| fault(error.to_string()))?;
-        for (name, value) in &self.option {
+        for (name, value) in &self.option.0 {
             match settings.set(name, value) {
                 Ok(Change::Clamped(remark)) => return Err(fault(remark)),
                 Ok(_) => {}
@@ -249,6 +342,8 @@ mod tests {
         assert!(fault("name=A nodes=1 option.Hash=0").contains("goes from"));
         assert!(fault("name=A nodes=1 option.Style=wild").contains("no option named"));
         assert!(fault("name=A nodes=1 arg=x").contains("cmd"));
+        assert!(fault("name=A nodes=1 nodes=2").contains("nodes is given twice"));
+        assert!(fault("name=A nodes=1 option.Hash=2 option.hash=4").contains("given twice"));
         assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
     }
 }

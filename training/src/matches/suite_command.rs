@@ -1,5 +1,6 @@
 //! `tesla-train suite`: test suites for configurations of ours and UCI engines.
 
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use super::external::ExternalPlayer;
 use super::journal::{Journal, Resumed};
 use super::limit::Limit;
 use super::own::Devices;
+use super::peer::{Fault, Interrupt};
 use super::side::{self, Side};
 use super::suite::{
     self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
@@ -162,9 +164,14 @@ pub fn run(
         .iter()
         .map(|path| suite::read(path, &args.options()))
         .collect::<Result<_, _>>()?;
+    check_names(&suites, &sides)?;
     for side in sides.iter().filter(|side| !side.is_own()) {
-        let tried = ExternalPlayer::new(side, patience).try_out();
-        tried.map_err(|fault| format!("side {}: {fault}", side.name))?;
+        let interrupt = Interrupt::new([Arc::clone(interrupted)]);
+        match ExternalPlayer::new(side, patience, interrupt).try_out(false) {
+            Ok(_) => {}
+            Err(Fault::Interrupted) => return Ok(stopped(say)),
+            Err(fault) => return Err(format!("side {}: {fault}", side.name).into()),
+        }
     }
     let devices = Devices::start(&sides)?;
     devices.notes.iter().for_each(|note| say(note));
@@ -189,10 +196,10 @@ pub fn run(
                 concurrency: usize::from(args.concurrency),
                 patience,
                 mates: MateLimits::default(),
+                interrupted,
             };
-            let Some(records) = examine(&exam, suite, &args.out, interrupted)? else {
-                say("stopped; the same command goes on");
-                return Ok(ExitCode::from(INTERRUPTED));
+            let Some(records) = examine(&exam, suite, &args.out)? else {
+                return Ok(stopped(say));
             };
             answers.push(records);
         }
@@ -205,6 +212,35 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
+fn stopped(say: &dyn Fn(&str)) -> ExitCode {
+    say("stopped; the same command goes on");
+    ExitCode::from(INTERRUPTED)
+}
+
+/// Name of the file with one side's answers to one suite.
+fn file_name(suite: &Suite, side: &Side) -> String {
+    let name = format!("{}-{}", suite.name, side.name);
+    let plain = |c: char| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    name.chars().map(plain).collect::<String>() + ".jsonl"
+}
+
+/// Checks that no two answers go into one file.
+fn check_names(suites: &[Suite], sides: &[Side]) -> Result<(), String> {
+    let mut names = HashSet::new();
+    for suite in suites {
+        for side in sides {
+            let name = file_name(suite, side);
+            if !names.insert(name.clone()) {
+                return Err(format!(
+                    "two runs would write {name}; rename the suite {} or the side {}",
+                    suite.name, side.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Who was asked what, for the head of the file of answers.
 fn fingerprint(exam: &Examination<'_>, suite: &Suite) -> Value {
     let items: Vec<String> = suite.items.iter().map(|item| format!("{item:?}")).collect();
@@ -212,6 +248,7 @@ fn fingerprint(exam: &Examination<'_>, suite: &Suite) -> Value {
         "suite": suite.name,
         "items_sha256": sha256(items.join("\n").as_bytes()),
         "side": exam.side,
+        "program_sha256": exam.side.program_hash(),
         "network": exam.devices.network(exam.side),
         "search_signature": exam.side.is_own().then(search_signature),
     })
@@ -222,13 +259,9 @@ fn examine(
     exam: &Examination<'_>,
     suite: &Suite,
     folder: &Path,
-    interrupted: &AtomicBool,
 ) -> Result<Option<Vec<Record>>, Box<dyn std::error::Error>> {
-    let name: String = format!("{}-{}", suite.name, exam.side.name)
-        .chars()
-        .map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
-        .collect();
-    let path = folder.join(format!("{name}.jsonl"));
+    let name = file_name(suite, exam.side);
+    let path = folder.join(&name);
     let Resumed { mut journal, mut records, .. } =
         Journal::<Record>::open(&path, &fingerprint(exam, suite))?;
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len}, {eta} left");
@@ -236,7 +269,7 @@ fn examine(
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         .with_prefix(name);
     bar.set_position(records.len() as u64);
-    let is_whole = exam.ask(&suite.items, &mut journal, &mut records, interrupted, &bar)?;
+    let is_whole = exam.ask(&suite.items, &mut journal, &mut records, &bar)?;
     bar.finish_and_clear();
     Ok(is_whole.then_some(records))
 }
@@ -254,6 +287,14 @@ fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> Str
             groups.extend(summarize(records, by.into()));
         }
         parts.push(Table::of_summaries(&groups).to_markdown());
+        let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
+        for failure in records.iter().filter_map(|record| record.failure.as_deref()) {
+            *failures.entry(failure.split(':').next().unwrap_or(failure)).or_default() += 1;
+        }
+        if !failures.is_empty() {
+            let counts = failures.iter().map(|(how, count)| format!("{count} {how}"));
+            parts.push(format!("Failed: {}\n", counts.collect::<Vec<_>>().join(", ")));
+        }
         let puzzles = puzzle_results(records);
         if !puzzles.is_empty() {
             parts.push(format!("Puzzle rating: {}\n", estimate_rating(&puzzles)));

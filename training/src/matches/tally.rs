@@ -26,6 +26,8 @@ pub struct SideTally {
     pub depths: (u64, u64),
     /// Time used.
     pub time: Duration,
+    /// Breaches of the protocol that were tolerated.
+    pub breaches: u64,
     /// Games lost by anything but chess.
     pub failures: BTreeMap<Termination, u64>,
 }
@@ -56,10 +58,45 @@ pub struct PairingTally {
     pub pairs: Pentanomial,
 }
 
+/// A sequential test as the match goes on. It takes the pairs in the order of the plan, up to the
+/// first that is not finished, so that the order in which games happen to end decides nothing;
+/// pairs behind the decision do not count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// The test.
+    pub sprt: Sprt,
+    /// Log-likelihood ratio of the pairs taken.
+    pub llr: f64,
+    /// What it says so far.
+    pub decision: Decision,
+    pairs: Pentanomial,
+}
+
+impl Trial {
+    /// Games of the pairs taken.
+    pub fn games(&self) -> u64 {
+        self.pairs.games()
+    }
+
+    fn advance(&mut self, results: &BTreeMap<u64, u8>) {
+        while self.decision == Decision::Continue {
+            let next = self.pairs.games();
+            let halves = [next, next + 1].map(|number| results.get(&number));
+            let [Some(one), Some(two)] = halves else { return };
+            let Some(pair) = Pentanomial::of_pair(one + two) else { return };
+            self.pairs += pair;
+            self.llr = self.sprt.llr_of_pairs(self.pairs);
+            self.decision = self.sprt.decide(self.llr);
+        }
+    }
+}
+
 /// The counts.
 #[derive(Clone, Debug)]
 pub struct Tally {
     plan: Plan,
+    /// The sequential test, if there is one.
+    pub trial: Option<Trial>,
     /// Half points of the pairing's first side, by game number.
     results: BTreeMap<u64, u8>,
     /// By pairing.
@@ -74,8 +111,10 @@ pub struct Tally {
 
 impl Tally {
     /// Nothing counted yet.
-    pub fn new(plan: Plan, sides: usize) -> Self {
+    pub fn new(plan: Plan, sides: usize, sprt: Option<Sprt>) -> Self {
+        let (llr, decision, pairs) = (0.0, Decision::Continue, Pentanomial::default());
         Self {
+            trial: sprt.map(|sprt| Trial { sprt, llr, decision, pairs }),
             results: BTreeMap::new(),
             pairings: vec![PairingTally::default(); plan.pairings().len()],
             sides: vec![SideTally::default(); sides],
@@ -88,6 +127,12 @@ impl Tally {
     /// Games counted.
     pub fn games(&self) -> u64 {
         self.results.len() as u64
+    }
+
+    /// Whether nothing is left to play: all games are counted, or the test has decided.
+    pub fn is_over(&self) -> bool {
+        self.games() >= self.plan.games()
+            || self.trial.is_some_and(|trial| trial.decision != Decision::Continue)
     }
 
     /// The games of the plan that are not counted yet, in order.
@@ -127,6 +172,9 @@ impl Tally {
             return false;
         }
         self.results.insert(number, ours);
+        if let Some(trial) = &mut self.trial {
+            trial.advance(&self.results);
+        }
         let pairing = &mut self.pairings[fixture.pairing];
         if let Some(game) = Trinomial::of_game(ours) {
             pairing.games += game;
@@ -143,6 +191,8 @@ impl Tally {
             self.sides[side].half_points += u64::from(points);
         }
         self.count_moves(record, [fixture.white, fixture.black]);
+        self.sides[fixture.white].breaches += record.white_breaches.count;
+        self.sides[fixture.black].breaches += record.black_breaches.count;
         if record.ending.termination.is_failure()
             && let Some(winner) = record.ending.result.winner()
         {
@@ -157,7 +207,8 @@ impl Tally {
         for (ply, played) in record.moves.iter().enumerate() {
             let side = &mut self.sides[seats[(start + ply) % 2]];
             side.moves += 1;
-            side.nodes += played.nodes.unwrap_or(0);
+            // An engine may say anything.
+            side.nodes = side.nodes.saturating_add(played.nodes.unwrap_or(0));
             if let Some(depth) = played.depth {
                 side.depths.0 += u64::from(depth);
                 side.depths.1 += 1;
@@ -165,25 +216,117 @@ impl Tally {
             side.time += Duration::from_micros(played.micros);
         }
     }
+}
 
-    /// What the test says of the pairs in the order of the plan, up to the first that is not
-    /// finished: the LLR, the decision, and the number of games it took. Pairs behind a decision
-    /// do not count, so that the order in which games happen to end decides nothing.
-    pub fn test(&self, sprt: &Sprt) -> (f64, Decision, u64) {
-        let mut pairs = Pentanomial::default();
-        let mut llr = 0.0;
-        for pair in 0..self.plan.games() / 2 {
-            let halves = [2 * pair, 2 * pair + 1].map(|number| self.results.get(&number));
-            let [Some(one), Some(two)] = halves else { break };
-            if let Some(result) = Pentanomial::of_pair(one + two) {
-                pairs += result;
-            }
-            llr = sprt.llr_of_pairs(pairs);
-            let decision = sprt.decide(llr);
-            if decision != Decision::Continue {
-                return (llr, decision, 2 * pair + 2);
-            }
+#[cfg(test)]
+mod tests {
+    use super::super::arbiter::Breaches;
+    use super::super::ending::{Ending, GameResult};
+    use super::super::game::start_fen;
+    use super::super::openings::Opening;
+    use super::super::plan::Tournament;
+    use super::super::record::MoveRecord;
+    use super::super::sprt::SprtModel;
+    use super::*;
+
+    const SIDES: [&str; 3] = ["a", "b", "c"];
+
+    /// A game of the plan with this result and one move of White's, which took a second.
+    fn record(
+        plan: &Plan,
+        number: u64,
+        result: GameResult,
+        termination: Termination,
+    ) -> GameRecord {
+        let fixture = plan.fixture(number);
+        let played = MoveRecord {
+            uci: "e2e4".to_owned(),
+            score: None,
+            depth: Some(3),
+            nodes: Some(500),
+            micros: 1_000_000,
+        };
+        GameRecord {
+            number: number + 1,
+            round: String::new(),
+            white: SIDES[fixture.white].to_owned(),
+            black: SIDES[fixture.black].to_owned(),
+            opening: Opening { fen: start_fen(), moves: Vec::new(), chess960: false, name: None },
+            moves: vec![played],
+            ending: Ending { result, termination },
+            detail: None,
+            white_breaches: Breaches::default(),
+            black_breaches: Breaches::default(),
+            transcript: None,
         }
-        (llr, Decision::Continue, pairs.games())
+    }
+
+    #[test]
+    fn points_go_to_the_side_whatever_its_colour() {
+        let plan = Plan::new(Tournament::RoundRobin, 3, 2);
+        let mut tally = Tally::new(plan.clone(), 3, None);
+        // White wins every game but the first, which a loses on time.
+        for number in 0..6 {
+            let white_is_a = plan.fixture(number).white == 0;
+            let (result, how) = match (number, white_is_a) {
+                (0, true) => (GameResult::BlackWins, Termination::TimeForfeit),
+                (0, false) => (GameResult::WhiteWins, Termination::TimeForfeit),
+                _ => (GameResult::WhiteWins, Termination::Checkmate),
+            };
+            let game = record(&plan, number, result, how);
+            assert!(tally.add(&game) && !tally.add(&game), "counted twice");
+        }
+        assert!(tally.is_over() && tally.missing().is_empty());
+        // a lost both to b; the other pairs are split.
+        let penta = |pairing: usize| tally.pairings[pairing].pairs.pairs;
+        let first = if plan.fixture(1).white == 0 { [0, 0, 1, 0, 0] } else { [1, 0, 0, 0, 0] };
+        assert_eq!(penta(0), first);
+        assert_eq!((penta(1), penta(2)), ([0, 0, 1, 0, 0], [0, 0, 1, 0, 0]));
+        assert_eq!(tally.sides.iter().map(|side| side.half_points).sum::<u64>(), 12);
+        assert_eq!(tally.sides[0].failures.get(&Termination::TimeForfeit), Some(&1));
+        assert!(tally.sides[1..].iter().all(|side| side.failures.is_empty()));
+        for side in &tally.sides {
+            assert_eq!((side.games, side.moves, side.nodes), (4, 2, 1000), "White twice");
+            assert_eq!(side.speed(), Some(500.0));
+        }
+    }
+
+    #[test]
+    fn games_without_a_partner_are_known() {
+        let plan = Plan::new(Tournament::RoundRobin, 2, 4);
+        let mut tally = Tally::new(plan.clone(), 2, None);
+        for number in [0, 3] {
+            tally.add(&record(&plan, number, GameResult::Draw, Termination::Stalemate));
+        }
+        assert_eq!(tally.missing(), [1, 2]);
+        assert_eq!((tally.unpaired(0).draws, tally.pairings[0].pairs.total()), (2, 0));
+        assert!(!tally.add(&record(&plan, 4, GameResult::Draw, Termination::Stalemate)));
+    }
+
+    #[test]
+    fn a_trial_takes_pairs_in_order_and_stops_at_its_decision() {
+        let plan = Plan::new(Tournament::RoundRobin, 2, 400);
+        let sprt = Sprt::new(SprtModel::Logistic, 0.0, 50.0, 0.05, 0.05).unwrap();
+        // The first side wins three pairs of four and draws the fourth.
+        let game = |number: u64| {
+            let wins = number / 2 % 4 != 3;
+            let result = match (wins, plan.fixture(number).white) {
+                (false, _) => GameResult::Draw,
+                (true, 0) => GameResult::WhiteWins,
+                (true, _) => GameResult::BlackWins,
+            };
+            record(&plan, number, result, Termination::Checkmate)
+        };
+        let mut forward = Tally::new(plan.clone(), 2, Some(sprt));
+        let mut backward = forward.clone();
+        for number in 0..100 {
+            forward.add(&game(number));
+            backward.add(&game(99 - number));
+            assert!(number == 99 || backward.trial.unwrap().games() == 0);
+        }
+        let trial = forward.trial.unwrap();
+        assert_eq!(trial.decision, Decision::AcceptH1);
+        assert!(trial.games() < 100 && trial.llr >= sprt.bounds().1);
+        assert_eq!(backward.trial, forward.trial);
     }
 }

@@ -86,7 +86,10 @@ fn go(
 ) -> io::Result<Option<ExitCode>> {
     match mode {
         "garbage" => writeln!(out, "%%\u{1b}[2J §$\ninfo depth x\n\nbestmove rubbish")?,
-        "binary" => out.write_all(b"info string \xff\xfe\x00\n")?,
+        "binary" => {
+            out.write_all(b"info string \xff\xfe\x00\n")?;
+            writeln!(out, "bestmove {best}")?;
+        }
         "flood-line" => loop {
             out.write_all(&[b'x'; 4096])?;
         },

@@ -68,6 +68,9 @@ pub enum Fault {
         /// What it was asked to do.
         during: &'static str,
     },
+    /// We were asked to stop; the peer has done nothing wrong.
+    #[error("the match is being stopped")]
+    Interrupted,
     /// It said what no UCI engine may say.
     #[error("the engine breaks the UCI protocol, {why}: `{line}`")]
     BadUci {
@@ -87,8 +90,10 @@ pub enum FaultKind {
     Hang,
     /// It broke the protocol.
     BadUci,
-    /// The user's settings do not fit it.
+    /// The user's settings do not fit it, or the system cannot run it.
     Setup,
+    /// No fault of anybody's.
+    Interrupted,
 }
 
 impl Fault {
@@ -99,6 +104,7 @@ impl Fault {
                 FaultKind::Setup
             }
             Self::NoUciOk { .. } | Self::NoReadyOk { .. } | Self::Hung { .. } => FaultKind::Hang,
+            Self::Interrupted => FaultKind::Interrupted,
             Self::Exited { .. } => FaultKind::Crash,
             Self::BadUci { .. } => FaultKind::BadUci,
         }

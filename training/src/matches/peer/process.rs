@@ -12,7 +12,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::inbox::{BadLine, Inbox, Shared};
-use super::{PeerConfig, pipes};
+use super::{Interrupt, PeerConfig, pipes};
 
 /// How long a peer may take to end after `quit`.
 const QUIT_TIME: Duration = Duration::from_secs(1);
@@ -31,6 +31,8 @@ pub(super) enum Trouble {
     /// It ended, or closed one of its pipes.
     Ended,
     TimedOut,
+    /// The caller wants to stop.
+    Interrupted,
 }
 
 /// What a command starts.
@@ -63,6 +65,7 @@ pub(super) struct Process {
     jobs: Option<Sender<Job>>,
     last_job: u64,
     threads: Vec<JoinHandle<()>>,
+    interrupt: Interrupt,
 }
 
 impl Process {
@@ -70,7 +73,7 @@ impl Process {
     ///
     /// # Errors
     /// A sentence.
-    pub(super) fn spawn(config: &PeerConfig) -> Result<Self, String> {
+    pub(super) fn spawn(config: &PeerConfig, interrupt: Interrupt) -> Result<Self, String> {
         let mut child = command(config)?.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => "there is no such program; check the path".to_owned(),
             ErrorKind::PermissionDenied => {
@@ -89,6 +92,7 @@ impl Process {
             jobs: Some(jobs),
             last_job: 0,
             threads: Vec::new(),
+            interrupt,
         };
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err("the system gave it no pipes".to_owned());
@@ -165,6 +169,9 @@ impl Process {
             if inbox.output_closed {
                 return Err(Trouble::Ended);
             }
+            if self.interrupt.is_raised() {
+                return Err(Trouble::Interrupted);
+            }
             let now = Instant::now();
             if deadline.is_some_and(|deadline| now >= deadline) {
                 return Err(Trouble::TimedOut);
@@ -208,10 +215,9 @@ impl Process {
             poll(REAP_TIME, || self.is_gone());
         }
         let finished = |threads: &[JoinHandle<()>]| threads.iter().all(JoinHandle::is_finished);
-        if !poll(PIPE_TIME, || finished(&self.threads)) {
-            kill_group(self.child.id());
-            poll(PIPE_TIME, || finished(&self.threads));
-        }
+        // Also when the process ended by itself: what it started may run on.
+        kill_group(self.child.id());
+        poll(PIPE_TIME, || finished(&self.threads));
         // A thread can only be left when the peer's own child fled its group with a pipe; that
         // thread ends with that process.
         for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
@@ -268,8 +274,9 @@ fn command(config: &PeerConfig) -> Result<Command, String> {
 
 /// Kills what a peer that is gone has left behind, such as the engine of a wrapper script.
 ///
-/// Called only when somebody still holds its pipes, so that its group exists and no new process
-/// can have its number. The system's own program does it, as Rust's library cannot.
+/// A group's number is not given to a new process while the group has members, and an empty one's
+/// only after all others were: not in the milliseconds since its process was reaped. The system's
+/// own program does it, as Rust's library cannot.
 #[cfg(unix)]
 fn kill_group(leader: u32) {
     let mut kill = Command::new("kill");

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use shakmaty::{Color, Move};
 
 use super::*;
+use crate::matches::arbiter::Breaches;
 use crate::matches::ending::{Ending, Termination};
 use crate::matches::game::{GameState, castling_mode, fen_of};
 use crate::matches::openings::{Book, BookOptions, Opening};
@@ -32,6 +33,8 @@ fn fools_mate() -> GameRecord {
         ],
         ending: Ending::loss(Color::White, Termination::Checkmate),
         detail: None,
+        white_breaches: Breaches::default(),
+        black_breaches: Breaches::default(),
         transcript: None,
     }
 }

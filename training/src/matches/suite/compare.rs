@@ -80,6 +80,7 @@ mod tests {
             task: TaskLabel::BestMoves,
             answers: Vec::new(),
             verdict: Verdict { solved, points, max: 1.0, detail: Detail::Played },
+            failure: None,
         }
     }
 

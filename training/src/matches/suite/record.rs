@@ -21,6 +21,9 @@ pub struct Record {
     pub answers: Vec<Reply>,
     /// What they are worth.
     pub verdict: Verdict,
+    /// Why there is no answer, where the engine failed: the sort of failure, then what happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// What was asked, as far as it groups the items.
@@ -85,6 +88,7 @@ impl Record {
             task,
             answers: answers.iter().map(reply).collect(),
             verdict,
+            failure: None,
         }
     }
 

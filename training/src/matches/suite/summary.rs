@@ -221,6 +221,7 @@ mod tests {
             task,
             answers: Vec::new(),
             verdict: Verdict { solved: points >= max, points, max, detail },
+            failure: None,
         }
     }
 
