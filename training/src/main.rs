@@ -39,8 +39,17 @@ enum Command {
     /// Write a checkpoint's weights as a file to ship: f16, its hash in the name.
     Export(ExportArgs),
     /// Play games between configurations of ours and UCI engines; resumes the match in the folder.
+    ///
+    /// Every finished game is on disk at once: the same command with the same folder goes on after
+    /// Ctrl-C, a crash or a power cut, and a match may be extended by asking for more games. Our own
+    /// sides run in this process; with limits in nodes or depth they share their device's batches and
+    /// play the same games at any concurrency.
     Match(Box<MatchArgs>),
     /// Ask configurations of ours and UCI engines about positions with known answers.
+    ///
+    /// Reads EPD suites (bm, am, points in c7 to c9, dm) and puzzles in the CSV form of the Lichess
+    /// database. Every answer is on disk at once, and the same command with the same folder goes on.
+    /// With two sides their answers are compared item by item.
     Suite(Box<SuiteArgs>),
 }
 

@@ -18,11 +18,7 @@ use super::{report, runner, side};
 /// What a shell expects of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
-/// Plays games between configurations of ours and UCI engines.
-///
-/// Every finished game is on disk at once: the same command with the same folder goes on after
-/// Ctrl-C, a crash or a power cut. Our own sides run in this process and share their device's
-/// batches; with limits in nodes or depth their games are the same at any concurrency.
+/// The command line of a match.
 #[derive(Debug, Args)]
 pub struct MatchArgs {
     /// A side, as key=value words: name (first), cmd, arg, dir, restart, nodes, depth, movetime,

@@ -388,6 +388,18 @@ mod tests {
     }
 
     #[test]
+    fn the_configs_in_the_repository_are_whole() {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/configs"));
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let config = MatchConfig::read(&entry.unwrap().path()).unwrap();
+            assert!(config.complete().unwrap().side.len() > 1);
+            count += 1;
+        }
+        assert!(count >= 2);
+    }
+
+    #[test]
     fn a_test_is_read() {
         let read = |text: &str| text.parse::<SprtConfig>();
         let sprt = read("elo0=-2.5,elo1=5").unwrap();

@@ -59,11 +59,7 @@ impl From<By> for Grouping {
     }
 }
 
-/// Asks sides about positions with known answers.
-///
-/// Reads EPD suites (bm, am, points in c7 to c9, dm) and puzzles in the CSV form of the Lichess
-/// database. Every answer is on disk at once, and the same command with the same folder goes on.
-/// With two sides their answers are compared item by item.
+/// The command line of an examination.
 #[derive(Debug, Args)]
 pub struct SuiteArgs {
     /// Suites: .epd files, or .csv files of puzzles.
