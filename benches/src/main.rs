@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
+mod incremental;
 mod perft;
 
 use std::error::Error;
@@ -27,10 +28,13 @@ enum Command {
         #[arg(long, default_value_t = u64::MAX)]
         max_nodes: u64,
     },
+    /// Searches middle games with whole and with incremental evaluation, in turns: speed and tokens
+    Incremental(incremental::Arguments),
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     match Arguments::parse().command {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
+        Command::Incremental(arguments) => incremental::run(&arguments),
     }
 }

@@ -115,7 +115,7 @@ impl Search for AlphaBeta {
         }
         let info = worker.info(completed, &best);
         let ponder = best.line.get(1).copied();
-        Outcome { best: best.line[0], ponder, info, trouble: worker.trouble }
+        Outcome { best: best.line[0], ponder, info, trouble: worker.trouble, cache: None }
     }
 
     fn clear(&mut self) {

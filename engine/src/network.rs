@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tesla_nn::evaluator::Evaluator;
-use tesla_nn::transformer::{Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
 
 use crate::roster::Machine;
 
@@ -29,6 +29,11 @@ pub fn start(
         threads: 0,
         batch_size: machine.batch_size.unwrap_or(0),
         one_shape: is_shared,
+        cache_bytes: machine.kv_cache_mb << 20,
+        anchors: Anchors {
+            work: machine.params.anchor_work as u32,
+            staleness: machine.params.anchor_staleness as usize,
+        },
     };
     let mut evaluator =
         TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;

@@ -26,6 +26,8 @@ pub struct Settings {
     pub weights_file: Option<String>,
     /// Positions per batch; `None` = the device's choice.
     pub batch_size: Option<usize>,
+    /// Memory for keys and values of evaluated positions, in MiB; 0 = all are encoded whole.
+    pub kv_cache_mb: usize,
     /// Time kept back per move for the GUI and the line.
     pub move_overhead: Duration,
     /// Castling is written as king takes rook.
@@ -45,6 +47,7 @@ impl Default for Settings {
             device: String::new(),
             weights_file: None,
             batch_size: None,
+            kv_cache_mb: 0,
             move_overhead: Duration::ZERO,
             chess960: false,
             show_wdl: false,

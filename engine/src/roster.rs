@@ -46,6 +46,8 @@ pub struct Machine {
     pub weights_file: Option<String>,
     /// `None` = the device's choice.
     pub batch_size: Option<usize>,
+    /// Memory for keys and values of evaluated positions, MiB; 0 = all are encoded whole.
+    pub kv_cache_mb: usize,
     /// The tunables.
     pub params: Params,
 }
@@ -59,6 +61,7 @@ impl Machine {
             device: settings.device.clone(),
             weights_file: settings.weights_file.clone(),
             batch_size: settings.batch_size,
+            kv_cache_mb: settings.kv_cache_mb,
             params: settings.params.clone(),
         }
     }

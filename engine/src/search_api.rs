@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use shakmaty::Move;
-use tesla_nn::evaluator::EvalError;
+use tesla_nn::evaluator::{CacheFigures, EvalError};
 
 use crate::history::Game;
 use crate::score::Score;
@@ -100,6 +100,8 @@ pub struct Outcome {
     pub info: Info,
     /// What went wrong on the way, in one sentence, where something did (the move is still good).
     pub trouble: Option<EvalError>,
+    /// What the evaluator did in this search, where it makes positions from their parents.
+    pub cache: Option<CacheFigures>,
 }
 
 /// One search mode.

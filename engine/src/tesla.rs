@@ -16,7 +16,7 @@ use crate::estimate::Model;
 use crate::expand::Knowledge;
 use crate::gather::{Gatherer, Leaf, Rules};
 use crate::history::Game;
-use crate::node::{EXCLUDED, NONE, NodeId, ROOT};
+use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
 use crate::reuse;
 use crate::search_api::{Info, Outcome, Search, Task};
@@ -168,17 +168,18 @@ impl TeslaSearch {
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
         // A leaf is worth nothing as a root, and one that is proven would end the search before
         // there is a move to answer with.
-        match found.filter(|&node| self.tree.node(node).is_expanded()) {
-            Some(node) => {
-                reuse::remember_line(&self.tree, &mut self.table);
-                self.tree.retain(node, |_, _| true);
-                // What the table once said of it is no depth of this search.
-                let root = self.tree.node(ROOT).branch;
-                self.tree.branch_mut(root).known_depth = -1.0;
-                // Draws by repetition are judged anew: what was tree then may be game now.
-                reuse::forget_path_draws(&mut self.tree);
-            }
-            None => self.tree.clear(),
+        if let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) {
+            reuse::remember_line(&self.tree, &mut self.table);
+            self.tree.retain(node, |_, _| true);
+            // What the table once said of it is no depth of this search.
+            let root = self.tree.node(ROOT).branch;
+            self.tree.branch_mut(root).known_depth = -1.0;
+            // Draws by repetition are judged anew: what was tree then may be game now.
+            reuse::forget_path_draws(&mut self.tree);
+            self.retain_handles();
+        } else {
+            self.tree.clear();
+            self.evaluator.forget_all();
         }
         self.game = Some(task.game.clone());
         self.exclude(task);
@@ -208,6 +209,7 @@ impl TeslaSearch {
                 if !has_more {
                     break;
                 }
+                self.retain_handles();
                 continue;
             }
             self.collect(task)?;
@@ -243,6 +245,8 @@ impl TeslaSearch {
             }
             self.progress.asked += gathered.leaves.len() as u64;
             let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
+            let line = reuse::best_branches(&self.tree);
+            self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
             self.evaluator.submit(requests);
             self.in_flight.push_back(gathered.leaves);
         }
@@ -290,9 +294,21 @@ impl TeslaSearch {
             position: leaf.position.clone(),
             moves: leaf.moves.clone(),
             repetitions: leaf.repetitions,
-            parent: (leaf.parent != NONE)
-                .then(|| (Handle(self.tree.branch(leaf.parent).handle), played)),
+            parent: (leaf.parent != NONE).then(|| (self.handle(leaf.parent), played)),
+            keep: true,
+            session: 0,
         }
+    }
+
+    /// The device's name of an expanded position.
+    fn handle(&self, branch: BranchId) -> Handle {
+        Handle(self.tree.branch(branch).handle)
+    }
+
+    /// Lets the device forget what the tree has dropped.
+    fn retain_handles(&mut self) {
+        let branches = 0..self.tree.branch_count() as BranchId;
+        self.evaluator.retain(0, branches.map(|id| self.handle(id)).collect());
     }
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.
@@ -424,7 +440,10 @@ impl TeslaSearch {
 impl Search for TeslaSearch {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.enter(task);
+        let before = self.evaluator.cache_figures();
         let trouble = self.think(task, report).err();
+        let after = self.evaluator.cache_figures();
+        let cache = before.zip(after).map(|(before, after)| after.since(&before));
         while task.limits.infinite && !task.stop.is_stopped() {
             std::thread::sleep(IDLE);
         }
@@ -434,7 +453,7 @@ impl Search for TeslaSearch {
             Some(best) => {
                 let info = self.info(task, best);
                 let ponder = info.pv.get(1).copied();
-                Outcome { best: self.tree.node(best).played, ponder, info, trouble }
+                Outcome { best: self.tree.node(best).played, ponder, info, trouble, cache }
             }
             None => answer::unsearched(task, trouble),
         }

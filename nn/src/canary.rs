@@ -1,7 +1,7 @@
 //! A few known positions on which every device must agree with the CPU.
 
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, Position};
+use shakmaty::{CastlingMode, Chess};
 
 use crate::evaluator::{Evaluation, Request};
 
@@ -22,8 +22,7 @@ pub fn requests() -> Vec<Request> {
         .filter_map(|fen| {
             let fen: Fen = fen.parse().ok()?;
             let position: Chess = fen.into_position(CastlingMode::Standard).ok()?;
-            let moves = position.legal_moves().into_iter().collect();
-            Some(Request { position, moves, repetitions: 0, parent: None })
+            Some(Request::single(&position))
         })
         .collect()
 }

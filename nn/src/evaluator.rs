@@ -1,17 +1,18 @@
 //! What the search asks of a device, and what it is told.
 //!
-//! The interface already names each position's parent on the device, so that an incremental
-//! evaluator (a child for the price of two tokens) can stand where today every leaf is encoded
-//! whole.
+//! A request names its position's parent on the device: an evaluator that keeps what it computed of
+//! the parent answers for the price of a few tokens instead of a whole board.
 
-use shakmaty::{Chess, Move};
+use std::fmt;
+
+use shakmaty::{Chess, Move, Position as _};
 
 /// Names an evaluated position on the device that evaluated it.
 ///
 /// An incremental evaluator keeps the keys and values of the position under this name. Handles
 /// stay valid until [`Evaluator::forget_all`]; one that the device has dropped meanwhile is no
 /// error, only slower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Handle(pub u32);
 
 /// One position to evaluate. It must have at least one legal move: the search knows mates and
@@ -26,6 +27,80 @@ pub struct Request {
     pub repetitions: u8,
     /// The parent's name on this device and the move that led here, where the search knows them.
     pub parent: Option<(Handle, Move)>,
+    /// Whether children of the position may follow: the device keeps what they need of it.
+    pub keep: bool,
+    /// Whose position it is, where many searches share a device; a search alone says 0.
+    pub session: u32,
+}
+
+impl Request {
+    /// A position with all its legal moves, without parent and children.
+    pub fn single(position: &Chess) -> Self {
+        Self {
+            position: position.clone(),
+            moves: position.legal_moves().to_vec().into(),
+            repetitions: 0,
+            parent: None,
+            keep: false,
+            session: 0,
+        }
+    }
+}
+
+/// What an evaluator that keeps positions for their children has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheFigures {
+    /// Positions evaluated.
+    pub evaluations: u64,
+    /// Those among them that were encoded whole; the others were made from their parents.
+    pub whole: u64,
+    /// Kept positions that were encoded whole later, to begin chains anew.
+    pub anchored: u64,
+    /// Tokens that ran through the network for all of these.
+    pub tokens: u64,
+    /// Kept positions that made room for others.
+    pub evicted: u64,
+    /// Tokens in the cache now.
+    pub used: u64,
+    /// Tokens for which it has room.
+    pub limit: u64,
+}
+
+impl CacheFigures {
+    /// Tokens per evaluation; 0 before the first.
+    pub fn tokens_each(&self) -> f64 {
+        if self.evaluations == 0 { 0.0 } else { self.tokens as f64 / self.evaluations as f64 }
+    }
+
+    /// What was done since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            evaluations: self.evaluations - earlier.evaluations,
+            whole: self.whole - earlier.whole,
+            anchored: self.anchored - earlier.anchored,
+            tokens: self.tokens - earlier.tokens,
+            evicted: self.evicted - earlier.evicted,
+            ..*self
+        }
+    }
+}
+
+impl fmt::Display for CacheFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let children = self.evaluations - self.whole;
+        write!(
+            f,
+            "{:.2} tokens per evaluation: {children} from their parents, {} whole, {} anchored \
+             anew; {} evicted, cache {} of {} tokens",
+            self.tokens_each(),
+            self.whole,
+            self.anchored,
+            self.evicted,
+            self.used,
+            self.limit
+        )
+    }
 }
 
 /// What the evaluator thinks of one legal move.
@@ -38,7 +113,7 @@ pub struct MoveEstimate {
 }
 
 /// The answer to one [`Request`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
     /// Expected score in `[0, 1]` (win + half a draw) for the side to move.
     pub value: f32,
@@ -89,6 +164,22 @@ pub trait Evaluator: Send {
 
     /// Drops what the device remembers of earlier positions; all handles become stale.
     fn forget_all(&mut self) {}
+
+    /// From the next batch on, these positions are kept before all others: the search's principal
+    /// variation.
+    fn protect(&mut self, _session: u32, _: Vec<Handle>) {}
+
+    /// From the next batch on, all positions but these may be forgotten: the search has dropped
+    /// them.
+    fn retain(&mut self, _session: u32, _: Vec<Handle>) {}
+
+    /// The session has ended.
+    fn forget(&mut self, _session: u32) {}
+
+    /// What was done so far, where positions are kept for their children.
+    fn cache_figures(&self) -> Option<CacheFigures> {
+        None
+    }
 }
 
 /// Centipawns per unit of log-odds, inverted: `score = 1 / (1 + exp(-K * cp))`.

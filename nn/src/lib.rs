@@ -12,6 +12,10 @@
 pub mod canary;
 pub mod classical;
 #[cfg(feature = "net")]
+pub mod cpu;
+#[cfg(feature = "net")]
+pub mod decode;
+#[cfg(feature = "net")]
 pub mod device;
 pub mod encode;
 pub mod evaluator;

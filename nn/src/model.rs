@@ -10,6 +10,7 @@ use burn::tensor::activation::{relu, softmax};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
+use crate::cpu::LINE;
 use crate::encode::{
     ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES,
     READOUT_SQUARE, RULE_FEATURES, RULE_ROWS, TARGETS, Window,
@@ -18,7 +19,7 @@ use crate::encode::{
 /// Bins of the value histogram, over expected scores 0 to 1.
 pub const VALUE_BINS: usize = 64;
 /// Squares and the readout, as the attention bias counts them.
-const PLACES: usize = READOUT_SQUARE as usize + 1;
+pub(crate) const PLACES: usize = READOUT_SQUARE as usize + 1;
 /// Row of the bias table that hides a token: added to the table at run time, never learnt.
 const HIDDEN: i32 = (PLACES * PLACES) as i32;
 /// What hiding adds to an attention logit.
@@ -29,11 +30,11 @@ const HIDDEN_LOGIT: f32 = -1e4;
 pub struct ModelConfig {
     /// Name of the shape: tiny, small, base …
     pub name: String,
-    /// Width of a token.
+    /// Width of a token, a multiple of 16.
     pub width: usize,
     /// Transformer blocks.
     pub layers: usize,
-    /// Attention heads; divides `width`.
+    /// Attention heads: 1, 2, 4, 8 or 16.
     pub heads: usize,
     /// Hidden width of the feed-forward part.
     pub feed_forward: usize,
@@ -76,7 +77,7 @@ impl ModelConfig {
             name: "base".to_owned(),
             width: 384,
             layers: 10,
-            heads: 12,
+            heads: 8,
             feed_forward: 768,
             value_hidden: 256,
             move_hidden: 256,
@@ -86,7 +87,7 @@ impl ModelConfig {
     /// Says what is wrong with the shape, if anything.
     ///
     /// # Errors
-    /// A sentence, when a number is zero or too large or `heads` does not divide `width`.
+    /// A sentence, when a number is zero or too large, or has no vectors on the CPU.
     pub fn check(&self) -> Result<(), String> {
         let sizes = [
             ("width", self.width),
@@ -101,17 +102,20 @@ impl ModelConfig {
                 return Err(format!("the network's {name} is {size}; it must be 1 to 8192"));
             }
         }
-        if !self.width.is_multiple_of(self.heads) {
+        if !self.width.is_multiple_of(LINE) {
+            return Err(format!("the network's width {} is not a multiple of {LINE}", self.width));
+        }
+        if !LINE.is_multiple_of(self.heads) {
             return Err(format!(
-                "the network's width {} is not a multiple of its {} heads",
-                self.width, self.heads
+                "the network has {} attention heads; it must have 1, 2, 4, 8 or {LINE}",
+                self.heads
             ));
         }
         Ok(())
     }
 
     /// Width of the second hidden layer of the move heads.
-    fn move_mix(&self) -> usize {
+    pub(crate) fn move_mix(&self) -> usize {
         (self.move_hidden / 4).max(1)
     }
 

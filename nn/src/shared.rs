@@ -2,22 +2,25 @@
 //!
 //! A search alone on a GPU cannot fill it while its tree is small. Here every search has a client,
 //! which is an [`Evaluator`] like any other; a hub thread owns the device, queues the positions of
-//! all clients, and gives each its own answers back. What the hub was told lately it does not ask
-//! again: the two sides of a game look at much the same positions.
+//! all clients, and gives each its own answers back.
 //!
 //! Clients never see each other: how many there are changes when answers come, not what they say,
-//! wherever the device answers a position the same in any company (the CPU does, bit by bit).
+//! wherever the device answers a session the same in any company (the CPU does, bit by bit). For
+//! that, what a client sent at once goes to the device at once, and a batch holds no two parcels of
+//! the same client. A device that keeps nothing of earlier positions is not asked about a position
+//! twice: the two sides of a game look at much the same ones.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use shakmaty::zobrist::Zobrist128;
 use shakmaty::{EnPassantMode, Position};
 
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use crate::evaluator::{EvalError, Evaluation, Evaluator, Handle, Request};
 
 type Answer = Result<Vec<Evaluation>, EvalError>;
 
@@ -28,13 +31,27 @@ const IN_FLIGHT: usize = 2;
 /// CPU 8 to 13 % more evaluations a second; four times brings nothing more.
 pub(crate) const MERGED: usize = 2;
 
+/// An idle device waits for those it has just answered this part of what their batch took.
+const PATIENCE: u32 = 4;
+
 /// Answers that are remembered, about 400 bytes each.
 const REMEMBERED: usize = 200_000;
 
-/// What one client sent at once.
+/// What a client tells the device beside its positions.
+#[derive(Debug)]
+enum Note {
+    Protect(Vec<Handle>),
+    Retain(Vec<Handle>),
+    Forget,
+}
+
+/// What one client sent at once: the notes are for the device before the positions.
 struct Parcel {
+    session: u32,
+    notes: Vec<Note>,
     batch: Vec<Request>,
-    reply: Sender<Answer>,
+    /// Nothing where no answer is wanted: the client is gone.
+    reply: Option<Sender<Answer>>,
 }
 
 /// What went through a shared device.
@@ -60,6 +77,7 @@ struct Counters {
     asked: AtomicU64,
     evaluated: AtomicU64,
     batches: AtomicU64,
+    sessions: AtomicU32,
 }
 
 /// A device that several searches use; its thread ends with the last client.
@@ -91,6 +109,8 @@ impl SharedDevice {
     pub fn client(&self, batch_size: usize) -> SharedClient {
         SharedClient {
             parcels: self.parcels.clone(),
+            session: self.counters.sessions.fetch_add(1, Ordering::Relaxed),
+            notes: Vec::new(),
             answers: VecDeque::new(),
             description: self.description.clone(),
             batch_size: if batch_size == 0 { self.batch_size } else { batch_size },
@@ -115,16 +135,26 @@ impl SharedDevice {
 /// One search's end of a [`SharedDevice`].
 ///
 /// [`Evaluator::batch_size`] is what the search would have if it had the device alone, so that it
-/// gathers the same batches in any company. [`Evaluator::forget_all`] does nothing: the others'
-/// handles stay valid.
+/// gathers the same batches in any company. What it says of its positions holds for its own only.
 #[derive(Debug)]
 pub struct SharedClient {
     parcels: Sender<Parcel>,
+    session: u32,
+    /// For the device before the next batch.
+    notes: Vec<Note>,
     /// One for each batch in flight, oldest first. Only the parcel holds the other end, so that a
     /// hub that is gone is heard of at once.
     answers: VecDeque<Receiver<Answer>>,
     description: String,
     batch_size: usize,
+}
+
+impl SharedClient {
+    fn send(&mut self, batch: Vec<Request>, reply: Option<Sender<Answer>>) {
+        let notes = std::mem::take(&mut self.notes);
+        // A parcel that finds nobody is dropped, and its reply with it.
+        let _ = self.parcels.send(Parcel { session: self.session, notes, batch, reply });
+    }
 }
 
 impl Evaluator for SharedClient {
@@ -136,11 +166,13 @@ impl Evaluator for SharedClient {
         self.batch_size
     }
 
-    fn submit(&mut self, batch: Vec<Request>) {
+    fn submit(&mut self, mut batch: Vec<Request>) {
+        for request in &mut batch {
+            request.session = self.session;
+        }
         let (reply, answer) = bounded(1);
         self.answers.push_back(answer);
-        // A parcel that finds nobody is dropped, and its reply with it.
-        let _ = self.parcels.send(Parcel { batch, reply });
+        self.send(batch, Some(reply));
     }
 
     fn in_flight(&self) -> usize {
@@ -152,22 +184,42 @@ impl Evaluator for SharedClient {
         let lost = || EvalError::DeviceLost("the thread that shares it has ended".to_owned());
         answer.recv().map_err(|_| lost())?
     }
+
+    fn forget_all(&mut self) {
+        self.notes = vec![Note::Forget];
+    }
+
+    fn protect(&mut self, _: u32, handles: Vec<Handle>) {
+        self.notes.push(Note::Protect(handles));
+    }
+
+    fn retain(&mut self, _: u32, handles: Vec<Handle>) {
+        self.notes.push(Note::Retain(handles));
+    }
 }
 
-/// All that an answer depends on: placement, side to move, castling rights and a legal en-passant
-/// square in the hash; the fifty-move clock and repetitions beside it.
+impl Drop for SharedClient {
+    fn drop(&mut self) {
+        self.forget_all();
+        self.send(Vec::new(), None);
+    }
+}
+
+/// What tells positions apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    position: u128,
-    halfmoves: u32,
-    repetitions: u8,
+enum Key {
+    /// All that an answer depends on: placement, side to move, castling rights and a legal
+    /// en-passant square in the hash; the fifty-move clock and repetitions beside it.
+    Position { hash: u128, halfmoves: u32, repetitions: u8 },
+    /// Parcel and place: where the answer depends on the path too, every request is its own.
+    Place(u64, usize),
 }
 
 impl Key {
     fn of(request: &Request) -> Self {
         let position = &request.position;
-        Self {
-            position: position.zobrist_hash::<Zobrist128>(EnPassantMode::Legal).0,
+        Self::Position {
+            hash: position.zobrist_hash::<Zobrist128>(EnPassantMode::Legal).0,
             halfmoves: position.halfmoves(),
             repetitions: request.repetitions,
         }
@@ -201,9 +253,17 @@ impl Memory {
 
 /// A parcel whose answers are coming in.
 struct Open {
+    session: u32,
     answers: Vec<Option<Evaluation>>,
     missing: usize,
     reply: Sender<Answer>,
+}
+
+/// What the device was not told yet of a parcel.
+struct Waiting {
+    session: u32,
+    notes: Vec<Note>,
+    requests: Vec<(Key, Request)>,
 }
 
 /// What the hub thread owns.
@@ -211,30 +271,39 @@ struct Hub {
     device: Box<dyn Evaluator>,
     inbox: Receiver<Parcel>,
     counters: Arc<Counters>,
-    memory: Memory,
+    /// Where the device keeps nothing of earlier positions.
+    memory: Option<Memory>,
     /// By number, in the order they came.
     open: HashMap<u64, Open>,
     next_parcel: u64,
-    /// Positions that the device was not sent yet, oldest first.
-    waiting: VecDeque<(Key, Request)>,
+    /// Oldest first.
+    waiting: VecDeque<Waiting>,
     /// Per batch on the device: its positions.
     flying: VecDeque<Vec<Key>>,
     /// Who wants to know about a position that waits or flies: parcel and place in it.
     wanted: HashMap<Key, Vec<(u64, usize)>>,
+    /// Clients that were just answered and will ask again.
+    expected: HashSet<u32>,
+    answered_at: Instant,
+    /// How long they are waited for.
+    patience: Duration,
 }
 
 impl Hub {
     fn new(device: Box<dyn Evaluator>, inbox: Receiver<Parcel>, counters: Arc<Counters>) -> Self {
         Self {
+            memory: device.cache_figures().is_none().then(Memory::default),
             device,
             inbox,
             counters,
-            memory: Memory::default(),
             open: HashMap::new(),
             next_parcel: 0,
             waiting: VecDeque::new(),
             flying: VecDeque::new(),
             wanted: HashMap::new(),
+            expected: HashSet::new(),
+            answered_at: Instant::now(),
+            patience: Duration::ZERO,
         }
     }
 
@@ -249,6 +318,7 @@ impl Hub {
             while let Ok(parcel) = self.inbox.try_recv() {
                 self.take(parcel);
             }
+            self.linger();
             while self.should_send() {
                 self.send();
             }
@@ -256,29 +326,65 @@ impl Hub {
         }
     }
 
+    /// Before an idle device is given a batch that could be larger: whoever was just answered will
+    /// ask again at once, and is waited for a moment.
+    fn linger(&mut self) {
+        if !self.flying.is_empty() {
+            return;
+        }
+        let until = self.answered_at + self.patience;
+        while !self.expected.is_empty() && self.positions() < self.device.batch_size() {
+            match self.inbox.recv_deadline(until) {
+                Ok(parcel) => self.take(parcel),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Positions that wait.
+    fn positions(&self) -> usize {
+        self.waiting.iter().map(|waiting| waiting.requests.len()).sum()
+    }
+
     /// Answers what is known and queues the rest.
     fn take(&mut self, parcel: Parcel) {
+        let Parcel { session, notes, batch, reply } = parcel;
+        self.expected.remove(&session);
         let number = self.next_parcel;
         self.next_parcel += 1;
-        self.counters.asked.fetch_add(parcel.batch.len() as u64, Ordering::Relaxed);
-        let mut answers = vec![None; parcel.batch.len()];
+        self.counters.asked.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        let mut answers = vec![None; batch.len()];
+        let mut requests = Vec::new();
         let mut missing = 0;
-        for (place, request) in parcel.batch.into_iter().enumerate() {
-            let key = Key::of(&request);
-            let known = self.memory.get(key);
-            if let Some(answer) = known.filter(|known| known.moves.len() == request.moves.len()) {
-                answers[place] = Some(answer);
-                continue;
-            }
+        for (place, request) in batch.into_iter().enumerate() {
+            let key = match &mut self.memory {
+                None => Key::Place(number, place),
+                Some(memory) => {
+                    let key = Key::of(&request);
+                    let known = memory.get(key);
+                    if let Some(answer) =
+                        known.filter(|known| known.moves.len() == request.moves.len())
+                    {
+                        answers[place] = Some(answer);
+                        continue;
+                    }
+                    key
+                }
+            };
             missing += 1;
             let wanted = self.wanted.entry(key).or_default();
             if wanted.is_empty() {
-                self.waiting.push_back((key, request));
+                requests.push((key, request));
             }
             wanted.push((number, place));
         }
-        self.open.insert(number, Open { answers, missing, reply: parcel.reply });
-        self.close(number);
+        if !notes.is_empty() || !requests.is_empty() {
+            self.waiting.push_back(Waiting { session, notes, requests });
+        }
+        if let Some(reply) = reply {
+            self.open.insert(number, Open { session, answers, missing, reply });
+            self.close(number);
+        }
     }
 
     /// Sends a parcel's answers off if they are all there. A client that is gone is no reason to
@@ -287,25 +393,55 @@ impl Hub {
         if self.open.get(&number).is_some_and(|open| open.missing == 0)
             && let Some(open) = self.open.remove(&number)
         {
+            if self.waiting.iter().all(|waiting| waiting.session != open.session) {
+                self.expected.insert(open.session);
+            }
             let _ = open.reply.send(Ok(open.answers.into_iter().flatten().collect()));
         }
     }
 
-    /// An idle device gets what there is. One that works gets a second batch only if that is worth
-    /// sending: what comes while it works makes a small one larger.
+    /// An idle device gets what there is. One that works gets a second batch only if that is full:
+    /// what comes while it works makes a small one larger.
     fn should_send(&self) -> bool {
         match self.flying.len() {
             _ if self.waiting.is_empty() => false,
             0 => true,
-            flying => flying < IN_FLIGHT && 2 * self.waiting.len() >= self.device.batch_size(),
+            flying => flying < IN_FLIGHT && self.positions() >= self.device.batch_size(),
         }
     }
 
+    /// Gives the device the oldest parcels that fit together, one of each client.
     fn send(&mut self) {
-        let count = self.waiting.len().min(MERGED * self.device.batch_size().max(1));
-        let (keys, batch): (Vec<Key>, Vec<Request>) = self.waiting.drain(..count).unzip();
+        let most = MERGED * self.device.batch_size().max(1);
+        let (mut keys, mut batch) = (Vec::new(), Vec::new());
+        let mut sessions = HashSet::new();
+        let mut later = VecDeque::new();
+        for waiting in std::mem::take(&mut self.waiting) {
+            let fits = batch.is_empty() || batch.len() + waiting.requests.len() <= most;
+            let is_first = sessions.insert(waiting.session);
+            if !fits || !is_first {
+                later.push_back(waiting);
+                continue;
+            }
+            let session = waiting.session;
+            for note in waiting.notes {
+                match note {
+                    Note::Protect(handles) => self.device.protect(session, handles),
+                    Note::Retain(handles) => self.device.retain(session, handles),
+                    Note::Forget => self.device.forget(session),
+                }
+            }
+            for (key, request) in waiting.requests {
+                keys.push(key);
+                batch.push(request);
+            }
+        }
+        self.waiting = later;
+        if batch.is_empty() {
+            return;
+        }
         self.counters.batches.fetch_add(1, Ordering::Relaxed);
-        self.counters.evaluated.fetch_add(count as u64, Ordering::Relaxed);
+        self.counters.evaluated.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.device.submit(batch);
         self.flying.push_back(keys);
     }
@@ -313,6 +449,8 @@ impl Hub {
     /// Waits for the oldest batch and shares its answers out.
     fn receive(&mut self) {
         let Some(keys) = self.flying.pop_front() else { return };
+        self.expected.clear();
+        let began = Instant::now();
         let answer = self.device.collect().and_then(|answers| {
             let lost = || EvalError::DeviceLost("it left positions unanswered".to_owned());
             (answers.len() == keys.len()).then_some(answers).ok_or_else(lost)
@@ -327,8 +465,12 @@ impl Hub {
                         }
                         self.close(number);
                     }
-                    self.memory.put(key, answer);
+                    if let Some(memory) = &mut self.memory {
+                        memory.put(key, answer);
+                    }
                 }
+                self.answered_at = Instant::now();
+                self.patience = (self.answered_at - began) / PATIENCE;
             }
             Err(error) => {
                 for key in keys {
@@ -359,13 +501,7 @@ mod tests {
         let mut requests = Vec::new();
         for ply in 0..count {
             let moves = position.legal_moves();
-            let request = Request {
-                position: position.clone(),
-                moves: moves.to_vec().into(),
-                repetitions: 0,
-                parent: None,
-            };
-            requests.push(request);
+            requests.push(Request::single(&position));
             position.play_unchecked(moves[(seed * 7 + ply * 5) % moves.len()]);
             if position.legal_moves().is_empty() {
                 position = Chess::default();
@@ -460,7 +596,7 @@ mod tests {
         let mut evaluator = ClassicalEvaluator::new();
         evaluator.submit(requests(0, 1));
         let answer = evaluator.collect().unwrap().remove(0);
-        let key = |position| Key { position, halfmoves: 0, repetitions: 0 };
+        let key = |hash| Key::Position { hash, halfmoves: 0, repetitions: 0 };
         for position in 0..3 * REMEMBERED as u128 {
             memory.put(key(position), Evaluation { moves: Box::new([]), ..answer.clone() });
             assert!(memory.get(key(0)).is_some(), "in use and forgotten");

@@ -169,7 +169,7 @@ impl<E: Evaluator> Device<E> {
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::{Chess, Position};
+    use shakmaty::Chess;
 
     use super::*;
     use crate::classical::ClassicalEvaluator;
@@ -183,9 +183,7 @@ mod tests {
     }
 
     fn requests(count: usize) -> Vec<Request> {
-        let position = Chess::default();
-        let moves: Box<[_]> = position.legal_moves().to_vec().into();
-        vec![Request { position, moves, repetitions: 0, parent: None }; count]
+        vec![Request::single(&Chess::default()); count]
     }
 
     #[test]

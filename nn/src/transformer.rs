@@ -1,21 +1,25 @@
 //! The transformer behind the [`Evaluator`] trait: one thread owns the device and its tensors.
 //!
 //! The search thread sends batches of requests over a channel and never waits for the device
-//! except in `collect`. The device thread encodes, runs the network and decodes; on a GPU it
-//! queues a batch that is already waiting before it reads the last one back.
+//! except in `collect`. On a CPU the thread runs our own kernels ([`crate::cpu`]) and keeps
+//! positions for their children. On a GPU it encodes, runs burn and decodes, and queues a batch that
+//! is already waiting before it reads the last one back; there every position is encoded whole.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use burn::tensor::{Device, Tensor};
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use shakmaty::Position as _;
 
+use crate::cpu::{Engine, Options};
+use crate::decode::decode;
 use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
 use crate::encode::Window;
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request};
-use crate::model::{Batch, Model, ModelConfig, VALUE_BINS, padded_slots};
+use crate::evaluator::{CacheFigures, EvalError, Evaluation, Evaluator, Handle, Request};
+use crate::model::{Batch, Model, VALUE_BINS};
 use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
@@ -52,13 +56,31 @@ pub struct Settings {
     /// bits; with one shape a position gets the same answer in any company, at the price of padding
     /// where batches are small. The CPU's answers never depend on company.
     pub one_shape: bool,
+    /// Memory for keys and values of evaluated positions, bytes per search; 0 = every position is
+    /// encoded whole. Only a CPU keeps them so far.
+    pub cache_bytes: usize,
+    /// When a kept position begins a chain anew.
+    pub anchors: Anchors,
+}
+
+/// When a kept position becomes an anchor: encoded whole, so that what comes below it is as fresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchors {
+    /// Evaluations below it.
+    pub work: u32,
+    /// Plies since its own anchor.
+    pub staleness: usize,
+}
+
+impl Default for Anchors {
+    fn default() -> Self {
+        Self { work: 32, staleness: 1 }
+    }
 }
 
 /// How a batch is filled up before it goes to the device.
 #[derive(Clone, Copy, Debug)]
 enum Padding {
-    /// Not at all: a CPU takes any shape.
-    None,
     /// To one of [`GPU_SHAPES`].
     Few,
     /// To this many positions, with room for [`MOVES_PER_POSITION`] moves each.
@@ -81,15 +103,26 @@ pub enum StartError {
 
 type Answer = Result<Vec<Evaluation>, EvalError>;
 
+/// What the device thread is told.
+enum Message {
+    Batch(Vec<Request>),
+    Protect(u32, Vec<Handle>),
+    Retain(u32, Vec<Handle>),
+    Forget(u32),
+    ForgetAll,
+}
+
 /// The network on its device.
 #[derive(Debug)]
 pub struct TransformerEvaluator {
     /// `None` only while dropping.
-    requests: Option<Sender<Vec<Request>>>,
+    messages: Option<Sender<Message>>,
     answers: Receiver<Answer>,
     in_flight: usize,
     batch_size: usize,
     description: String,
+    /// As of the batch answered last; nothing where every position is encoded whole.
+    figures: Option<Arc<Mutex<CacheFigures>>>,
     /// Sentences for the user about how it started.
     pub notes: Vec<String>,
     thread: Option<thread::JoinHandle<()>>,
@@ -103,84 +136,88 @@ impl TransformerEvaluator {
     /// there but computes wrongly or fails is replaced by the CPU, with a note.
     pub fn start(source: WeightsSource<'_>, settings: Settings) -> Result<Self, StartError> {
         let chosen = choose(settings.device)?;
-        let load = |device: &Device| match source {
-            WeightsSource::Bytes(bytes) => weights::load_bytes(bytes, device),
-            WeightsSource::File(path) => weights::load_file(path, device),
+        let bytes = match source {
+            WeightsSource::Bytes(bytes) => Cow::Borrowed(bytes),
+            WeightsSource::File(path) => Cow::Owned(weights::read_file(path)?),
         };
-        let on_cpu = load(&Device::flex())?;
+        let threads = match settings.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(64),
+        };
+        let options = Options {
+            threads,
+            cache_bytes: settings.cache_bytes,
+            anchor_work: settings.anchors.work,
+            anchor_chain: settings.anchors.staleness + 1,
+        };
+        let mut engine = Engine::load(&bytes, options)?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
-        let (chosen, model) = if chosen.is_gpu {
-            match checked_gpu(&chosen, &on_cpu.model, &load) {
-                Ok(model) => (chosen, model),
-                Err(why) => {
+        let on_gpu = if chosen.is_gpu {
+            checked_gpu(&chosen, &mut engine, &bytes).map_or_else(
+                |why| {
                     notes.push(format!("{}: {why}; the network runs on the CPU", chosen.name));
-                    (choose(DeviceChoice::Cpu)?, on_cpu.model)
-                }
-            }
+                    None
+                },
+                Some,
+            )
         } else {
-            (chosen, on_cpu.model)
+            None
         };
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers = match (chosen.is_gpu, settings.threads) {
-            (true, _) => 1,
-            (false, 0) => cores,
-            (false, threads) => threads.min(64),
-        };
-        let default_batch = if chosen.is_gpu { GPU_BATCH } else { CPU_BATCH * workers };
+        let default_batch = if on_gpu.is_some() { GPU_BATCH } else { CPU_BATCH * threads };
         let batch_size = match settings.batch_size {
             0 => default_batch,
             size => size,
         };
-        let description = describe(&on_cpu.config, &on_cpu.hash, &chosen, workers);
-        let (requests, inbox) = unbounded();
-        let (outbox, answers) = unbounded();
-        let padding = match (chosen.is_gpu, settings.one_shape) {
-            (false, _) => Padding::None,
-            (true, false) => Padding::Few,
-            (true, true) => Padding::One(MERGED * batch_size),
+        let on = match &on_gpu {
+            Some(_) => chosen.name.clone(),
+            None => format!("CPU ({threads} threads)"),
         };
-        let server = Server { model, device: chosen.device, padding, workers };
-        let thread = thread::Builder::new()
-            .name("device".to_owned())
-            .spawn(move || server.serve(&inbox, &outbox))?;
+        let description =
+            format!("network {}-{} on {on}", engine.name(), weights::short_hash(&bytes));
+        let (messages, inbox) = unbounded();
+        let (outbox, answers) = unbounded();
+        let keeps = on_gpu.is_none() && settings.cache_bytes > 0;
+        let figures = keeps.then(Arc::default);
+        let shown = figures.clone();
+        let padding =
+            if settings.one_shape { Padding::One(MERGED * batch_size) } else { Padding::Few };
+        let thread =
+            thread::Builder::new().name("device".to_owned()).spawn(move || match on_gpu {
+                Some(model) => Gpu { model, device: chosen.device, padding }.serve(&inbox, &outbox),
+                None => serve_on_cpu(engine, &inbox, &outbox, shown.as_deref()),
+            })?;
         Ok(Self {
-            requests: Some(requests),
+            messages: Some(messages),
             answers,
             in_flight: 0,
             batch_size,
             description,
+            figures,
             notes,
             thread: Some(thread),
         })
     }
-}
 
-fn describe(config: &ModelConfig, hash: &str, chosen: &Chosen, workers: usize) -> String {
-    let on = if chosen.is_gpu {
-        chosen.name.clone()
-    } else {
-        format!("{} ({workers} threads)", chosen.name)
-    };
-    format!("network {}-{hash} on {on}", config.name)
+    fn tell(&self, message: Message) {
+        if let Some(messages) = &self.messages {
+            // A dead device thread shows when its answer is collected.
+            let _ = messages.send(message);
+        }
+    }
 }
 
 /// The model on the GPU, after it has agreed with the CPU on the canary positions.
-fn checked_gpu(
-    chosen: &Chosen,
-    reference: &Model,
-    load: &dyn Fn(&Device) -> Result<weights::Loaded, WeightsError>,
-) -> Result<Model, String> {
+fn checked_gpu(chosen: &Chosen, reference: &mut Engine, bytes: &[u8]) -> Result<Model, String> {
     let canaries = crate::canary::requests();
-    let windows: Vec<Window> = canaries.iter().map(window).collect();
+    let expected = reference.evaluate(&canaries);
     catch_unwind(AssertUnwindSafe(|| {
-        let model = load(&chosen.device).map_err(|error| error.to_string())?.model;
-        let expected =
-            Server::run(reference, &Device::flex(), &windows, Padding::None).decode(canaries.len());
-        let actual =
-            Server::run(&model, &chosen.device, &windows, Padding::Few).decode(canaries.len());
+        let model =
+            weights::load_bytes(bytes, &chosen.device).map_err(|error| error.to_string())?.model;
+        let gpu = Gpu { model, device: chosen.device.clone(), padding: Padding::Few };
+        let actual = gpu.launch(&canaries).decode(canaries.len());
         let difference = crate::canary::difference(&expected, &actual);
         if difference < CANARY_TOLERANCE {
-            Ok(model)
+            Ok(gpu.model)
         } else {
             Err(format!("its answers are off by {difference}"))
         }
@@ -188,7 +225,8 @@ fn checked_gpu(
     .unwrap_or_else(|panic| Err(format!("it failed ({})", panic_text(&*panic))))
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a panic said.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
         .unwrap_or_else(|| "no reason given".to_owned())
@@ -205,10 +243,7 @@ impl Evaluator for TransformerEvaluator {
 
     fn submit(&mut self, batch: Vec<Request>) {
         self.in_flight += 1;
-        if let Some(requests) = &self.requests {
-            // A dead device thread shows when its answer is collected.
-            let _ = requests.send(batch);
-        }
+        self.tell(Message::Batch(batch));
     }
 
     fn in_flight(&self) -> usize {
@@ -223,23 +258,69 @@ impl Evaluator for TransformerEvaluator {
         let lost = || EvalError::DeviceLost("its thread has ended".to_owned());
         self.answers.recv().map_err(|_| lost())?
     }
+
+    fn forget_all(&mut self) {
+        self.tell(Message::ForgetAll);
+    }
+
+    fn protect(&mut self, session: u32, handles: Vec<Handle>) {
+        self.tell(Message::Protect(session, handles));
+    }
+
+    fn retain(&mut self, session: u32, handles: Vec<Handle>) {
+        self.tell(Message::Retain(session, handles));
+    }
+
+    fn forget(&mut self, session: u32) {
+        self.tell(Message::Forget(session));
+    }
+
+    fn cache_figures(&self) -> Option<CacheFigures> {
+        let figures = self.figures.as_ref()?;
+        Some(*figures.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Drop for TransformerEvaluator {
     fn drop(&mut self) {
-        self.requests = None;
+        self.messages = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// What the device thread owns.
-struct Server {
+/// The device thread where there is no GPU.
+fn serve_on_cpu(
+    mut engine: Engine,
+    inbox: &Receiver<Message>,
+    outbox: &Sender<Answer>,
+    figures: Option<&Mutex<CacheFigures>>,
+) {
+    for message in inbox {
+        match message {
+            Message::Batch(batch) => {
+                let answer = guarded(|| engine.evaluate(&batch));
+                if let Some(figures) = figures {
+                    *figures.lock().unwrap_or_else(PoisonError::into_inner) = engine.figures();
+                }
+                if outbox.send(answer).is_err() {
+                    return;
+                }
+            }
+            Message::Protect(session, handles) => engine.protect(session, &handles),
+            Message::Retain(session, handles) => engine.retain(session, &handles),
+            Message::Forget(session) => engine.forget(session),
+            Message::ForgetAll => engine.forget_all(),
+        }
+    }
+}
+
+/// What the device thread owns where there is a GPU.
+struct Gpu {
     model: Model,
     device: Device,
     padding: Padding,
-    workers: usize,
 }
 
 /// A batch whose kernels are queued.
@@ -255,31 +336,23 @@ fn window(request: &Request) -> Window {
     Window::new(&request.position, request.repetitions, &request.moves)
 }
 
-/// Slots that the position's pieces take.
-fn padded_pieces(request: &Request) -> usize {
-    padded_slots(request.position.board().occupied().count())
-}
-
-impl Server {
-    fn serve(&self, inbox: &Receiver<Vec<Request>>, outbox: &Sender<Answer>) {
-        if !matches!(self.padding, Padding::None) {
-            self.serve_pipelined(inbox, outbox);
-            return;
-        }
-        for batch in inbox {
-            let answer = guarded(|| self.evaluate_on_cpu(&batch));
-            if outbox.send(answer).is_err() {
-                return;
-            }
+/// The next batch; what else is said matters to a cache only. Nothing when the search has gone, or
+/// when none is there and nobody `waits` for one.
+fn next_batch(inbox: &Receiver<Message>, waits: bool) -> Option<Vec<Request>> {
+    loop {
+        let message = if waits { inbox.recv().ok() } else { inbox.try_recv().ok() };
+        if let Message::Batch(batch) = message? {
+            return Some(batch);
         }
     }
+}
 
+impl Gpu {
     /// Queues batch k + 1 before batch k is read back, where it is there in time.
-    fn serve_pipelined(&self, inbox: &Receiver<Vec<Request>>, outbox: &Sender<Answer>) {
+    fn serve(&self, inbox: &Receiver<Message>, outbox: &Sender<Answer>) {
         let mut pending: Option<(Vec<Request>, Result<Launched, EvalError>)> = None;
         loop {
-            let next = if pending.is_some() { inbox.try_recv().ok() } else { inbox.recv().ok() };
-            let launched = next.map(|batch| {
+            let launched = next_batch(inbox, pending.is_none()).map(|batch| {
                 let launched = guarded(|| self.launch(&batch));
                 (batch, launched)
             });
@@ -299,63 +372,22 @@ impl Server {
 
     fn launch(&self, batch: &[Request]) -> Launched {
         let windows: Vec<Window> = batch.iter().map(window).collect();
-        Self::run(&self.model, &self.device, &windows, self.padding)
-    }
-
-    /// Shares the batch between the CPU threads.
-    ///
-    /// Windows of one size are run together and never padded to a neighbour's: the same position
-    /// gets the same bits whatever else is in its batch, so that games which share a device are
-    /// the games that each would have played alone.
-    fn evaluate_on_cpu(&self, batch: &[Request]) -> Vec<Evaluation> {
-        let mut order: Vec<usize> = (0..batch.len()).collect();
-        order.sort_by_key(|&index| padded_pieces(&batch[index]));
-        let share = order.len().div_ceil(self.workers).max(1);
-        let mut shares = order.chunks(share);
-        let first = shares.next().unwrap_or_default();
-        let mut answers = thread::scope(|scope| {
-            let others: Vec<_> = shares
-                .map(|share| scope.spawn(move || self.evaluate_share(batch, share)))
-                .collect();
-            let mut answers = self.evaluate_share(batch, first);
-            for other in others {
-                match other.join() {
-                    Ok(more) => answers.extend(more),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            answers
-        });
-        answers.sort_by_key(|&(index, _)| index);
-        answers.into_iter().map(|(_, answer)| answer).collect()
-    }
-
-    /// Evaluates the requests at these places, which are ordered by size.
-    fn evaluate_share(&self, batch: &[Request], share: &[usize]) -> Vec<(usize, Evaluation)> {
-        let mut answers = Vec::with_capacity(share.len());
-        for group in share.chunk_by(|&a, &b| padded_pieces(&batch[a]) == padded_pieces(&batch[b])) {
-            let windows: Vec<Window> = group.iter().map(|&index| window(&batch[index])).collect();
-            let launched = Self::run(&self.model, &self.device, &windows, Padding::None);
-            answers.extend(group.iter().copied().zip(launched.decode(group.len())));
-        }
-        answers
-    }
-
-    fn run(model: &Model, device: &Device, windows: &[Window], padding: Padding) -> Launched {
         let positions = windows.len();
-        let batch = match padding {
-            Padding::None => Batch::pack(windows),
+        let batch = match self.padding {
             Padding::Few => {
                 let shape = GPU_SHAPES.into_iter().find(|&shape| shape >= positions);
-                Batch::pack_padded(windows, shape.unwrap_or(positions), 0)
+                Batch::pack_padded(&windows, shape.unwrap_or(positions), 0)
             }
-            Padding::One(shape) => Batch::pack_padded(windows, shape, MOVES_PER_POSITION * shape),
+            Padding::One(shape) => {
+                let shape = shape * positions.div_ceil(shape);
+                Batch::pack_padded(&windows, shape, MOVES_PER_POSITION * shape)
+            }
         };
         if positions == 0 {
             let flat = Tensor::zeros([0], &Device::flex());
             return Launched { flat, positions, moves: 0, offsets: vec![0] };
         }
-        let output = model.forward(&batch, device);
+        let output = self.model.forward(&batch, &self.device);
         let padded = batch.windows;
         let flat = Tensor::cat(
             vec![
@@ -390,47 +422,9 @@ impl Launched {
             .map(|index| {
                 let bins = &values[index * VALUE_BINS..(index + 1) * VALUE_BINS];
                 let moves = self.offsets[index]..self.offsets[index + 1];
-                decode(bins, errors[index], &policies[moves.clone()], &deltas[moves])
+                let estimates = policies[moves.clone()].iter().zip(&deltas[moves]);
+                decode(bins, errors[index], estimates.map(|(&policy, &delta)| [policy, delta]))
             })
             .collect()
-    }
-}
-
-fn softmax(logits: &[f32]) -> Vec<f32> {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let weights: Vec<f32> = logits.iter().map(|logit| (logit - most).exp()).collect();
-    let total: f32 = weights.iter().sum();
-    weights.into_iter().map(|weight| weight / total).collect()
-}
-
-/// From the network's numbers for one position to an evaluation without a handle.
-///
-/// Win, draw and loss are the histogram's means of `x²`, `2x(1 − x)` and `(1 − x)²`: two halves of a
-/// game, each won with probability x. It keeps win + draw / 2 = value and needs no draw head.
-pub fn decode(bins: &[f32], log_error: f32, policy: &[f32], deltas: &[f32]) -> Evaluation {
-    let mut value = 0.0;
-    let mut win = 0.0;
-    for (bin, mass) in softmax(bins).into_iter().enumerate() {
-        let x = (bin as f32 + 0.5) / VALUE_BINS as f32;
-        value += mass * x;
-        win += mass * x * x;
-    }
-    let draw = 2.0 * (value - win);
-    let odds = value.clamp(0.002, 0.998);
-    let odds = (odds / (1.0 - odds)).ln();
-    let moves = softmax(policy)
-        .into_iter()
-        .zip(deltas)
-        .map(|(policy, delta)| MoveEstimate {
-            policy,
-            action_value: 1.0 / (1.0 + (-(odds + delta)).exp()),
-        })
-        .collect();
-    Evaluation {
-        value,
-        error: log_error.clamp(-7.0, 1.0).exp(),
-        wdl: [win, draw, 1.0 - win - draw],
-        moves,
-        handle: Handle(0),
     }
 }

@@ -89,14 +89,20 @@ pub fn short_hash(bytes: &[u8]) -> String {
 /// # Errors
 /// When the file cannot be read, is damaged, is no Tesla network or does not match its name.
 pub fn load_file(path: &Path, device: &Device) -> Result<Loaded, WeightsError> {
+    load_bytes(&read_file(path)?, device)
+}
+
+/// Reads a weights file's bytes; a hash in the file's name must be theirs.
+///
+/// # Errors
+/// When the file cannot be read or does not match its name.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, WeightsError> {
     let bytes =
         fs::read(path).map_err(|source| WeightsError::Io { path: path.to_owned(), source })?;
-    let loaded = load_bytes(&bytes, device)?;
+    let actual = short_hash(&bytes);
     match named_hash(path) {
-        Some(named) if named != loaded.hash => {
-            Err(WeightsError::HashMismatch { named, actual: loaded.hash })
-        }
-        _ => Ok(loaded),
+        Some(named) if named != actual => Err(WeightsError::HashMismatch { named, actual }),
+        _ => Ok(bytes),
     }
 }
 
@@ -107,11 +113,11 @@ fn named_hash(path: &Path) -> Option<String> {
     (hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit())).then(|| hash.to_owned())
 }
 
-/// Reads a network from the bytes of a weights file.
+/// The tensors of a weights file and its network's shape, both checked.
 ///
 /// # Errors
-/// When the bytes are damaged or no Tesla network.
-pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError> {
+/// When the bytes are damaged or no Tesla network of this version.
+pub(crate) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, ModelConfig), WeightsError> {
     let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
     let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
@@ -126,6 +132,15 @@ pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError>
     }
     config.check().map_err(WeightsError::Foreign)?;
     check_finite(&tensors)?;
+    Ok((tensors, config))
+}
+
+/// Reads a network from the bytes of a weights file.
+///
+/// # Errors
+/// When the bytes are damaged or no Tesla network.
+pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError> {
+    let (_, config) = open(bytes)?;
     let mut model = config.init(device);
     let mut store = SafetensorsStore::from_bytes(Some(bytes.to_vec()))
         .with_from_adapter(FloatCastAdapter::to(DType::F32));

@@ -9,7 +9,7 @@ use tesla_nn::device::DeviceChoice;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{EvalError, Evaluator};
 use tesla_nn::model::{Batch, Model, ModelConfig, VALUE_BINS};
-use tesla_nn::transformer::{Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
 use tesla_nn::weights::{self, WeightsError};
 
 fn tiny() -> (Model, ModelConfig, Device) {
@@ -22,7 +22,14 @@ fn tiny() -> (Model, ModelConfig, Device) {
 fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
     let (model, config, _) = tiny();
     let bytes = weights::to_bytes(&model, &config).unwrap();
-    let settings = Settings { device: DeviceChoice::Cpu, threads, batch_size, one_shape: false };
+    let settings = Settings {
+        device: DeviceChoice::Cpu,
+        threads,
+        batch_size,
+        one_shape: false,
+        cache_bytes: 0,
+        anchors: Anchors::default(),
+    };
     TransformerEvaluator::start(WeightsSource::Bytes(&bytes), settings).unwrap()
 }
 

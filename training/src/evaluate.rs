@@ -7,8 +7,8 @@ use std::thread;
 use burn::tensor::Device;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use tesla_nn::decode::decode;
 use tesla_nn::model::{Batch, Model, VALUE_BINS};
-use tesla_nn::transformer::decode;
 
 use crate::dataset::{Dataset, WindowRef};
 use crate::labels::Labels;
@@ -241,8 +241,7 @@ fn measure(
         let answer = decode(
             &values[readout * VALUE_BINS..(readout + 1) * VALUE_BINS],
             errors[readout],
-            &policy[moves.clone()],
-            &deltas[moves.clone()],
+            moves.clone().map(|row| [policy[row], deltas[row]]),
         );
         let mut sums = Sums { positions: 1, ..Sums::default() };
         let score = f64::from(labels.score[readout]);

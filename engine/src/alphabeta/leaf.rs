@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use shakmaty::{Chess, Position};
+use shakmaty::Chess;
 use tesla_nn::classical::centipawns;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request, centipawns_from_score};
 
@@ -57,7 +57,8 @@ impl Network {
         }
         let size = self.evaluator.batch_size().max(1);
         for batch in wanted.chunks(size) {
-            self.evaluator.submit(batch.iter().map(|(_, position)| request(position)).collect());
+            self.evaluator
+                .submit(batch.iter().map(|(_, position)| Request::single(position)).collect());
         }
         for batch in wanted.chunks(size) {
             let answers = self.evaluator.collect()?;
@@ -67,11 +68,6 @@ impl Network {
         }
         Ok(())
     }
-}
-
-fn request(position: &Chess) -> Request {
-    let moves = position.legal_moves().to_vec().into();
-    Request { position: position.clone(), moves, repetitions: 0, parent: None }
 }
 
 fn to_answer(evaluation: &Evaluation) -> Answer {

@@ -60,6 +60,18 @@ fn memory_rows() -> Vec<Row> {
             },
         },
         Row {
+            name: "KVCache",
+            help: "Memory for the network's keys and values of evaluated positions, from which \
+                   their children are evaluated, in MiB beside `Hash`: a hard cap; 0 evaluates \
+                   every position from scratch.",
+            kind: Kind::Spin {
+                default: 256,
+                min: 0,
+                max: 1_048_576,
+                set: |settings, megabytes| settings.kv_cache_mb = megabytes as usize,
+            },
+        },
+        Row {
             name: "Clear Hash",
             help: "Forgets everything learnt from earlier searches.",
             kind: Kind::Button,

@@ -231,6 +231,9 @@ impl Session {
                     self.output.tell(&trouble.to_string());
                     is_in_trouble = true;
                 }
+                if let Some(cache) = &outcome.cache {
+                    self.output.tell(&cache.to_string());
+                }
                 job.answer(outcome)
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
@@ -272,10 +275,8 @@ impl Session {
         }
         let Some((_, evaluator)) = &mut self.evaluator else { return Err(String::new()) };
         evaluator.submit(vec![Request {
-            position: game.position().clone(),
-            moves: moves.iter().copied().collect(),
             repetitions: game.repetitions().min(2) as u8,
-            parent: None,
+            ..Request::single(game.position())
         }]);
         let answers = evaluator.collect().map_err(|error| error.to_string())?;
         let evaluation = answers.first().ok_or("the evaluator gave no answer")?;

@@ -173,8 +173,7 @@ mod tests {
     use super::*;
 
     fn request(position: &Chess) -> Request {
-        let moves = position.legal_moves().to_vec().into();
-        Request { position: position.clone(), moves, repetitions: 0, parent: None }
+        Request::single(position)
     }
 
     fn evaluate(position: &Chess) -> Evaluation {

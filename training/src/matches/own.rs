@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use shakmaty::{CastlingMode, Chess, Position};
 use tesla_engine::history::Game;
 use tesla_engine::options::Settings;
+use tesla_engine::params::Params;
 use tesla_engine::roster::{self, Machine};
 use tesla_engine::score::Score as EngineScore;
 use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
@@ -37,8 +38,12 @@ pub struct Devices {
 /// The part of a machine that a device depends on.
 fn device_of(machine: &Machine) -> Machine {
     let plain = Machine::of(&Settings::default());
-    let (search, params) = (plain.search, plain.params);
-    Machine { search, params, batch_size: None, ..machine.clone() }
+    let params = Params {
+        anchor_work: machine.params.anchor_work,
+        anchor_staleness: machine.params.anchor_staleness,
+        ..plain.params
+    };
+    Machine { search: plain.search, params, batch_size: None, ..machine.clone() }
 }
 
 impl Devices {

@@ -1,0 +1,132 @@
+//! Whole against incremental evaluation in the same search: evaluations a second, tokens each.
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess};
+use tesla_engine::history::Game;
+use tesla_engine::options::Settings;
+use tesla_engine::roster::{self, Machine};
+use tesla_engine::search_api::{Limits, Search, StopToken, Task};
+use tesla_engine::timeman::Budget;
+use tesla_nn::evaluator::CacheFigures;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Evaluations per position
+    #[arg(long, default_value_t = 20_000)]
+    nodes: u64,
+    /// File of FENs or EPDs, a line each; the start position comes first in any case
+    #[arg(long)]
+    positions: Option<PathBuf>,
+    /// Positions to take from the file
+    #[arg(long, default_value_t = 20)]
+    take: usize,
+    /// Ways to search, as UCI options: `--way KVCache=0 --way KVCache=256,anchor_work=64`
+    #[arg(long = "way", default_values = ["KVCache=0", "KVCache=256"])]
+    ways: Vec<String>,
+    /// Evaluations per position of the ways with KVCache=0, which are slow; 0 = as many
+    #[arg(long, default_value_t = 0)]
+    whole_nodes: u64,
+}
+
+struct Way {
+    name: String,
+    nodes: u64,
+    search: Box<dyn Search>,
+    spent: Duration,
+    evaluations: u64,
+    cache: CacheFigures,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let mut ways = Vec::new();
+    for name in &arguments.ways {
+        let mut settings = Settings::default();
+        for assignment in name.split(',') {
+            let (option, value) = assignment
+                .split_once('=')
+                .ok_or_else(|| format!("'{assignment}' is no option; write OPTION=VALUE"))?;
+            settings.set(option, value)?;
+        }
+        let made = roster::search(&Machine::of(&settings))?;
+        println!("{name}: {}", made.description);
+        let mut search = made.search;
+        search.set_hash_mb(settings.hash_mb);
+        let is_short = settings.kv_cache_mb == 0 && arguments.whole_nodes > 0;
+        ways.push(Way {
+            name: name.clone(),
+            nodes: if is_short { arguments.whole_nodes } else { arguments.nodes },
+            search,
+            spent: Duration::ZERO,
+            evaluations: 0,
+            cache: CacheFigures::default(),
+        });
+    }
+    for position in positions(arguments)? {
+        for way in &mut ways {
+            way.measure(&position);
+        }
+    }
+    println!(
+        "\n| way | evaluations/s | against the first | tokens each | whole | anchored | evicted |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let speed = |way: &Way| way.evaluations as f64 / way.spent.as_secs_f64().max(1e-9);
+    let first = ways.first().map_or(1.0, speed);
+    for way in &ways {
+        let share = |count: u64| 100.0 * count as f64 / way.evaluations.max(1) as f64;
+        println!(
+            "| {} | {:.0} | {:.2} | {:.2} | {:.1} % | {:.1} % | {:.1} % |",
+            way.name,
+            speed(way),
+            speed(way) / first,
+            way.cache.tokens_each(),
+            share(way.cache.whole),
+            share(way.cache.anchored),
+            share(way.cache.evicted),
+        );
+    }
+    Ok(())
+}
+
+impl Way {
+    fn measure(&mut self, position: &Chess) {
+        self.search.clear();
+        let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let game = Game::new(position.clone());
+        let stop = StopToken::default();
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        let outcome = self.search.search(&task, &mut |_| {});
+        self.spent += budget.elapsed();
+        self.evaluations += outcome.info.nodes;
+        if let Some(cache) = outcome.cache {
+            self.cache.evaluations += cache.evaluations;
+            self.cache.whole += cache.whole;
+            self.cache.anchored += cache.anchored;
+            self.cache.tokens += cache.tokens;
+            self.cache.evicted += cache.evicted;
+        }
+    }
+}
+
+fn positions(arguments: &Arguments) -> Result<Vec<Chess>, Box<dyn Error>> {
+    let mut positions = vec![Chess::default()];
+    let Some(path) = &arguments.positions else { return Ok(positions) };
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    for line in lines.take(arguments.take) {
+        let mut words: Vec<&str> = line.split_whitespace().take(6).collect();
+        if words.get(4).is_none_or(|word| word.parse::<u32>().is_err()) {
+            words.truncate(4); // an EPD: operations follow
+        }
+        let fen: Fen = words.join(" ").parse().map_err(|error| format!("'{line}': {error}"))?;
+        positions.push(fen.into_position(CastlingMode::Chess960)?);
+    }
+    Ok(positions)
+}

@@ -1,0 +1,194 @@
+//! A job as rows of the network's tables and lists of the tokens that it sees.
+
+use super::cache::Node;
+use crate::encode::{ATTACK_STATES, READOUT_SQUARE, RULE_FEATURES, Window};
+use shakmaty::{CastlingSide, Chess, Color, Move, Position, Square};
+
+/// One position to evaluate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job<'a> {
+    /// The position; the answer is from its side to move.
+    pub(super) position: &'a Chess,
+    /// Its legal moves, or none where only its tokens are wanted.
+    pub(super) moves: &'a [Move],
+    /// How often it occurred before (0, 1 or 2).
+    pub(super) repetitions: u8,
+    /// A kept node and the move that led from it here. Without one the position is encoded whole.
+    pub(super) parent: Option<(&'a Node, Move)>,
+    /// The position will be kept as a node for its children.
+    pub(super) keep: bool,
+}
+
+/// A token that the job sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// In this slot of the cache.
+    Cached(u32),
+    /// One of the job's own tokens.
+    New(u8),
+    /// The job's own readout.
+    Readout,
+}
+
+/// One legal move.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MoveRow {
+    /// The moving piece, as a place in the job's list of sources.
+    pub(super) piece: u8,
+    /// The captured piece likewise.
+    pub(super) captured: Option<u8>,
+    /// Rows of the tables.
+    pub(super) target: u16,
+    /// Row of the move-feature table.
+    pub(super) feature: u16,
+    /// Row of the move-situation table.
+    pub(super) situation: u16,
+}
+
+/// What the network needs of a job.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// Side to move at the chain's anchor.
+    pub(super) side: Color,
+    /// New piece tokens: rows of the tables of piece-squares and of kinds and states.
+    pub(super) tokens: Vec<(u16, u8)>,
+    /// Visible tokens: the standing pieces, then the readouts of the chain.
+    pub(super) sources: Vec<Source>,
+    /// Their squares, seen from the anchor's side to move; 64 is a readout.
+    pub(super) squares: Vec<u8>,
+    /// How many of the sources are pieces.
+    pub(super) pieces: usize,
+    /// The piece sources' real squares.
+    pub(super) standing: Vec<Square>,
+    /// Rows of the rule table.
+    pub(super) rules: [u8; RULE_FEATURES],
+    /// Rows of the board summary.
+    pub(super) board: Vec<u16>,
+    /// Moves.
+    pub(super) moves: Vec<MoveRow>,
+}
+
+impl Plan {
+    /// Plans `job`. A parent that is not the position's is no parent.
+    pub(super) fn new(job: &Job<'_>) -> Self {
+        let window = Window::new(job.position, job.repetitions, job.moves);
+        let child = job.parent.and_then(|(node, played)| Self::child(job, &window, node, played));
+        child.unwrap_or_else(|| Self::whole(job, &window))
+    }
+
+    fn base(job: &Job<'_>, window: &Window, side: Color) -> Self {
+        let flip = side != job.position.turn();
+        let readout = &window.readouts[0];
+        let mut rules = readout.rules;
+        let mut board = readout.board.clone();
+        if flip {
+            rules[0] ^= 1;
+            let castling = rules[1] - 2;
+            rules[1] = 2 + (castling >> 2 | (castling & 0b11) << 2);
+            for row in &mut board {
+                let state = *row % ATTACK_STATES as u16;
+                *row = turned(*row / ATTACK_STATES as u16) * ATTACK_STATES as u16 + state;
+            }
+        }
+        let turn = job.position.turn().fold_wb(0, 56);
+        let count = window.tokens.len();
+        let squares = window.tokens.iter().map(|t| t.square() ^ if flip { 0b111_000 } else { 0 });
+        let standing = window.tokens.iter().map(|t| Square::new(u32::from(t.square() ^ turn)));
+        let moves = readout.moves.iter().map(|m| MoveRow {
+            piece: m.piece,
+            captured: m.captured,
+            target: m.target,
+            feature: m.feature,
+            situation: m.situation,
+        });
+        Self {
+            side,
+            tokens: Vec::new(),
+            sources: Vec::with_capacity(count + 8),
+            squares: squares.collect(),
+            pieces: count,
+            standing: standing.collect(),
+            rules,
+            board,
+            moves: moves.collect(),
+        }
+    }
+
+    fn whole(job: &Job<'_>, window: &Window) -> Self {
+        let mut plan = Self::base(job, window, job.position.turn());
+        for (index, token) in window.tokens.iter().enumerate() {
+            plan.tokens
+                .push((token.piece_square, token.kind() * ATTACK_STATES as u8 + token.state));
+            plan.sources.push(Source::New(index as u8));
+        }
+        plan.see_itself();
+        plan
+    }
+
+    /// Nothing when the position is not what `played` makes of the node's.
+    fn child(job: &Job<'_>, window: &Window, node: &Node, played: Move) -> Option<Self> {
+        let after = node.position.clone().play(played).ok()?;
+        if after.board() != job.position.board() || after.turn() != job.position.turn() {
+            return None;
+        }
+        let mut plan = Self::base(job, window, node.side);
+        let flip = node.side != job.position.turn();
+        let mut slots = [None; 64];
+        for &(square, slot) in &node.pieces {
+            slots[usize::from(square)] = Some(slot);
+        }
+        let arrived = destinations(played);
+        for (index, &square) in plan.standing.iter().enumerate() {
+            if !arrived.contains(&Some(square)) {
+                plan.sources.push(Source::Cached(slots[usize::from(square)]?));
+                continue;
+            }
+            let token = window.tokens[index];
+            let row = if flip { turned(token.piece_square) } else { token.piece_square };
+            let kind = (row / 64) as u8;
+            plan.sources.push(Source::New(plan.tokens.len() as u8));
+            plan.tokens.push((row, kind * ATTACK_STATES as u8 + token.state));
+        }
+        for &slot in &node.readouts {
+            plan.sources.push(Source::Cached(slot));
+            plan.squares.push(READOUT_SQUARE);
+        }
+        plan.see_itself();
+        Some(plan)
+    }
+
+    fn see_itself(&mut self) {
+        self.sources.push(Source::Readout);
+        self.squares.push(READOUT_SQUARE);
+    }
+
+    /// Whether it begins a chain.
+    pub(super) fn is_whole(&self) -> bool {
+        self.sources.len() == self.pieces + 1
+    }
+
+    /// Rows of the batch that the job takes.
+    pub(super) fn rows(&self) -> usize {
+        self.tokens.len() + 1
+    }
+}
+
+/// The piece-square as the other side sees it.
+fn turned(piece_square: u16) -> u16 {
+    let (kind, square) = (piece_square / 64, piece_square % 64);
+    (kind + 6) % 12 * 64 + (square ^ 0b111_000)
+}
+
+/// Squares where pieces stand anew after a move.
+fn destinations(played: Move) -> [Option<Square>; 2] {
+    match played {
+        Move::Castle { king, rook } => {
+            let side = CastlingSide::from_king_side(king < rook);
+            [
+                Some(Square::from_coords(side.king_to_file(), king.rank())),
+                Some(Square::from_coords(side.rook_to_file(), rook.rank())),
+            ]
+        }
+        _ => [Some(played.to()), None],
+    }
+}
