@@ -188,7 +188,8 @@ fn checked_gpu(
     .unwrap_or_else(|panic| Err(format!("it failed ({})", panic_text(&*panic))))
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a caught panic said.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
         .unwrap_or_else(|| "no reason given".to_owned())

@@ -12,5 +12,6 @@ pub mod evaluate;
 pub mod labels;
 pub mod loss;
 pub mod matches;
+mod progress;
 pub mod record;
 pub mod trainer;

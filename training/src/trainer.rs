@@ -12,7 +12,6 @@ use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Device;
 use crossbeam_channel::{Receiver, bounded};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use tesla_nn::model::{Batch, Model, ModelConfig};
 use tesla_nn::weights;
@@ -21,6 +20,7 @@ use crate::adamw::{AdamW, State};
 use crate::dataset::Dataset;
 use crate::labels::Labels;
 use crate::loss::{LossWeights, loss};
+use crate::progress::bar;
 
 /// Everything that decides a training run; stored beside the weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -318,7 +318,8 @@ impl Trainer {
     /// # Errors
     /// When a checkpoint cannot be written or the loss is no number any more.
     pub fn run(&mut self, dataset: &Arc<Dataset>, stop: &AtomicBool) -> Result<(), TrainError> {
-        let bar = progress_bar(self.config.steps);
+        let template = "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}";
+        let bar = bar(self.config.steps, template);
         let log = self.folder.join("loss.csv");
         let mut log = access(&log, fs::OpenOptions::new().create(true).append(true).open(&log))?;
         if log.metadata().is_ok_and(|metadata| metadata.len() == 0) {
@@ -474,13 +475,6 @@ fn prefetch(
         }
     });
     (receiver, encoder)
-}
-
-fn progress_bar(steps: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}",
-    );
-    ProgressBar::new(steps).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// Sums over the last steps.

@@ -16,7 +16,7 @@ use super::runner::MatchError;
 use super::{report, runner, side};
 
 /// What a shell expects of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// The command line of a match.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tesla_engine::search_api::StopToken;
 use tesla_nn::shared::Usage;
 
@@ -28,6 +28,7 @@ use super::report;
 use super::side::Side;
 use super::sprt::Decision;
 use super::tally::Tally;
+use crate::progress::bar;
 
 /// How often the main thread looks whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -130,7 +131,7 @@ pub fn run(
     say: &dyn Fn(&str),
 ) -> Result<Finished, MatchError> {
     let book = config.book()?;
-    if config.skip + config.games / 2 > book.openings().len() as u64 {
+    if config.repeats_openings_of(&book) {
         say("the book has fewer openings than the match has rounds: openings will be repeated");
     }
     let interrupt = Interrupt::new([Arc::clone(interrupted)]);
@@ -167,14 +168,8 @@ pub fn run(
         interrupt: Interrupt::new([Arc::clone(interrupted), Arc::clone(&ended)]),
         ended,
     };
-    let mut desk = Desk {
-        files: Some(files),
-        tally,
-        kept,
-        config,
-        progress: Progress::new(&hall.plan),
-        played: 0,
-    };
+    let mut desk =
+        Desk { files, tally, kept, config, progress: Progress::new(&hall.plan), played: 0 };
     let started = Instant::now();
     desk.progress.bar.set_position(desk.tally.games());
     let outcome =
@@ -207,8 +202,7 @@ fn try_engines(
 
 /// Where results come in: the main thread's part.
 struct Desk<'a> {
-    /// `None` once the match is put in order.
-    files: Option<Files>,
+    files: Files,
     tally: Tally,
     kept: BTreeMap<u64, GameRecord>,
     config: &'a MatchConfig,
@@ -273,12 +267,11 @@ impl Desk<'_> {
         mut record: GameRecord,
         failure: Option<Failure>,
     ) -> Result<(), MatchError> {
-        let Some(files) = &mut self.files else { return Ok(()) };
         if let Some(failure) = failure {
-            record.transcript = Some(files.keep_transcript(&record, &failure)?);
+            record.transcript = Some(self.files.keep_transcript(&record, &failure)?);
             record.detail = Some(failure.what);
         }
-        files.append(&record)?;
+        self.files.append(&record)?;
         self.tally.add(&record);
         self.kept.insert(record.number, record);
         self.played += 1;
@@ -302,9 +295,9 @@ impl Desk<'_> {
                 self.tally.add(record);
             }
         }
-        if let (Some(files), true) = (self.files.take(), is_complete) {
-            let records: Vec<GameRecord> = self.kept.values().cloned().collect();
-            files.finish(&records)?;
+        if is_complete {
+            let records: Vec<GameRecord> = self.kept.into_values().collect();
+            self.files.finish(&records)?;
         }
         Ok(Finished { tally: self.tally, is_complete, played: self.played, time, devices })
     }
@@ -396,11 +389,8 @@ struct Progress {
 
 impl Progress {
     fn new(plan: &Plan) -> Self {
-        let style = ProgressStyle::with_template(
-            "{bar:20} {pos}/{len} games, {elapsed} gone, {eta} left  {wide_msg}",
-        );
-        let bar = ProgressBar::new(plan.games())
-            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let template = "{bar:20} {pos}/{len} games, {elapsed} gone, {eta} left  {wide_msg}";
+        let bar = bar(plan.games(), template);
         let said = (!std::io::stderr().is_terminal()).then(Instant::now);
         Self { bar, said, text: String::new() }
     }
