@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Device;
 use crossbeam_channel::{Receiver, bounded};
 use serde::{Deserialize, Serialize};
+use tesla_engine::search_api::StopToken;
 use tesla_nn::model::{Batch, Model, ModelConfig};
 use tesla_nn::weights;
 
@@ -317,7 +317,7 @@ impl Trainer {
     ///
     /// # Errors
     /// When a checkpoint cannot be written or the loss is no number any more.
-    pub fn run(&mut self, dataset: &Arc<Dataset>, stop: &AtomicBool) -> Result<(), TrainError> {
+    pub fn run(&mut self, dataset: &Arc<Dataset>, stop: &StopToken) -> Result<(), TrainError> {
         let template = "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}";
         let bar = bar(self.config.steps, template);
         let log = self.folder.join("loss.csv");
@@ -331,7 +331,7 @@ impl Trainer {
         }
         let mut saved = Instant::now();
         let mut meter = Meter::new();
-        while self.progress.step < self.config.steps && !stop.load(Ordering::Relaxed) {
+        while self.progress.step < self.config.steps && !stop.is_stopped() {
             let plan = dataset.plan(
                 self.config.window,
                 self.config.batch,
@@ -355,7 +355,7 @@ impl Trainer {
                     meter = Meter::new();
                 }
                 bar.set_position(self.progress.step);
-                if stop.load(Ordering::Relaxed) {
+                if stop.is_stopped() {
                     break;
                 }
                 if saved.elapsed() > Duration::from_mins(5) {

@@ -4,13 +4,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
+use tesla_engine::search_api::StopToken;
 use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
 use tesla_training::adamw::AdamW;
@@ -99,7 +99,7 @@ fn config(steps: u64) -> TrainConfig {
 fn train(folder: &Path, steps: u64, data: &Arc<Dataset>) -> Vec<u8> {
     let config = config(steps);
     let mut trainer = Trainer::open(config.clone(), folder, &Device::flex()).unwrap();
-    trainer.run(data, &AtomicBool::new(false)).unwrap();
+    trainer.run(data, &StopToken::default()).unwrap();
     assert_eq!(trainer.step(), steps);
     tesla_nn::weights::to_exact_bytes(&trainer.network(), &config.model).unwrap()
 }

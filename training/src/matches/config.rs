@@ -315,12 +315,19 @@ impl MatchConfig {
     }
 
     /// All that decides the results, for the head of the results file: the match itself, the
-    /// openings, our networks and our search, the engines. What only decides how long it goes on or
-    /// where files lie is left out: a match may be extended, and its book may move.
-    pub fn fingerprint(&self, book: &Book, devices: &Devices, engines: &[Option<String>]) -> Value {
+    /// openings, our networks and our search, the engines, of which `names` has by side what they
+    /// call themselves. What only decides how long it goes on or where files lie is left out: a
+    /// match may be extended, and its book may move.
+    pub fn fingerprint(&self, book: &Book, devices: &Devices, names: &[Option<String>]) -> Value {
         let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
         let networks: Vec<Option<String>> =
             self.side.iter().map(|side| devices.network(side)).collect();
+        let engines: Vec<Option<String>> = self
+            .side
+            .iter()
+            .zip(names)
+            .map(|(side, name)| Some(format!("{}, sha256 {}", name.as_ref()?, side.program_hash())))
+            .collect();
         let signature = self.side.iter().any(Side::is_own).then(search_signature);
         let mut config = json!(self);
         for key in ["games", "openings", "patience_s"] {

@@ -4,21 +4,20 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use tesla_engine::search_api::StopToken;
 
 use super::command::INTERRUPTED;
 use super::config::{search_signature, sha256};
 use super::examiner::Examination;
-use super::external::ExternalPlayer;
 use super::journal::{Journal, Resumed};
 use super::limit::Limit;
+use super::lineup;
 use super::own::Devices;
-use super::peer::{Fault, Interrupt};
+use super::peer::Fault;
 use super::side::{self, Side};
 use super::suite::{
     self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
@@ -140,7 +139,7 @@ impl SuiteArgs {
 /// When a suite, a side or the folder cannot be used; answers that were given are on disk.
 pub fn run(
     args: &SuiteArgs,
-    interrupted: &Arc<AtomicBool>,
+    interrupted: &StopToken,
     say: &dyn Fn(&str),
 ) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let sides = args.sides()?;
@@ -151,13 +150,9 @@ pub fn run(
         .map(|path| suite::read(path, &args.options()))
         .collect::<Result<_, _>>()?;
     check_names(&suites, &sides)?;
-    for side in sides.iter().filter(|side| !side.is_own()) {
-        let interrupt = Interrupt::new([Arc::clone(interrupted)]);
-        match ExternalPlayer::new(side, patience, interrupt).try_out(false) {
-            Ok(_) => {}
-            Err(Fault::Interrupted) => return Ok(stopped(say)),
-            Err(fault) => return Err(format!("side {}: {fault}", side.name).into()),
-        }
+    if let Err(error) = lineup::try_engines(&sides, patience, false, interrupted) {
+        let is_stopped = error.fault == Fault::Interrupted;
+        return if is_stopped { Ok(stopped(say)) } else { Err(error.into()) };
     }
     let devices = Devices::start(&sides)?;
     devices.notes.iter().for_each(|note| say(note));
