@@ -14,7 +14,8 @@ use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::matches::command::{self, MatchArgs};
 use tesla_training::matches::suite_command::{self, SuiteArgs};
-use tesla_training::trainer::{TrainConfig, Trainer};
+use tesla_training::train_config::TrainConfig;
+use tesla_training::trainer::Trainer;
 
 /// glibc gives big tensors back to the system after every operation; mimalloc keeps them, which
 /// makes training on the CPU about one and a half times as fast.

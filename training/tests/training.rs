@@ -17,7 +17,8 @@ use tesla_training::adamw::AdamW;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::record::{RecordError, pack, read_file};
-use tesla_training::trainer::{TrainConfig, TrainError, Trainer};
+use tesla_training::train_config::TrainConfig;
+use tesla_training::trainer::{TrainError, Trainer};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
