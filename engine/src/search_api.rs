@@ -57,6 +57,13 @@ impl StopToken {
     }
 }
 
+/// A token that others set too, such as a handler of signals.
+impl From<Arc<AtomicBool>> for StopToken {
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+}
+
 /// One `info` line's worth of news.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {

@@ -225,7 +225,7 @@ fn checked_gpu(chosen: &Chosen, reference: &mut Engine, bytes: &[u8]) -> Result<
     .unwrap_or_else(|panic| Err(format!("it failed ({})", panic_text(&*panic))))
 }
 
-/// What a panic said.
+/// What a caught panic said.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))

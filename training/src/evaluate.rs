@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use burn::tensor::Device;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tesla_nn::decode::decode;
 use tesla_nn::model::{Batch, Model, VALUE_BINS};
 
 use crate::dataset::{Dataset, WindowRef};
 use crate::labels::Labels;
+use crate::progress::bar;
 
 /// Plies since the anchor that the table shows.
 pub const STALENESS: [usize; 5] = [0, 1, 2, 4, 8];
@@ -180,10 +180,7 @@ pub fn evaluate(
         .collect();
     windows.sort_by_key(|window| window.length);
     batches.extend(windows.chunks(BATCH).map(<[WindowRef]>::to_vec));
-    let bar = ProgressBar::new(batches.len() as u64).with_style(
-        ProgressStyle::with_template("{bar:30} batch {pos}/{len} left {eta_precise}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
+    let bar = bar(batches.len() as u64, "{bar:30} batch {pos}/{len} left {eta_precise}");
     let next = AtomicUsize::new(0);
     let work = || {
         let mut figures = Figures::default();

@@ -3,7 +3,7 @@
 //! * [`record`] — labelled games on disk;
 //! * [`dataset`], [`labels`] — games to batches of windows with their labels;
 //! * [`evaluate`] — held-out figures;
-//! * [`loss`], [`adamw`], [`trainer`] — the training loop;
+//! * [`loss`], [`adamw`], [`train_config`], [`trainer`] — the training loop;
 //! * [`mod@matches`] — games between configurations and UCI engines.
 
 pub mod adamw;
@@ -12,5 +12,7 @@ pub mod evaluate;
 pub mod labels;
 pub mod loss;
 pub mod matches;
+mod progress;
 pub mod record;
+pub mod train_config;
 pub mod trainer;

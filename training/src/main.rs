@@ -8,12 +8,14 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tesla_engine::search_api::StopToken;
 use tesla_nn::model::ModelConfig;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::matches::command::{self, MatchArgs};
 use tesla_training::matches::suite_command::{self, SuiteArgs};
-use tesla_training::trainer::{TrainConfig, Trainer};
+use tesla_training::train_config::TrainConfig;
+use tesla_training::trainer::Trainer;
 
 /// glibc gives big tensors back to the system after every operation; mimalloc keeps them, which
 /// makes training on the CPU about one and a half times as fast.
@@ -178,14 +180,15 @@ impl TrainArgs {
     }
 }
 
-/// A flag that Ctrl-C and SIGTERM set; the second Ctrl-C ends the program at once.
-fn interruptible() -> std::io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
+/// A token that Ctrl-C and SIGTERM set; the second Ctrl-C ends the program at once.
+fn interruptible() -> std::io::Result<StopToken> {
+    let flag = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        let code = i32::from(command::INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
-    Ok(stop)
+    Ok(StopToken::from(flag))
 }
 
 fn play(args: &MatchArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {

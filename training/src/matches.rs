@@ -2,8 +2,8 @@
 //!
 //! * [`config`], [`side`], [`limit`], [`plan`] — what is to be played;
 //! * [`openings`], [`game`], [`adjudicate`], [`ending`] — one game by the rules;
-//! * [`player`]: [`own`] sides in this process, [`external`] ones behind [`peer`];
-//! * [`arbiter`], [`runner`] — playing them; [`record`], [`journal`], [`files`], [`pgn`] — keeping them;
+//! * [`player`]: [`own`] sides in this process, [`external`] ones behind [`peer`]; [`lineup`] makes them;
+//! * [`arbiter`], [`pool`], [`runner`] — playing them; [`record`], [`journal`], [`files`], [`pgn`] — keeping them;
 //! * [`stats`], [`estimate`], [`sprt`], [`rating`], [`bootstrap`] — what they prove;
 //! * [`tally`], [`table`], [`report`], [`command`] — counting and telling;
 //! * [`suite`], [`examiner`], [`suite_command`] — test positions with known answers.
@@ -21,12 +21,14 @@ pub mod files;
 pub mod game;
 pub mod journal;
 pub mod limit;
+pub mod lineup;
 pub mod openings;
 pub mod own;
 pub mod peer;
 pub mod pgn;
 pub mod plan;
 pub mod player;
+pub mod pool;
 pub mod rating;
 pub mod record;
 pub mod report;

@@ -5,13 +5,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
+use tesla_engine::search_api::StopToken;
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::ending::Termination;
 use tesla_training::matches::report;
@@ -79,7 +78,7 @@ fn config(scratch: &Scratch, text: &str) -> MatchConfig {
 }
 
 fn run(config: &MatchConfig, folder: &Path, concurrency: usize) -> Finished {
-    runner::run(config, folder, concurrency, &Arc::default(), &|_| {}).unwrap()
+    runner::run(config, folder, concurrency, &StopToken::default(), &|_| {}).unwrap()
 }
 
 fn results(folder: &Path) -> Vec<u8> {
@@ -103,11 +102,11 @@ fn concurrency_and_interruptions_change_nothing() {
     let folder = scratch.join("interrupted");
     let mut runs = 0;
     loop {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
+        let interrupted = StopToken::default();
+        let stop = interrupted.clone();
         let clock = thread::spawn(move || {
             thread::sleep(Duration::from_millis(150 + 50 * runs));
-            flag.store(true, Ordering::Relaxed);
+            stop.stop();
         });
         let finished = runner::run(&config, &folder, 2, &interrupted, &|_| {}).unwrap();
         clock.join().unwrap();
@@ -292,7 +291,7 @@ fn a_match_can_be_extended() {
     assert_eq!(run(&many, &folder, 2).played, 4);
     run(&many, &scratch.join("whole"), 2);
     assert!(results(&folder) == results(&scratch.join("whole")));
-    let error = runner::run(&few, &folder, 1, &Arc::default(), &|_| {}).unwrap_err();
+    let error = runner::run(&few, &folder, 1, &StopToken::default(), &|_| {}).unwrap_err();
     assert!(error.to_string().contains("holds game 5 and the match has 4"), "{error}");
 }
 
@@ -306,11 +305,11 @@ fn an_interrupt_does_not_wait_for_engines() {
         env!("CARGO_BIN_EXE_bad_peer")
     );
     let config = config(&scratch, &text);
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
+    let interrupted = StopToken::default();
+    let stop = interrupted.clone();
     let clock = thread::spawn(move || {
         thread::sleep(Duration::from_secs(1));
-        flag.store(true, Ordering::Relaxed);
+        stop.stop();
     });
     let started = Instant::now();
     let finished = runner::run(&config, &scratch.join("out"), 2, &interrupted, &|_| {}).unwrap();

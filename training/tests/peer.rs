@@ -1,13 +1,12 @@
 //! The driver against engines that misbehave.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
-use tesla_training::matches::peer::{Answer, Bound, Fault, FaultKind, Interrupt, Peer, PeerConfig};
+use tesla_engine::search_api::StopToken;
+use tesla_training::matches::peer::{Answer, Bound, Fault, FaultKind, Peer, PeerConfig};
 use tesla_training::matches::record::Score;
 
 const START: &str = "position startpos";
@@ -35,14 +34,14 @@ fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 
 /// The fault of a peer at the start.
 fn start_fault(config: PeerConfig) -> Fault {
-    bounded(move || Peer::start(&config, &Interrupt::default()).expect_err("a fault"))
+    bounded(move || Peer::start(&config, &StopToken::default()).expect_err("a fault"))
 }
 
 /// The result of one search within `allowance`, and the peer.
 fn search(arguments: &[&str], allowance: Duration) -> (Result<Answer, Fault>, Peer) {
     let config = config(arguments);
     bounded(move || {
-        let mut peer = Peer::start(&config, &Interrupt::default()).expect("it starts");
+        let mut peer = Peer::start(&config, &StopToken::default()).expect("it starts");
         (peer.go(START, "go movetime 1", Some(allowance)), peer)
     })
 }
@@ -60,7 +59,7 @@ fn fault(arguments: &[&str], allowance: Duration) -> Fault {
 fn plays_a_game() {
     let config = config(&["good"]);
     let plies = bounded(move || {
-        let mut peer = Peer::start(&config, &Interrupt::default()).unwrap();
+        let mut peer = Peer::start(&config, &StopToken::default()).unwrap();
         assert_eq!(peer.name(), "Bad good");
         peer.new_game().unwrap();
         let (mut board, mut moves) = (Chess::default(), Vec::new());
@@ -89,7 +88,7 @@ fn options_are_checked_before_they_are_sent() {
     let with = |mode: &str, name: &str, value: &str| {
         let mut config = config(&[mode]);
         config.options = vec![(name.to_owned(), value.to_owned())];
-        bounded(move || Peer::start(&config, &Interrupt::default()))
+        bounded(move || Peer::start(&config, &StopToken::default()))
     };
     let text = |result: Result<Peer, Fault>| {
         let fault = result.expect_err("a fault");
@@ -231,14 +230,13 @@ fn other_encodings_are_read_over() {
 
 #[test]
 fn an_interrupt_ends_the_wait_and_is_no_fault_of_the_peer() {
-    let flag = Arc::new(AtomicBool::new(false));
-    let interrupt = Interrupt::new([Arc::default(), Arc::clone(&flag)]);
+    let stop = StopToken::default();
     let (fault, waited) = bounded(move || {
-        let mut peer = Peer::start(&config(&["sleep"]), &interrupt).unwrap();
+        let mut peer = Peer::start(&config(&["sleep"]), &stop).unwrap();
         let start = Instant::now();
         let setter = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(100));
-            flag.store(true, Ordering::Relaxed);
+            stop.stop();
         });
         let fault = peer.go(START, "go infinite", None).unwrap_err();
         setter.join().unwrap();
@@ -276,7 +274,7 @@ fn a_second_bestmove_answers_nothing() {
     for (arguments, remarks) in [(&["double"][..], 3), (&["double-late", "60"], 2)] {
         let config = config(arguments);
         let remarked = bounded(move || {
-            let mut peer = Peer::start(&config, &Interrupt::default()).unwrap();
+            let mut peer = Peer::start(&config, &StopToken::default()).unwrap();
             let mut remarked = 0;
             for _ in 0..3 {
                 let answer = peer.go(START, "go movetime 1", Some(PLENTY)).unwrap();
@@ -293,10 +291,10 @@ fn a_second_bestmove_answers_nothing() {
 #[test]
 fn a_deaf_peer_blocks_nobody() {
     let faults = bounded(|| {
-        let mut peer = Peer::start(&impatient(&["deaf"]), &Interrupt::default()).unwrap();
+        let mut peer = Peer::start(&impatient(&["deaf"]), &StopToken::default()).unwrap();
         let silent = peer.go(START, "go movetime 1", Some(PLENTY)).expect_err("a fault");
         // More than a pipe holds: the write itself blocks.
-        let mut peer = Peer::start(&impatient(&["deaf"]), &Interrupt::default()).unwrap();
+        let mut peer = Peer::start(&impatient(&["deaf"]), &StopToken::default()).unwrap();
         let full = peer.set_option("Book File", &"x".repeat(1 << 20)).expect_err("a fault");
         (silent, full)
     });
@@ -307,7 +305,7 @@ fn a_deaf_peer_blocks_nobody() {
 #[test]
 fn a_stubborn_peer_is_killed() {
     let start = Instant::now();
-    bounded(|| Peer::start(&config(&["stubborn"]), &Interrupt::default()).unwrap().stop());
+    bounded(|| Peer::start(&config(&["stubborn"]), &StopToken::default()).unwrap().stop());
     let elapsed = start.elapsed();
     assert!(elapsed >= Duration::from_secs(1) && elapsed < PLENTY, "{elapsed:?}");
 }

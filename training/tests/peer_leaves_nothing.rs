@@ -5,7 +5,8 @@
 use std::fs::{read_dir, read_to_string};
 use std::time::{Duration, Instant};
 
-use tesla_training::matches::peer::{Fault, FaultKind, Interrupt, Peer, PeerConfig};
+use tesla_engine::search_api::StopToken;
+use tesla_training::matches::peer::{Fault, FaultKind, Peer, PeerConfig};
 
 const SOON: Duration = Duration::from_secs(5);
 const SHORT: Duration = Duration::from_millis(300);
@@ -18,7 +19,7 @@ fn tag() -> String {
 
 /// Plays one move. A peer that needs more than `allowance` for it hangs.
 fn play(config: &PeerConfig, allowance: Duration) -> Result<(), Fault> {
-    let mut peer = Peer::start(config, &Interrupt::default())?;
+    let mut peer = Peer::start(config, &StopToken::default())?;
     peer.go("position startpos", "go movetime 1", Some(allowance))?;
     Ok(())
 }

@@ -4,20 +4,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
+use tesla_engine::search_api::StopToken;
 use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
 use tesla_training::adamw::AdamW;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::record::{RecordError, pack, read_file};
-use tesla_training::trainer::{TrainConfig, TrainError, Trainer};
+use tesla_training::train_config::TrainConfig;
+use tesla_training::trainer::{TrainError, Trainer};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -99,7 +100,7 @@ fn config(steps: u64) -> TrainConfig {
 fn train(folder: &Path, steps: u64, data: &Arc<Dataset>) -> Vec<u8> {
     let config = config(steps);
     let mut trainer = Trainer::open(config.clone(), folder, &Device::flex()).unwrap();
-    trainer.run(data, &AtomicBool::new(false)).unwrap();
+    trainer.run(data, &StopToken::default()).unwrap();
     assert_eq!(trainer.step(), steps);
     tesla_nn::weights::to_exact_bytes(&trainer.network(), &config.model).unwrap()
 }

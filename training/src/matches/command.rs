@@ -3,20 +3,20 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use tesla_engine::search_api::StopToken;
 
 use super::adjudicate::{DrawRule, ResignRule};
 use super::config::{BookOrder, MatchConfig, SprtConfig};
 use super::limit::{Limit, TimeControl};
+use super::peer::Fault;
 use super::plan::Tournament;
 use super::runner::MatchError;
 use super::{report, runner, side};
 
 /// What a shell expects of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// The command line of a match.
 #[derive(Debug, Args)]
@@ -126,7 +126,7 @@ impl MatchArgs {
 /// When it cannot begin or go on; what was played is on disk.
 pub fn run(
     args: &MatchArgs,
-    interrupted: &Arc<AtomicBool>,
+    interrupted: &StopToken,
     say: &dyn Fn(&str),
 ) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let base = match &args.config {
@@ -144,7 +144,7 @@ pub fn run(
     }
     let outcome = runner::run(&config, &args.out, usize::from(args.concurrency), interrupted, say);
     let finished = match outcome {
-        Err(MatchError::Stopped) => {
+        Err(MatchError::Engine(error)) if error.fault == Fault::Interrupted => {
             say("stopped before the first game");
             return Ok(ExitCode::from(INTERRUPTED));
         }

@@ -17,7 +17,7 @@ use super::limit::Limit;
 use super::openings::{Book, BookError, BookOptions, Order};
 use super::own::Devices;
 use super::plan::{Plan, Tournament};
-use super::side::{Side, SideError};
+use super::side::{Side, SideError, complete_sides};
 use super::sprt::{Sprt, SprtError, SprtModel};
 
 /// Evaluations at each bench position whose signature goes into the results file.
@@ -184,9 +184,6 @@ pub enum ConfigError {
         "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish nodes=200"
     )]
     TooFewSides,
-    /// Results could not be told apart.
-    #[error("two sides are called {0}; give each a name of its own")]
-    SameName(String),
     /// A side.
     #[error(transparent)]
     Side(#[from] SideError),
@@ -233,18 +230,9 @@ impl MatchConfig {
     /// # Errors
     /// A sentence on the first thing that is wrong.
     pub fn complete(mut self) -> Result<Self, ConfigError> {
-        let common = self.limit;
-        for side in &mut self.side {
-            side.limit = side.limit.or(common);
-            side.check()?;
-        }
+        complete_sides(&mut self.side, self.limit)?;
         if self.side.len() < 2 {
             return Err(ConfigError::TooFewSides);
-        }
-        for (index, side) in self.side.iter().enumerate() {
-            if self.side[..index].iter().any(|earlier| earlier.name == side.name) {
-                return Err(ConfigError::SameName(side.name.clone()));
-            }
         }
         if !(1..=MOST_GAMES).contains(&self.games) {
             return Err(ConfigError::Games(self.games));
@@ -286,12 +274,26 @@ impl MatchConfig {
             None => Book::start_position(chess960),
             Some(path) => Book::read(path, &BookOptions { chess960, plies, order, start })?,
         };
-        let there = (book.openings().len() as u64).saturating_sub(self.skip);
-        let wanted = self.games / 2;
-        if self.is_repeatable() && wanted > there {
+        if self.is_repeatable() && self.repeats_openings_of(&book) {
+            let (wanted, there) = (self.rounds(), self.openings_left(&book));
             return Err(ConfigError::TooFewOpenings { wanted, there });
         }
         Ok(book)
+    }
+
+    /// Whether `book` has fewer openings than the match has rounds.
+    pub fn repeats_openings_of(&self, book: &Book) -> bool {
+        self.rounds() > self.openings_left(book)
+    }
+
+    /// Each takes one opening.
+    fn rounds(&self) -> u64 {
+        self.games / 2
+    }
+
+    /// The book's openings, those skipped apart.
+    fn openings_left(&self, book: &Book) -> u64 {
+        (book.openings().len() as u64).saturating_sub(self.skip)
     }
 
     /// What every game is played by.
@@ -313,12 +315,19 @@ impl MatchConfig {
     }
 
     /// All that decides the results, for the head of the results file: the match itself, the
-    /// openings, our networks and our search, the engines. What only decides how long it goes on or
-    /// where files lie is left out: a match may be extended, and its book may move.
-    pub fn fingerprint(&self, book: &Book, devices: &Devices, engines: &[Option<String>]) -> Value {
+    /// openings, our networks and our search, the engines, of which `names` has by side what they
+    /// call themselves. What only decides how long it goes on or where files lie is left out: a
+    /// match may be extended, and its book may move.
+    pub fn fingerprint(&self, book: &Book, devices: &Devices, names: &[Option<String>]) -> Value {
         let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
         let networks: Vec<Option<String>> =
             self.side.iter().map(|side| devices.network(side)).collect();
+        let engines: Vec<Option<String>> = self
+            .side
+            .iter()
+            .zip(names)
+            .map(|(side, name)| Some(format!("{}, sha256 {}", name.as_ref()?, side.program_hash())))
+            .collect();
         let signature = self.side.iter().any(Side::is_own).then(search_signature);
         let mut config = json!(self);
         for key in ["games", "openings", "patience_s"] {

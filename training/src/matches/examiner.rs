@@ -1,29 +1,22 @@
 //! Asks a side about the items of a suite: several at once, each answer on disk before it counts.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use indicatif::ProgressBar;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::search_api::StopToken;
 
 use super::ending::Termination;
-use super::external::ExternalPlayer;
 use super::game::GameState;
 use super::journal::{Journal, JournalError};
-use super::own::{Devices, OwnPlayer};
-use super::peer::Interrupt;
+use super::lineup;
+use super::own::Devices;
 use super::player::{Mishap, Player, Reply, Turn};
+use super::pool;
 use super::side::Side;
 use super::suite::{
     Answer, Item, MateLimits, PuzzleRun, PuzzleState, Record, Verdict, judge, remaining,
 };
-
-/// How often the main thread looks whether somebody wants to stop.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// Why an examination ended early. Answers that were given are on disk.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +43,7 @@ pub struct Examination<'a> {
     /// How far a mate is checked.
     pub mates: MateLimits,
     /// Set when somebody wants to stop.
-    pub interrupted: &'a Arc<AtomicBool>,
+    pub interrupted: &'a StopToken,
 }
 
 type Answered = Result<Record, Mishap>;
@@ -68,47 +61,29 @@ impl Examination<'_> {
         records: &mut Vec<Record>,
         bar: &ProgressBar,
     ) -> Result<bool, ExamError> {
-        let (todo, queue) = unbounded();
-        for item in remaining(items, records) {
-            let _ = todo.send(item);
-        }
-        drop(todo);
-        let (answered, inbox) = unbounded();
-        let stop = StopToken::default();
-        thread::scope(|scope| {
-            for _ in 0..self.concurrency.clamp(1, queue.len().max(1)) {
-                let (queue, answered, stop) = (queue.clone(), answered.clone(), stop.clone());
-                scope.spawn(move || self.work(&queue, &answered, &stop));
-            }
-            drop((queue, answered));
-            let outcome = receive(&inbox, journal, records, self.interrupted, &stop, bar);
-            stop.stop();
-            outcome
-        })
-    }
-
-    fn work(&self, queue: &Receiver<&Item>, answered: &Sender<Answered>, stop: &StopToken) {
-        let mut player = match self.player(stop) {
-            Ok(player) => player,
-            Err(sentence) => {
-                let _ = answered.send(Err(Mishap::Fatal(sentence)));
-                return;
+        let todo = remaining(items, records);
+        let worker = |stop| {
+            let mut player = lineup::player(self.side, self.devices, self.patience, stop);
+            move |item| match &mut player {
+                Ok(player) => self.examine(player.as_mut(), item),
+                Err(sentence) => Err(Mishap::Fatal(sentence.clone())),
             }
         };
-        while let Ok(item) = queue.try_recv() {
-            if stop.is_stopped() || answered.send(self.examine(player.as_mut(), item)).is_err() {
-                return;
+        let hear = |answered: Option<Answered>| {
+            match answered {
+                Some(Ok(record)) => {
+                    journal.append(&record)?;
+                    records.push(record);
+                    bar.inc(1);
+                }
+                Some(Err(Mishap::Fatal(sentence))) => return Err(ExamError::Fatal(sentence)),
+                Some(Err(_)) => {}
+                None => bar.tick(),
             }
-        }
-    }
-
-    fn player(&self, stop: &StopToken) -> Result<Box<dyn Player + '_>, String> {
-        if self.side.is_own() {
-            Ok(Box::new(OwnPlayer::new(self.side, self.devices, stop.clone())?))
-        } else {
-            let interrupt = Interrupt::new([Arc::clone(self.interrupted)]);
-            Ok(Box::new(ExternalPlayer::new(self.side, self.patience, interrupt)))
-        }
+            Ok(true)
+        };
+        pool::run(todo, self.concurrency, self.interrupted, worker, hear)?;
+        Ok(!self.interrupted.is_stopped())
     }
 
     fn examine(&self, player: &mut dyn Player, item: &Item) -> Answered {
@@ -184,33 +159,5 @@ fn answer(best: Move, reply: &Reply, position: &Chess) -> Answer {
         nodes: reply.nodes.unwrap_or(0),
         time: reply.elapsed,
         pv,
-    }
-}
-
-fn receive(
-    inbox: &Receiver<Answered>,
-    journal: &mut Journal<Record>,
-    records: &mut Vec<Record>,
-    interrupted: &AtomicBool,
-    stop: &StopToken,
-    bar: &ProgressBar,
-) -> Result<bool, ExamError> {
-    loop {
-        match inbox.recv_timeout(LOOK) {
-            Ok(Ok(record)) => {
-                journal.append(&record)?;
-                records.push(record);
-                bar.inc(1);
-            }
-            Ok(Err(Mishap::Fatal(sentence))) => return Err(ExamError::Fatal(sentence)),
-            Ok(Err(_)) => {}
-            Err(RecvTimeoutError::Timeout) => bar.tick(),
-            Err(RecvTimeoutError::Disconnected) => {
-                return Ok(!interrupted.load(Ordering::Relaxed));
-            }
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            stop.stop();
-        }
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use tesla_engine::search_api::StopToken;
+
 use super::ending::Termination;
-use super::peer::{Answer, Fault, FaultKind, Interrupt, Peer, PeerConfig};
+use super::peer::{Answer, Fault, FaultKind, Peer, PeerConfig};
 use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 
@@ -20,13 +22,13 @@ pub struct ExternalPlayer {
     peer: Option<Peer>,
     /// What the last peer said before it failed.
     last_words: Vec<String>,
-    interrupt: Interrupt,
+    stop: StopToken,
 }
 
 impl ExternalPlayer {
     /// A player for a side with a program. `patience` bounds every wait that is not the clock's,
-    /// `interrupt` ends every wait.
-    pub fn new(side: &Side, patience: Duration, interrupt: Interrupt) -> Self {
+    /// `stop` ends every wait.
+    pub fn new(side: &Side, patience: Duration, stop: StopToken) -> Self {
         let config = PeerConfig {
             name: side.name.clone(),
             command: side.cmd.clone().unwrap_or_default(),
@@ -35,7 +37,7 @@ impl ExternalPlayer {
             options: side.option.0.clone(),
             start_timeout: patience,
         };
-        Self { config, restart: side.restart, peer: None, last_words: Vec::new(), interrupt }
+        Self { config, restart: side.restart, peer: None, last_words: Vec::new(), stop }
     }
 
     /// Starts the engine once and ends it again, so that a wrong path or option is told before the
@@ -44,7 +46,7 @@ impl ExternalPlayer {
     /// # Errors
     /// The engine's fault, or that it does not offer Chess960 where that is to be played.
     pub fn try_out(&self, chess960: bool) -> Result<String, Fault> {
-        let peer = Peer::start(&self.config, &self.interrupt)?;
+        let peer = Peer::start(&self.config, &self.stop)?;
         if chess960 && !peer.offers(CHESS960) {
             let why = "the engine does not offer it, so it cannot play Chess960".to_owned();
             return Err(Fault::Option { option: CHESS960.to_owned(), why });
@@ -77,7 +79,7 @@ impl ExternalPlayer {
         }
         let peer = match self.peer.take() {
             Some(peer) => peer,
-            None => Peer::start(&self.config, &self.interrupt)?,
+            None => Peer::start(&self.config, &self.stop)?,
         };
         // It stays where its transcript can be read, whatever happens next.
         let peer = self.peer.insert(peer);

@@ -91,7 +91,8 @@ impl Files {
         let Resumed { journal, mut records, .. } =
             Journal::<GameRecord>::open(&results, &fingerprint)?;
         let times_path = folder.join("times.jsonl");
-        let times = read_times(&times_path);
+        let times_text = fs::read(&times_path).unwrap_or_default();
+        let times = parse_times(&times_text);
         let ended = times.iter().map(|(&game, times)| (game, times.ended)).collect();
         for record in &mut records {
             if let Some(times) = times.get(&record.number) {
@@ -113,14 +114,11 @@ impl Files {
             ended,
         };
         // A run that was killed may have left half a game at the end of the PGN, or half a line.
-        files.end_torn_line(&times_path)?;
+        if times_text.last().is_some_and(|&byte| byte != b'\n') {
+            files.times.write_all(b"\n").map_err(at(&times_path))?;
+        }
         files.write_pgn(&records)?;
         Ok((files, records))
-    }
-
-    fn end_torn_line(&mut self, path: &Path) -> Result<(), FilesError> {
-        let is_torn = fs::read(path).is_ok_and(|bytes| bytes.last().is_some_and(|&b| b != b'\n'));
-        if is_torn { self.times.write_all(b"\n").map_err(at(path)) } else { Ok(()) }
     }
 
     /// Keeps a finished game; when this returns, it is on the disk.
@@ -205,12 +203,9 @@ impl Files {
     }
 }
 
-/// The times of all games that are in the file; lines that cannot be read are passed over, for
-/// nothing hangs on them.
-fn read_times(path: &Path) -> HashMap<u64, Times> {
-    let text = fs::read(path).unwrap_or_default();
-    let lines = text.split(|&byte| byte == b'\n');
-    lines
+/// The times by game; lines that cannot be read are passed over, for nothing hangs on them.
+fn parse_times(text: &[u8]) -> HashMap<u64, Times> {
+    text.split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice::<Times>(line).ok())
         .map(|times| (times.game, times))
         .collect()

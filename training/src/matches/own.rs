@@ -14,6 +14,7 @@ use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::timeman::Budget;
 use tesla_nn::evaluator::{Evaluator, centipawns_from_score};
 use tesla_nn::shared::{SharedDevice, Usage};
+use tesla_nn::transformer::panic_text;
 
 use super::ending::Termination;
 use super::player::{Mishap, Player, Reply, Turn};
@@ -203,12 +204,6 @@ fn game(turn: &Turn<'_>) -> Result<Game, Mishap> {
 
 fn failed(what: String) -> Mishap {
     Mishap::Failed { how: Termination::Crash, what }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-        .unwrap_or_else(|| "no reason given".to_owned())
 }
 
 fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {

@@ -16,9 +16,9 @@ mod speech;
 mod transcript;
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use tesla_engine::search_api::StopToken;
 
 pub use fault::{Fault, FaultKind};
 pub use info::{Bound, Info};
@@ -62,23 +62,6 @@ impl PeerConfig {
     }
 }
 
-/// Flags that end every wait for a peer as soon as one of them is set: the user's Ctrl-C, the end
-/// of the match.
-#[derive(Clone, Debug, Default)]
-pub struct Interrupt(Vec<Arc<AtomicBool>>);
-
-impl Interrupt {
-    /// An interrupt by any of these flags.
-    pub fn new(flags: impl IntoIterator<Item = Arc<AtomicBool>>) -> Self {
-        Self(flags.into_iter().collect())
-    }
-
-    /// Whether a flag is set.
-    pub fn is_raised(&self) -> bool {
-        self.0.iter().any(|flag| flag.load(Ordering::Relaxed))
-    }
-}
-
 /// A peer's answer to `go`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -106,14 +89,14 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Runs the peer and brings it to `readyok` with all options set. `interrupt` ends this and every
-    /// later wait, and the peer with it.
+    /// Runs the peer and brings it to `readyok` with all options set. `stop` ends this and every later
+    /// wait, and the peer with it.
     ///
     /// # Errors
     /// When it cannot be run, does not speak UCI, or does not offer an option or its value. Then no
     /// process is left.
-    pub fn start(config: &PeerConfig, interrupt: &Interrupt) -> Result<Self, Fault> {
-        let process = Process::spawn(config, interrupt.clone()).map_err(|why| {
+    pub fn start(config: &PeerConfig, stop: &StopToken) -> Result<Self, Fault> {
+        let process = Process::spawn(config, stop.clone()).map_err(|why| {
             let command = config.command.display().to_string();
             Fault::NotStarted { command, why }
         })?;

@@ -79,7 +79,7 @@ pub fn tables(config: &MatchConfig, finished: &Finished) -> String {
     let _ = writeln!(text, "{}", sides(config, tally));
     let endings = tally.endings.iter().map(|(ending, count)| format!("{count} {}", ending.word()));
     let _ = writeln!(text, "Endings: {}.", endings.collect::<Vec<_>>().join(", "));
-    let plies = tally.plies as f64 / tally.games().max(1) as f64;
+    let plies = tally.plies() as f64 / tally.games().max(1) as f64;
     let _ = writeln!(text, "Plies per game, without the opening's: {plies:.1}.");
     text
 }

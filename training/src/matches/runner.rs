@@ -1,36 +1,30 @@
 //! Plays a match: so many games at once, each result on disk before it is counted, until all are
 //! played, a test has decided, or somebody wants to stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tesla_engine::search_api::StopToken;
 use tesla_nn::shared::Usage;
 
 use super::arbiter::{self, Abandoned, Failure, Rules, Seat};
 use super::config::{ConfigError, MatchConfig};
-use super::external::ExternalPlayer;
 use super::files::{Files, FilesError};
+use super::lineup::{self, EngineError};
 use super::openings::Book;
-use super::own::{Devices, OwnPlayer};
-use super::peer::{Fault, Interrupt};
+use super::own::Devices;
 use super::plan::{Fixture, Plan};
 use super::player::Player;
+use super::pool;
 use super::record::GameRecord;
 use super::report;
-use super::side::Side;
 use super::sprt::Decision;
 use super::tally::Tally;
+use crate::progress::bar;
 
-/// How often the main thread looks whether somebody wants to stop.
-const LOOK: Duration = Duration::from_millis(100);
 /// How often a line is said where no progress bar can be drawn.
 const QUIET: Duration = Duration::from_mins(1);
 
@@ -46,14 +40,9 @@ pub enum MatchError {
     /// One of our own sides cannot play.
     #[error("{0}")]
     Own(String),
-    /// An engine cannot be started.
-    #[error("side {side}: {fault}")]
-    Engine {
-        /// The side.
-        side: String,
-        /// What is wrong.
-        fault: Fault,
-    },
+    /// An engine cannot be started, or somebody wanted to stop before it was.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// The folder's match is longer than this one.
     #[error(
         "the folder holds game {number} and the match has {games}; ask for as many games as were \
@@ -65,9 +54,6 @@ pub enum MatchError {
         /// Games of the match.
         games: u64,
     },
-    /// Somebody wanted to stop before the first game.
-    #[error("stopped before the first game")]
-    Stopped,
     /// A game could not be played.
     #[error("game {number}: {why}")]
     Game {
@@ -103,19 +89,6 @@ struct Hall<'a> {
     book: Book,
     rules: Rules,
     devices: &'a Devices,
-    /// Ends our own searches.
-    stop: StopToken,
-    /// Set together with it: ends the waits for engines.
-    ended: Arc<AtomicBool>,
-    interrupt: Interrupt,
-}
-
-impl Hall<'_> {
-    /// Nobody plays on.
-    fn end(&self) {
-        self.stop.stop();
-        self.ended.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Plays the match in `folder`, or what is left of it. `say` gets sentences for people.
@@ -126,18 +99,18 @@ pub fn run(
     config: &MatchConfig,
     folder: &Path,
     concurrency: usize,
-    interrupted: &Arc<AtomicBool>,
+    interrupted: &StopToken,
     say: &dyn Fn(&str),
 ) -> Result<Finished, MatchError> {
     let book = config.book()?;
-    if config.skip + config.games / 2 > book.openings().len() as u64 {
+    if config.repeats_openings_of(&book) {
         say("the book has fewer openings than the match has rounds: openings will be repeated");
     }
-    let interrupt = Interrupt::new([Arc::clone(interrupted)]);
-    let engines = try_engines(config, &interrupt)?;
+    let rules = config.rules();
+    let names = lineup::try_engines(&config.side, rules.patience, config.chess960, interrupted)?;
     let devices = Devices::start(&config.side).map_err(MatchError::Own)?;
     devices.notes.iter().for_each(|note| say(note));
-    let fingerprint = config.fingerprint(&book, &devices, &engines);
+    let fingerprint = config.fingerprint(&book, &devices, &names);
     let (files, records) = Files::open(folder, config, fingerprint)?;
     let plan = config.plan();
     let sprt = config.test().map_err(ConfigError::from)?;
@@ -156,25 +129,9 @@ pub fn run(
             plan.games()
         ));
     }
-    let ended = Arc::new(AtomicBool::new(false));
-    let hall = Hall {
-        config,
-        plan,
-        book,
-        rules: config.rules(),
-        devices: &devices,
-        stop: StopToken::default(),
-        interrupt: Interrupt::new([Arc::clone(interrupted), Arc::clone(&ended)]),
-        ended,
-    };
-    let mut desk = Desk {
-        files: Some(files),
-        tally,
-        kept,
-        config,
-        progress: Progress::new(&hall.plan),
-        played: 0,
-    };
+    let hall = Hall { config, plan, book, rules, devices: &devices };
+    let mut desk =
+        Desk { files, tally, kept, config, progress: Progress::new(&hall.plan), played: 0 };
     let started = Instant::now();
     desk.progress.bar.set_position(desk.tally.games());
     let outcome =
@@ -184,31 +141,9 @@ pub fn run(
     desk.close(started.elapsed(), devices.usage())
 }
 
-/// Starts every engine once and gives, by side, what tells it from another: its name for itself and
-/// its program's hash.
-fn try_engines(
-    config: &MatchConfig,
-    interrupt: &Interrupt,
-) -> Result<Vec<Option<String>>, MatchError> {
-    let patience = config.rules().patience;
-    let identify = |side: &Side| {
-        if side.is_own() {
-            return Ok(None);
-        }
-        let player = ExternalPlayer::new(side, patience, interrupt.clone());
-        match player.try_out(config.chess960) {
-            Ok(name) => Ok(Some(format!("{name}, sha256 {}", side.program_hash()))),
-            Err(Fault::Interrupted) => Err(MatchError::Stopped),
-            Err(fault) => Err(MatchError::Engine { side: side.name.clone(), fault }),
-        }
-    };
-    config.side.iter().map(identify).collect()
-}
-
 /// Where results come in: the main thread's part.
 struct Desk<'a> {
-    /// `None` once the match is put in order.
-    files: Option<Files>,
+    files: Files,
     tally: Tally,
     kept: BTreeMap<u64, GameRecord>,
     config: &'a MatchConfig,
@@ -221,51 +156,25 @@ impl Desk<'_> {
         &mut self,
         hall: &Hall<'_>,
         concurrency: usize,
-        interrupted: &AtomicBool,
+        interrupted: &StopToken,
     ) -> Result<(), MatchError> {
+        let worker = |stop| {
+            let mut worker = Worker { hall, stop, players: HashMap::new() };
+            move |number| worker.play(number).map_err(|why| (number + 1, why))
+        };
         let missing = self.tally.missing();
-        let workers = concurrency.clamp(1, missing.len().max(1));
-        let queue = Mutex::new(missing.into_iter());
-        // Bounded: a game that is finished is soon on disk.
-        let (reports, inbox) = bounded(workers);
-        thread::scope(|scope| {
-            for _ in 0..workers {
-                let (queue, reports) = (&queue, reports.clone());
-                scope.spawn(move || Worker::new(hall).work(queue, &reports));
-            }
-            drop(reports);
-            let outcome = self.receive(&inbox, hall, interrupted);
-            // A worker that reports later is told that nobody hears.
-            drop(inbox);
-            // Whatever the reason to end: no worker may wait for a game to end by itself.
-            hall.end();
-            outcome
-        })
+        pool::run(missing, concurrency, interrupted, worker, |report| self.hear(report))
     }
 
-    fn receive(
-        &mut self,
-        inbox: &Receiver<Report>,
-        hall: &Hall<'_>,
-        interrupted: &AtomicBool,
-    ) -> Result<(), MatchError> {
-        loop {
-            match inbox.recv_timeout(LOOK) {
-                Ok(Ok((record, failure))) => {
-                    self.count(record, failure)?;
-                    if self.tally.is_over() {
-                        return Ok(());
-                    }
-                }
-                Ok(Err((_, Abandoned::Stopped))) => {}
-                Ok(Err((number, why))) => return Err(MatchError::Game { number, why }),
-                Err(RecvTimeoutError::Timeout) => self.progress.tick(&self.tally),
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-            if interrupted.load(Ordering::Relaxed) {
-                hall.end();
-            }
+    /// `false` = the match is over.
+    fn hear(&mut self, report: Option<Report>) -> Result<bool, MatchError> {
+        match report {
+            Some(Ok((record, failure))) => self.count(record, failure)?,
+            Some(Err((_, Abandoned::Stopped))) => {}
+            Some(Err((number, why))) => return Err(MatchError::Game { number, why }),
+            None => self.progress.tick(&self.tally),
         }
+        Ok(!self.tally.is_over())
     }
 
     fn count(
@@ -273,12 +182,11 @@ impl Desk<'_> {
         mut record: GameRecord,
         failure: Option<Failure>,
     ) -> Result<(), MatchError> {
-        let Some(files) = &mut self.files else { return Ok(()) };
         if let Some(failure) = failure {
-            record.transcript = Some(files.keep_transcript(&record, &failure)?);
+            record.transcript = Some(self.files.keep_transcript(&record, &failure)?);
             record.detail = Some(failure.what);
         }
-        files.append(&record)?;
+        self.files.append(&record)?;
         self.tally.add(&record);
         self.kept.insert(record.number, record);
         self.played += 1;
@@ -302,9 +210,9 @@ impl Desk<'_> {
                 self.tally.add(record);
             }
         }
-        if let (Some(files), true) = (self.files.take(), is_complete) {
-            let records: Vec<GameRecord> = self.kept.values().cloned().collect();
-            files.finish(&records)?;
+        if is_complete {
+            let records: Vec<GameRecord> = self.kept.into_values().collect();
+            self.files.finish(&records)?;
         }
         Ok(Finished { tally: self.tally, is_complete, played: self.played, time, devices })
     }
@@ -313,27 +221,12 @@ impl Desk<'_> {
 /// One of the games that run at once.
 struct Worker<'a> {
     hall: &'a Hall<'a>,
-    players: Vec<Option<Box<dyn Player + 'a>>>,
+    stop: StopToken,
+    /// By side, while they do not play.
+    players: HashMap<usize, Box<dyn Player + 'a>>,
 }
 
 impl<'a> Worker<'a> {
-    fn new(hall: &'a Hall<'a>) -> Self {
-        Self { hall, players: hall.config.side.iter().map(|_| None).collect() }
-    }
-
-    fn work(mut self, queue: &Mutex<std::vec::IntoIter<u64>>, reports: &Sender<Report>) {
-        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-        while let Some(number) = next() {
-            if self.hall.stop.is_stopped() {
-                return;
-            }
-            let report = self.play(number).map_err(|why| (number + 1, why));
-            if reports.send(report).is_err() {
-                return;
-            }
-        }
-    }
-
     fn play(&mut self, number: u64) -> Result<(GameRecord, Option<Failure>), Abandoned> {
         let hall = self.hall;
         let fixture = hall.plan.fixture(number);
@@ -344,9 +237,9 @@ impl<'a> Worker<'a> {
             Seat { player: white.as_mut(), limit: limit(fixture.white) },
             Seat { player: black.as_mut(), limit: limit(fixture.black) },
         ];
-        let played = arbiter::play(opening, &mut seats, &hall.rules, &hall.stop);
-        self.players[fixture.white] = Some(white);
-        self.players[fixture.black] = Some(black);
+        let played = arbiter::play(opening, &mut seats, &hall.rules, &self.stop);
+        self.players.insert(fixture.white, white);
+        self.players.insert(fixture.black, black);
         let arbiter::Played { moves, ending, failure, breaches: [white_breaches, black_breaches] } =
             played?;
         let name = |side: usize| hall.config.side[side].name.clone();
@@ -368,19 +261,11 @@ impl<'a> Worker<'a> {
 
     /// The players of a game, made at their first.
     fn take(&mut self, fixture: &Fixture) -> Result<[Box<dyn Player + 'a>; 2], Abandoned> {
-        let hall = self.hall;
-        let mut take = |side: usize| -> Result<Box<dyn Player + 'a>, Abandoned> {
-            if let Some(player) = self.players[side].take() {
-                return Ok(player);
-            }
-            let side = &hall.config.side[side];
-            if side.is_own() {
-                let player = OwnPlayer::new(side, hall.devices, hall.stop.clone());
-                Ok(Box::new(player.map_err(Abandoned::Fatal)?))
-            } else {
-                let (patience, interrupt) = (hall.rules.patience, hall.interrupt.clone());
-                Ok(Box::new(ExternalPlayer::new(side, patience, interrupt)))
-            }
+        let Hall { config, rules, devices, .. } = self.hall;
+        let mut take = |side: usize| match self.players.remove(&side) {
+            Some(player) => Ok(player),
+            None => lineup::player(&config.side[side], devices, rules.patience, self.stop.clone())
+                .map_err(Abandoned::Fatal),
         };
         Ok([take(fixture.white)?, take(fixture.black)?])
     }
@@ -396,11 +281,8 @@ struct Progress {
 
 impl Progress {
     fn new(plan: &Plan) -> Self {
-        let style = ProgressStyle::with_template(
-            "{bar:20} {pos}/{len} games, {elapsed} gone, {eta} left  {wide_msg}",
-        );
-        let bar = ProgressBar::new(plan.games())
-            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let template = "{bar:20} {pos}/{len} games, {elapsed} gone, {eta} left  {wide_msg}";
+        let bar = bar(plan.games(), template);
         let said = (!std::io::stderr().is_terminal()).then(Instant::now);
         Self { bar, said, text: String::new() }
     }

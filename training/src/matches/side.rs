@@ -1,5 +1,6 @@
 //! Who plays: a configuration of our own, or any UCI engine.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -152,6 +153,9 @@ pub enum SideError {
         /// The key.
         key: String,
     },
+    /// Results could not be told apart.
+    #[error("two sides are called {0}; give each a name of its own")]
+    SameName(String),
     /// Only programs have arguments.
     #[error("side {0}: arg, dir and restart go with cmd, the program of a UCI engine")]
     NotAProgram(String),
@@ -175,6 +179,23 @@ pub fn parse_sides(words: &[String]) -> Result<Vec<Side>, SideError> {
         side.set(key, value)?;
     }
     Ok(sides)
+}
+
+/// Gives each side without a limit of its own the `common` one, and checks all that can be checked
+/// before a game.
+///
+/// # Errors
+/// A sentence on the first thing that is wrong.
+pub fn complete_sides(sides: &mut [Side], common: Limit) -> Result<(), SideError> {
+    let mut names = HashSet::new();
+    for side in sides {
+        side.limit = side.limit.or(common);
+        side.check()?;
+        if !names.insert(&side.name) {
+            return Err(SideError::SameName(side.name.clone()));
+        }
+    }
+    Ok(())
 }
 
 impl Side {

@@ -4,33 +4,30 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tesla_engine::search_api::StopToken;
 
+use super::command::INTERRUPTED;
 use super::config::{search_signature, sha256};
 use super::examiner::Examination;
-use super::external::ExternalPlayer;
 use super::journal::{Journal, Resumed};
 use super::limit::Limit;
+use super::lineup;
 use super::own::Devices;
-use super::peer::{Fault, Interrupt};
+use super::peer::Fault;
 use super::side::{self, Side};
 use super::suite::{
     self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
     estimate_rating, puzzle_results, summarize,
 };
 use super::table::Table;
+use crate::progress::bar;
 
 /// Width of a band of puzzle ratings in the table.
 const RATING_BAND: u32 = 200;
-
-/// What a shell expects of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 
 /// How items are grouped in the table, besides the line for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -116,22 +113,14 @@ impl SuiteArgs {
             ..Limit::default()
         };
         let mut sides = side::parse_sides(&self.side)?;
-        for index in 0..sides.len() {
-            sides[index].limit = sides[index].limit.or(limit);
-            sides[index].check()?;
-            let side = &sides[index];
-            if side.limit.tc.is_some() {
-                let name = &side.name;
-                return Err(format!(
-                    "side {name}: a suite has no clock; give it movetime, nodes or depth"
-                )
-                .into());
+        side::complete_sides(&mut sides, limit)?;
+        match sides.iter().find(|side| side.limit.tc.is_some()) {
+            Some(Side { name, .. }) => {
+                Err(format!("side {name}: a suite has no clock; give it movetime, nodes or depth")
+                    .into())
             }
-            if sides[..index].iter().any(|earlier| earlier.name == side.name) {
-                return Err(format!("two sides are called {}", side.name).into());
-            }
+            None => Ok(sides),
         }
-        Ok(sides)
     }
 
     fn options(&self) -> Options {
@@ -150,7 +139,7 @@ impl SuiteArgs {
 /// When a suite, a side or the folder cannot be used; answers that were given are on disk.
 pub fn run(
     args: &SuiteArgs,
-    interrupted: &Arc<AtomicBool>,
+    interrupted: &StopToken,
     say: &dyn Fn(&str),
 ) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let sides = args.sides()?;
@@ -161,18 +150,15 @@ pub fn run(
         .map(|path| suite::read(path, &args.options()))
         .collect::<Result<_, _>>()?;
     check_names(&suites, &sides)?;
-    for side in sides.iter().filter(|side| !side.is_own()) {
-        let interrupt = Interrupt::new([Arc::clone(interrupted)]);
-        match ExternalPlayer::new(side, patience, interrupt).try_out(false) {
-            Ok(_) => {}
-            Err(Fault::Interrupted) => return Ok(stopped(say)),
-            Err(fault) => return Err(format!("side {}: {fault}", side.name).into()),
-        }
+    if let Err(error) = lineup::try_engines(&sides, patience, false, interrupted) {
+        let is_stopped = error.fault == Fault::Interrupted;
+        return if is_stopped { Ok(stopped(say)) } else { Err(error.into()) };
     }
     let devices = Devices::start(&sides)?;
     devices.notes.iter().for_each(|note| say(note));
     std::fs::create_dir_all(&args.out)
         .map_err(|error| format!("{} cannot be made: {error}", args.out.display()))?;
+    let identities = identities(&sides, &devices);
     let mut report = String::new();
     for suite in &suites {
         if let Some(first) = suite.skipped.first() {
@@ -185,7 +171,7 @@ pub fn run(
             ));
         }
         let mut answers = Vec::new();
-        for side in &sides {
+        for (side, identity) in sides.iter().zip(&identities) {
             let exam = Examination {
                 side,
                 devices: &devices,
@@ -194,7 +180,7 @@ pub fn run(
                 mates: MateLimits::default(),
                 interrupted,
             };
-            let Some(records) = examine(&exam, suite, &args.out)? else {
+            let Some(records) = examine(&exam, identity, suite, &args.out)? else {
                 return Ok(stopped(say));
             };
             answers.push(records);
@@ -237,33 +223,42 @@ fn check_names(suites: &[Suite], sides: &[Side]) -> Result<(), String> {
     Ok(())
 }
 
+/// Who is asked, by side: the part of the head of a file of answers that all suites share.
+fn identities(sides: &[Side], devices: &Devices) -> Vec<Value> {
+    let signature = sides.iter().any(Side::is_own).then(search_signature);
+    let identity = |side: &Side| {
+        json!({
+            "side": side,
+            "program_sha256": side.program_hash(),
+            "network": devices.network(side),
+            "search_signature": signature.as_ref().filter(|_| side.is_own()),
+        })
+    };
+    sides.iter().map(identity).collect()
+}
+
 /// Who was asked what, for the head of the file of answers.
-fn fingerprint(exam: &Examination<'_>, suite: &Suite) -> Value {
+fn fingerprint(identity: &Value, suite: &Suite) -> Value {
     let items: Vec<String> = suite.items.iter().map(|item| format!("{item:?}")).collect();
-    json!({
-        "suite": suite.name,
-        "items_sha256": sha256(items.join("\n").as_bytes()),
-        "side": exam.side,
-        "program_sha256": exam.side.program_hash(),
-        "network": exam.devices.network(exam.side),
-        "search_signature": exam.side.is_own().then(search_signature),
-    })
+    let mut head = identity.clone();
+    head["suite"] = json!(suite.name);
+    head["items_sha256"] = json!(sha256(items.join("\n").as_bytes()));
+    head
 }
 
 /// One side's answers to one suite; `None` = stopped.
 fn examine(
     exam: &Examination<'_>,
+    identity: &Value,
     suite: &Suite,
     folder: &Path,
 ) -> Result<Option<Vec<Record>>, Box<dyn std::error::Error>> {
     let name = file_name(suite, exam.side);
     let path = folder.join(&name);
     let Resumed { mut journal, mut records, .. } =
-        Journal::<Record>::open(&path, &fingerprint(exam, suite))?;
-    let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len}, {eta} left");
-    let bar = ProgressBar::new(suite.items.len() as u64)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        .with_prefix(name);
+        Journal::<Record>::open(&path, &fingerprint(identity, suite))?;
+    let template = "{prefix} {bar:20} {pos}/{len}, {eta} left";
+    let bar = bar(suite.items.len() as u64, template).with_prefix(name);
     bar.set_position(records.len() as u64);
     let is_whole = exam.ask(&suite.items, &mut journal, &mut records, &bar)?;
     bar.finish_and_clear();

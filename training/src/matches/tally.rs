@@ -1,6 +1,6 @@
 //! Counts of a match as its games come in, in any order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use shakmaty::Color;
@@ -105,8 +105,6 @@ pub struct Tally {
     pub sides: Vec<SideTally>,
     /// How games ended.
     pub endings: BTreeMap<Termination, u64>,
-    /// Plies that the sides played.
-    pub plies: u64,
 }
 
 impl Tally {
@@ -119,7 +117,6 @@ impl Tally {
             pairings: vec![PairingTally::default(); plan.pairings().len()],
             sides: vec![SideTally::default(); sides],
             endings: BTreeMap::new(),
-            plies: 0,
             plan,
         }
     }
@@ -127,6 +124,11 @@ impl Tally {
     /// Games counted.
     pub fn games(&self) -> u64 {
         self.results.len() as u64
+    }
+
+    /// Plies that the sides played.
+    pub fn plies(&self) -> u64 {
+        self.sides.iter().map(|side| side.moves).sum()
     }
 
     /// Whether nothing is left to play: all games are counted, or the test has decided.
@@ -137,8 +139,7 @@ impl Tally {
 
     /// The games of the plan that are not counted yet, in order.
     pub fn missing(&self) -> Vec<u64> {
-        let counted: BTreeSet<u64> = self.results.keys().copied().collect();
-        (0..self.plan.games()).filter(|number| !counted.contains(number)).collect()
+        (0..self.plan.games()).filter(|number| !self.results.contains_key(number)).collect()
     }
 
     /// The games of a pairing whose partner is not finished.
@@ -185,7 +186,6 @@ impl Tally {
             pairing.pairs += pair;
         }
         *self.endings.entry(record.ending.termination).or_default() += 1;
-        self.plies += record.moves.len() as u64;
         for (side, points) in [(fixture.white, white), (fixture.black, 2 - white)] {
             self.sides[side].games += 1;
             self.sides[side].half_points += u64::from(points);

@@ -11,8 +11,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tesla_engine::search_api::StopToken;
+
 use super::inbox::{BadLine, Inbox, Shared};
-use super::{Interrupt, PeerConfig, pipes};
+use super::{PeerConfig, pipes};
 
 /// How long a peer may take to end after `quit`.
 const QUIT_TIME: Duration = Duration::from_secs(1);
@@ -65,7 +67,7 @@ pub(super) struct Process {
     jobs: Option<Sender<Job>>,
     last_job: u64,
     threads: Vec<JoinHandle<()>>,
-    interrupt: Interrupt,
+    stop: StopToken,
 }
 
 impl Process {
@@ -73,7 +75,7 @@ impl Process {
     ///
     /// # Errors
     /// A sentence.
-    pub(super) fn spawn(config: &PeerConfig, interrupt: Interrupt) -> Result<Self, String> {
+    pub(super) fn spawn(config: &PeerConfig, stop: StopToken) -> Result<Self, String> {
         let mut child = command(config)?.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => "there is no such program; check the path".to_owned(),
             ErrorKind::PermissionDenied => {
@@ -92,7 +94,7 @@ impl Process {
             jobs: Some(jobs),
             last_job: 0,
             threads: Vec::new(),
-            interrupt,
+            stop,
         };
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err("the system gave it no pipes".to_owned());
@@ -169,7 +171,7 @@ impl Process {
             if inbox.output_closed {
                 return Err(Trouble::Ended);
             }
-            if self.interrupt.is_raised() {
+            if self.stop.is_stopped() {
                 return Err(Trouble::Interrupted);
             }
             let now = Instant::now();
