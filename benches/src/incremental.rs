@@ -1,12 +1,9 @@
 //! Whole against incremental evaluation in the same search: evaluations a second, tokens each.
 
 use std::error::Error;
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess};
+use shakmaty::Chess;
 use tesla_engine::history::Game;
 use tesla_engine::options::Settings;
 use tesla_engine::roster::{self, Machine};
@@ -20,12 +17,8 @@ pub(crate) struct Arguments {
     /// Evaluations per position
     #[arg(long, default_value_t = 20_000)]
     nodes: u64,
-    /// File of FENs or EPDs, a line each; the start position comes first in any case
-    #[arg(long)]
-    positions: Option<PathBuf>,
-    /// Positions to take from the file
-    #[arg(long, default_value_t = 20)]
-    take: usize,
+    #[command(flatten)]
+    positions: crate::positions::Arguments,
     /// Ways to search, as UCI options: `--way KVCache=0 --way KVCache=256,anchor_work=64`
     #[arg(long = "way", default_values = ["KVCache=0", "KVCache=256"])]
     ways: Vec<String>,
@@ -67,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             cache: CacheFigures::default(),
         });
     }
-    for position in positions(arguments)? {
+    for position in arguments.positions.read()? {
         for way in &mut ways {
             way.measure(&position);
         }
@@ -113,20 +106,4 @@ impl Way {
             self.cache.evicted += cache.evicted;
         }
     }
-}
-
-fn positions(arguments: &Arguments) -> Result<Vec<Chess>, Box<dyn Error>> {
-    let mut positions = vec![Chess::default()];
-    let Some(path) = &arguments.positions else { return Ok(positions) };
-    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    for line in lines.take(arguments.take) {
-        let mut words: Vec<&str> = line.split_whitespace().take(6).collect();
-        if words.get(4).is_none_or(|word| word.parse::<u32>().is_err()) {
-            words.truncate(4); // an EPD: operations follow
-        }
-        let fen: Fen = words.join(" ").parse().map_err(|error| format!("'{line}': {error}"))?;
-        positions.push(fen.into_position(CastlingMode::Chess960)?);
-    }
-    Ok(positions)
 }

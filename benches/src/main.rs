@@ -3,7 +3,9 @@
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
 mod incremental;
+mod paths;
 mod perft;
+mod positions;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -30,11 +32,14 @@ enum Command {
     },
     /// Searches middle games with whole and with incremental evaluation, in turns: speed and tokens
     Incremental(incremental::Arguments),
+    /// Searches middle games and counts how often the moves on its paths are refuted
+    Paths(paths::Arguments),
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     match Arguments::parse().command {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
         Command::Incremental(arguments) => incremental::run(&arguments),
+        Command::Paths(arguments) => paths::run(&arguments),
     }
 }

@@ -13,11 +13,13 @@ use crate::labels::Labels;
 use crate::record::{GameRecord, RecordError, find_files, key, read_file, unpack};
 
 /// Games in memory, each checked move by move.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Dataset {
     games: Vec<GameRecord>,
     /// Pieces on the board before each ply, per game.
     pieces: Vec<Vec<u8>>,
+    /// Weights of readouts that follow the teacher's best move and another one.
+    path_weights: [f32; 2],
     /// Plies dropped because a move was illegal (the game is cut there).
     pub dropped_plies: usize,
 }
@@ -31,6 +33,21 @@ pub struct WindowRef {
     pub start: u16,
     /// Positions, the anchor included.
     pub length: u16,
+}
+
+/// Whole encodes of the last positions of a batch's windows.
+#[derive(Debug)]
+pub struct Whole {
+    /// One position per window.
+    pub batch: Batch,
+    /// The readouts of these positions in the windows' own batch.
+    pub readouts: Vec<i32>,
+}
+
+impl Default for Dataset {
+    fn default() -> Self {
+        Self { games: Vec::new(), pieces: Vec::new(), path_weights: [1.0; 2], dropped_plies: 0 }
+    }
 }
 
 impl Dataset {
@@ -89,6 +106,24 @@ impl Dataset {
         self.pieces.iter().map(Vec::len).sum()
     }
 
+    /// Share of the moves played that were not the teacher's best.
+    pub fn refuted(&self) -> f32 {
+        let plies = self.games.iter().flat_map(|game| &game.plies);
+        let refuted = plies.filter(|ply| ply.played != ply.best).count();
+        refuted as f32 / self.positions().max(1) as f32
+    }
+
+    /// From now on readouts weigh as much as if this share of the moves were refuted.
+    ///
+    /// A network that sees few refuted moves learns that moves on a path are good, and trusts a
+    /// search's leaves too much: most of its moves are tried to be refuted.
+    pub fn weigh_as_refuted(&mut self, share: f32) {
+        let actual = self.refuted();
+        if actual > 0.0 && actual < 1.0 {
+            self.path_weights = [(1.0 - share) / (1.0 - actual), share / actual];
+        }
+    }
+
     /// The batches of an epoch: every position once, in windows of `length` positions cut at a
     /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about the same number of pieces, so that
     /// little is padding. Depends on `seed` and `epoch` only.
@@ -137,7 +172,11 @@ impl Dataset {
                     _ => encoded = Some(Window::new(&position, repetitions, &moves)),
                 }
                 let after = after_ply(game, index, &position);
-                labels.push(*ply, &position, &moves, after);
+                let was_refuted = index > 0 && {
+                    let last = game.plies[index - 1];
+                    last.played != last.best
+                };
+                labels.push(*ply, self.path_weights[usize::from(was_refuted)], &moves, after);
             }
             let Some(played) = unpack(&position, ply.played) else { break };
             if played.is_zeroing() {
@@ -149,6 +188,20 @@ impl Dataset {
             last = Some(played);
         }
         encoded.unwrap_or_else(|| Window::new(&Chess::default(), 0, &[]))
+    }
+
+    /// The last position of every window, encoded whole: what a stale readout could have known.
+    pub fn whole(&self, windows: &[WindowRef]) -> Whole {
+        let longest = windows.iter().map(|w| usize::from(w.length)).max().unwrap_or(0);
+        let last = windows.iter().map(|&WindowRef { game, start, length }| {
+            let start = start + length.max(1) - 1;
+            self.window(WindowRef { game, start, length: 1 }, &mut Labels::new(1))
+        });
+        let batch = Batch::pack(&last.collect::<Vec<_>>());
+        let row = |(index, window): (usize, &WindowRef)| {
+            (index * longest + usize::from(window.length.max(1)) - 1) as i32
+        };
+        Whole { batch, readouts: windows.iter().enumerate().map(row).collect() }
     }
 
     /// Packs windows into a batch with its labels.

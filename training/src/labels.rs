@@ -1,6 +1,6 @@
 //! What the teacher said about the readouts of a batch.
 
-use shakmaty::{Chess, Move};
+use shakmaty::Move;
 use tesla_nn::model::{Batch, VALUE_BINS};
 
 use crate::record::{Ply, pack};
@@ -46,9 +46,9 @@ impl Labels {
     }
 
     /// Adds the next readout of the current window.
-    pub fn push(&mut self, ply: Ply, _position: &Chess, moves: &[Move], after: Option<f32>) {
+    pub fn push(&mut self, ply: Ply, weight: f32, moves: &[Move], after: Option<f32>) {
         let index = |packed: u16| moves.iter().position(|&m| pack(m) == packed);
-        let weight = if self.in_window == 0 { WHOLE_WEIGHT } else { 1.0 };
+        let weight = if self.in_window == 0 { weight * WHOLE_WEIGHT } else { weight };
         self.score.push(ply.expected());
         self.weight.push(weight);
         self.best.push(index(ply.best).map_or(0, |i| i as i32));

@@ -97,6 +97,14 @@ struct TrainArgs {
     /// Weight of the policy's part of the loss [default: 2].
     #[arg(long)]
     policy_weight: Option<f32>,
+    /// Share of the moves on a search's paths that are refuted, as `tesla-benches paths` counts
+    /// them: readouts after such moves get the weight of that share [default: the data's share].
+    #[arg(long)]
+    refuted: Option<f32>,
+    /// Weight of the divergence between a chain's last readout and the whole encode of the same
+    /// position [default: 0].
+    #[arg(long)]
+    consistency: Option<f32>,
     /// Seed of the weights and of the order of the windows [default: 1]; choose another one with
     /// --start-from, or the run sees the same windows in the same order again.
     #[arg(long)]
@@ -163,7 +171,9 @@ impl TrainArgs {
             steps: self.steps.unwrap_or(base.steps),
             warm_up: self.warm_up.unwrap_or(base.warm_up),
             rate: self.rate.unwrap_or(base.rate),
+            refuted: self.refuted.or(base.refuted),
             loss: LossWeights {
+                consistency: self.consistency.unwrap_or(base.loss.consistency),
                 policy: self.policy_weight.unwrap_or(base.loss.policy),
                 ..base.loss
             },
@@ -213,15 +223,20 @@ fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
         )
         .into());
     }
-    let dataset = Arc::new(Dataset::read(&args.data, "valid")?);
+    let mut dataset = Dataset::read(&args.data, "valid")?;
     complain(&format!(
-        "{} games, {} positions, {} plies dropped",
+        "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",
         dataset.games(),
         dataset.positions(),
-        dataset.dropped_plies
+        dataset.dropped_plies,
+        100.0 * dataset.refuted()
     ));
     let base = stored.unwrap_or_else(|| TrainConfig::new(args.model()));
     let config = TrainConfig { positions: dataset.positions(), ..args.over(base) };
+    if let Some(share) = config.refuted {
+        dataset.weigh_as_refuted(share);
+    }
+    let dataset = Arc::new(dataset);
     let mut trainer = Trainer::open(config, &args.out, &Device::flex())?;
     match (&args.start_from, trainer.is_resumed()) {
         (_, true) => complain(&format!("the run goes on after step {}", trainer.step())),

@@ -22,6 +22,10 @@ pub struct TrainConfig {
     pub started_from: Option<String>,
     /// Seed of the weights and of the order of the windows.
     pub seed: u64,
+    /// Share of the moves on a search's paths that are refuted; where it is given, readouts after
+    /// a move that was not the teacher's best weigh as much as if that were their share.
+    #[serde(default)]
+    pub refuted: Option<f32>,
     /// Positions per window, the anchor included.
     pub window: u16,
     /// Windows per worker and step.
@@ -50,6 +54,7 @@ impl TrainConfig {
             positions: 0,
             started_from: None,
             seed: 1,
+            refuted: None,
             window: 9,
             batch: 32,
             workers: 2,
@@ -75,6 +80,12 @@ impl TrainConfig {
                 "the window is {}; it must be 1 to {LONGEST_WINDOW} positions",
                 self.window
             ));
+        }
+        if self.refuted.is_some_and(|share| !(0.0..1.0).contains(&share)) {
+            return Err("the share of refuted moves must be at least 0 and below 1".to_owned());
+        }
+        if !(self.loss.consistency.is_finite() && self.loss.consistency >= 0.0) {
+            return Err("the weight of consistency must be 0 or more".to_owned());
         }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return Err(format!("the learning rate is {}; it must be above 0", self.rate));

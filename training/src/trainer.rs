@@ -17,9 +17,9 @@ use tesla_nn::model::{Batch, Model};
 use tesla_nn::weights;
 
 use crate::adamw::State;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Whole};
 use crate::labels::Labels;
-use crate::loss::{LossWeights, loss};
+use crate::loss::{LossWeights, consistency, loss};
 use crate::progress::bar;
 use crate::train_config::TrainConfig;
 
@@ -67,7 +67,13 @@ pub enum TrainError {
     Diverged(u64),
 }
 
-type Job = (Batch, Labels);
+/// One worker's part of a step.
+struct Job {
+    batch: Batch,
+    labels: Labels,
+    /// Where consistency is part of the loss.
+    whole: Option<Whole>,
+}
 
 /// A run in its folder.
 #[derive(Debug)]
@@ -246,7 +252,8 @@ impl Trainer {
                 self.progress.epoch,
             );
             let total = plan.len();
-            let (jobs, encoder) = prefetch(dataset, plan, self.progress.batch);
+            let is_consistent = self.config.loss.consistency > 0.0;
+            let (jobs, encoder) = prefetch(dataset, plan, self.progress.batch, is_consistent);
             loop {
                 let jobs: Vec<Job> = jobs.iter().take(self.config.workers).collect();
                 if jobs.is_empty() || self.progress.step >= self.config.steps {
@@ -358,9 +365,18 @@ fn gradients(
     share: f32,
     device: &Device,
 ) -> (GradientsParams, Vec<f32>, u64) {
-    let (batch, labels) = job;
-    let loss = loss(model.forward(batch, device), labels, weights, device);
-    let grads = (loss.total * share).backward();
+    let labels = &job.labels;
+    let output = model.forward(&job.batch, device);
+    let consistency = job.whole.as_ref().map(|whole| {
+        let fresh = model.forward(&whole.batch, device);
+        consistency(&output, fresh, &whole.readouts, device) * weights.consistency
+    });
+    let loss = loss(output, labels, weights, device);
+    let total = match consistency {
+        Some(consistency) => loss.total + consistency,
+        None => loss.total,
+    };
+    let grads = (total * share).backward();
     let parts = loss.parts.into_data().try_to_vec().unwrap_or_default();
     let counted = labels.weight.iter().filter(|&&weight| weight > 0.0).count() as u64;
     (GradientsParams::from_grads(grads, model), parts, counted)
@@ -371,12 +387,15 @@ fn prefetch(
     dataset: &Arc<Dataset>,
     plan: Vec<Vec<crate::dataset::WindowRef>>,
     done: usize,
+    is_consistent: bool,
 ) -> (Receiver<Job>, JoinHandle<()>) {
     let (sender, receiver) = bounded(8);
     let dataset = Arc::clone(dataset);
     let encoder = std::thread::spawn(move || {
         for windows in plan.into_iter().skip(done) {
-            if sender.send(dataset.batch(&windows)).is_err() {
+            let (batch, labels) = dataset.batch(&windows);
+            let whole = is_consistent.then(|| dataset.whole(&windows));
+            if sender.send(Job { batch, labels, whole }).is_err() {
                 break;
             }
         }

@@ -15,7 +15,7 @@ use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
 use tesla_training::adamw::AdamW;
 use tesla_training::dataset::Dataset;
-use tesla_training::loss::LossWeights;
+use tesla_training::loss::{LossWeights, consistency};
 use tesla_training::record::{RecordError, pack, read_file};
 use tesla_training::train_config::TrainConfig;
 use tesla_training::trainer::{TrainError, Trainer};
@@ -81,6 +81,7 @@ fn write(path: &Path, bytes: &[u8]) {
 
 fn config(steps: u64) -> TrainConfig {
     TrainConfig {
+        refuted: None,
         positions: 0,
         started_from: None,
         model: ModelConfig::tiny(),
@@ -225,4 +226,55 @@ fn impossible_numbers_are_refused_in_words() {
         bytes
     });
     assert!(matches!(Dataset::read(&folder.0, "valid"), Err(RecordError::Empty(_))));
+}
+
+/// Readouts after refuted moves weigh as much as if a search had made the windows.
+#[test]
+fn paths_can_be_weighed_as_a_searchs() {
+    let folder = Folder::new("paths");
+    write(&folder.file("train-00.games.zst"), &games(20, 5));
+    let mut data = Dataset::read(&folder.0, "valid").unwrap();
+    let actual = data.refuted();
+    assert!(actual > 0.5 && actual < 1.0, "random moves are rarely the best: {actual}");
+    let share = |data: &Dataset| {
+        let (mut refuted, mut all) = (0.0, 0.0);
+        for windows in data.plan(2, 8, 1, 0) {
+            let (_, labels) = data.batch(&windows);
+            let longest = windows.iter().map(|w| usize::from(w.length)).max().unwrap();
+            for (row, window) in windows.iter().enumerate().filter(|(_, w)| w.length == 2) {
+                let weight = labels.weight[row * longest + 1];
+                let before = data.game(window.game as usize).plies[usize::from(window.start)];
+                refuted += if before.played == before.best { 0.0 } else { weight };
+                all += weight;
+            }
+        }
+        refuted / all
+    };
+    assert!((share(&data) - actual).abs() < 0.02);
+    data.weigh_as_refuted(0.5);
+    assert!((share(&data) - 0.5).abs() < 0.03, "{}", share(&data));
+}
+
+/// The consistency loss draws stale readouts to whole encodes.
+#[test]
+fn stale_readouts_can_be_drawn_to_whole_encodes() {
+    let folder = Folder::new("consistent");
+    write(&folder.file("train-00.games.zst"), &games(12, 6));
+    let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
+    let windows = data.plan(5, 16, 9, 0).remove(0);
+    let (batch, _) = data.batch(&windows);
+    let whole = data.whole(&windows);
+    let divergence_after = |name: &str, weight: f32| {
+        let loss = LossWeights { consistency: weight, ..LossWeights::default() };
+        let config = TrainConfig { loss, rate: 1e-2, ..config(20) };
+        let mut trainer = Trainer::open(config, &folder.file(name), &Device::flex()).unwrap();
+        trainer.run(&data, &StopToken::default()).unwrap();
+        let device = Device::flex();
+        let (model, rows) = (trainer.network(), &whole.readouts);
+        let (stale, fresh) = (model.forward(&batch, &device), model.forward(&whole.batch, &device));
+        let divergence = consistency(&stale, fresh, rows, &device).into_data();
+        divergence.try_to_vec::<f32>().unwrap()[0]
+    };
+    let (without, with) = (divergence_after("without", 0.0), divergence_after("with", 20.0));
+    assert!(with >= 0.0 && with < 0.7 * without, "{with} against {without}");
 }

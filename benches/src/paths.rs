@@ -1,0 +1,70 @@
+//! How often the moves on a search's paths are refuted: what training windows should look like.
+
+use std::error::Error;
+use std::time::Duration;
+
+use shakmaty::Chess;
+use tesla_engine::history::Game;
+use tesla_engine::node::NONE;
+use tesla_engine::options::Settings;
+use tesla_engine::roster::{self, Machine};
+use tesla_engine::search_api::{Limits, Search as _, StopToken, Task};
+use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::timeman::Budget;
+use tesla_engine::tree::Tree;
+
+/// Plies before an evaluated position that are looked at: the longest chain.
+const PLIES: usize = 8;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Evaluations per position
+    #[arg(long, default_value_t = 2_000)]
+    nodes: u64,
+    #[command(flatten)]
+    positions: crate::positions::Arguments,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let machine = Machine::of(&Settings::default());
+    let (evaluator, _) = roster::evaluator(&machine)?;
+    println!("{}", evaluator.description());
+    let mut search = TeslaSearch::new(evaluator);
+    let mut counts = [[0_u64; 2]; PLIES];
+    for position in arguments.positions.read()? {
+        searched(&mut search, arguments.nodes, position);
+        count(search.tree(), &mut counts);
+    }
+    println!("\n| plies before the position | moves | refuted |\n|---|---|---|");
+    for (ply, [moves, refuted]) in counts.iter().enumerate() {
+        let share = 100.0 * *refuted as f64 / (*moves).max(1) as f64;
+        println!("| {} | {moves} | {share:.1} % |", ply + 1);
+    }
+    Ok(())
+}
+
+fn searched(search: &mut TeslaSearch, nodes: u64, position: Chess) {
+    search.clear();
+    let limits = Limits { nodes: Some(nodes), ..Limits::default() };
+    let budget = Budget::new(&limits, Duration::ZERO);
+    let (game, stop) = (Game::new(position), StopToken::default());
+    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+    search.search(&task, &mut |_| {});
+}
+
+/// For every evaluated position: were the moves that led to it the best of their positions?
+fn count(tree: &Tree, counts: &mut [[u64; 2]; PLIES]) {
+    for id in 0..tree.branch_count() as u32 {
+        let mut branch = tree.branch(id);
+        for [moves, refuted] in counts.iter_mut() {
+            if branch.parent == NONE {
+                break;
+            }
+            let parent = tree.branch(branch.parent);
+            *moves += 1;
+            *refuted += u64::from(parent.best_child() != branch.node);
+            branch = parent;
+        }
+    }
+}
