@@ -189,7 +189,7 @@ impl Session {
         }
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
-            let (megabytes, remark) = roster::affordable(self.hash_mb);
+            let (megabytes, remark) = roster::affordable("Hash", self.hash_mb);
             if let Some(sentence) = remark {
                 self.output.tell(&sentence);
             }
