@@ -1,9 +1,9 @@
 //! A few known positions on which every device must agree with the CPU.
 
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess};
+use shakmaty::{CastlingMode, Chess, Position};
 
-use crate::evaluator::{Evaluation, Request};
+use crate::evaluator::{Evaluation, Handle, Request};
 
 /// Castling, en passant, promotion, check, few pieces and many.
 const POSITIONS: [&str; 6] = [
@@ -25,6 +25,25 @@ pub fn requests() -> Vec<Request> {
             Some(Request::single(&position))
         })
         .collect()
+}
+
+/// The canary positions, to be kept for their children.
+pub fn parents() -> Vec<Request> {
+    requests().into_iter().map(|request| Request { keep: true, ..request }).collect()
+}
+
+/// One child of each canary position, whose names on the device are given: by castling, en passant
+/// or promotion where that is legal.
+pub fn children(parents: &[Handle]) -> Vec<Request> {
+    let children = requests().into_iter().zip(parents).filter_map(|(request, &parent)| {
+        let mut moves = request.moves.iter();
+        let is_special =
+            |m: &&shakmaty::Move| m.is_castle() || m.is_en_passant() || m.is_promotion();
+        let played = *moves.clone().find(is_special).or_else(|| moves.next())?;
+        let position = request.position.play(played).ok()?;
+        Some(Request { parent: Some((parent, played)), ..Request::single(&position) })
+    });
+    children.collect()
 }
 
 /// Largest difference in value or in a move's policy; infinite where an answer is no number.

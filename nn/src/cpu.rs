@@ -1,11 +1,8 @@
 //! The transformer on the CPU: whole encodes, and children that run only their new tokens.
 //!
-//! One token's keys and values go into a slot of the cache; a child names its parent and costs the
-//! moved piece's token and a readout, two rows where a whole board takes thirty. In reading order:
+//! What is kept for children is [`crate::incremental`]'s business. In reading order:
 //!
-//! * [`engine`] — batches on all cores; which positions are kept, anchored anew, dropped;
-//! * [`cache`] — slots, nodes and who is least attended;
-//! * [`plan`] — a request as rows of the network's tables and a list of visible tokens;
+//! * [`engine`] — batches on all cores;
 //! * [`forward`] — the network over the plans of one chunk;
 //! * [`attention`], [`gemm`], [`vectors`] — the arithmetic, on the widest vectors the machine has;
 //! * [`packed`] — the weights file, rearranged for it.
@@ -19,12 +16,10 @@
 )]
 
 mod attention;
-mod cache;
 mod engine;
 mod forward;
 mod gemm;
 mod packed;
-mod plan;
 mod vectors;
 
 pub use self::engine::{Engine, Options};

@@ -20,6 +20,10 @@ pub mod device;
 pub mod encode;
 pub mod evaluator;
 #[cfg(feature = "net")]
+pub mod gpu;
+#[cfg(feature = "net")]
+mod incremental;
+#[cfg(feature = "net")]
 pub mod model;
 pub mod shared;
 pub mod simulated;

@@ -21,7 +21,11 @@ pub const VALUE_BINS: usize = 64;
 /// Squares and the readout, as the attention bias counts them.
 pub(crate) const PLACES: usize = READOUT_SQUARE as usize + 1;
 /// Row of the bias table that hides a token: added to the table at run time, never learnt.
-const HIDDEN: i32 = (PLACES * PLACES) as i32;
+pub(crate) const HIDDEN: i32 = (PLACES * PLACES) as i32;
+/// Row of the board table for a piece that is not there: added likewise, zeros.
+pub(crate) const NO_PIECE: i32 = BOARD_FEATURES as i32;
+/// Rows of the rule table for a readout that pads a window.
+pub(crate) const PLAIN_RULES: [i32; RULE_FEATURES] = [0, 2, 18, 27, 35];
 /// What hiding adds to an attention logit.
 const HIDDEN_LOGIT: f32 = -1e4;
 
@@ -207,36 +211,63 @@ pub struct Block {
 }
 
 impl Block {
+    /// Queries, keys and values of the tokens `x`, each `[n, d]`.
+    pub(crate) fn project(&self, x: Tensor<2>) -> [Tensor<2>; 3] {
+        let normed = self.attention_norm.forward(x);
+        let query = self.query.forward(normed.clone());
+        [query, self.key.forward(normed.clone()), self.value.forward(normed)]
+    }
+
+    /// What the queries take from the values, and how much attention each key gets from each query.
+    ///
     /// # Shapes
-    /// `x` `[b * t, d]`, `pairs` `[b * t * t]` rows of the bias table, answer `[b * t, d]`.
-    fn forward(&self, x: Tensor<2>, pairs: Tensor<1, Int>, shape: AttentionShape) -> Tensor<2> {
-        let AttentionShape { batch, tokens, heads } = shape;
-        let [_, d] = x.dims();
+    /// query `[b * q, d]`, key and value `[b * t, d]`, `pairs` `[b * q * t]` rows of the bias table;
+    /// answer `[b * q, d]` and `[b, h, q, t]`.
+    pub(crate) fn attend(
+        &self,
+        [query, key, value]: [Tensor<2>; 3],
+        pairs: Tensor<1, Int>,
+        shape: AttentionShape,
+    ) -> (Tensor<2>, Tensor<4>) {
+        let AttentionShape { batch, queries, keys, heads } = shape;
+        let [_, d] = query.dims();
         let per_head = d / heads;
-        let hidden = Tensor::full([1, heads], HIDDEN_LOGIT, &x.device());
+        let hidden = Tensor::full([1, heads], HIDDEN_LOGIT, &query.device());
         let bias = Tensor::cat(vec![self.bias.val(), hidden], 0)
-            .select(0, pairs) // [b * t * t, h]
-            .reshape([batch, tokens, tokens, heads])
-            .permute([0, 3, 1, 2]); // [b, h, t, t]
-        let split = |y: Tensor<2>| y.reshape([batch, tokens, heads, per_head]).swap_dims(1, 2);
-        let normed = self.attention_norm.forward(x.clone());
-        let query = split(self.query.forward(normed.clone())); // [b, h, t, d / h]
-        let key = split(self.key.forward(normed.clone()));
-        let value = split(self.value.forward(normed));
+            .select(0, pairs) // [b * q * t, h]
+            .reshape([batch, queries, keys, heads])
+            .permute([0, 3, 1, 2]); // [b, h, q, t]
+        let split = |y: Tensor<2>, tokens: usize| {
+            y.reshape([batch, tokens, heads, per_head]).swap_dims(1, 2)
+        };
+        let query = split(query, queries); // [b, h, q, d / h]
+        let key = split(key, keys);
+        let value = split(value, keys);
         let logits = query.matmul(key.swap_dims(2, 3)) * (per_head as f32).sqrt().recip() + bias;
-        let mixed = softmax(logits, 3).matmul(value); // [b, h, t, d / h]
-        let mixed = mixed.swap_dims(1, 2).reshape([batch * tokens, d]);
+        let weights = softmax(logits, 3);
+        let mixed = weights.clone().matmul(value); // [b, h, q, d / h]
+        (mixed.swap_dims(1, 2).reshape([batch * queries, d]), weights)
+    }
+
+    /// The tokens `x` `[n, d]` after they have taken in what they attended to, and thought about it.
+    pub(crate) fn absorb(&self, x: Tensor<2>, mixed: Tensor<2>) -> Tensor<2> {
         let x = x + self.out.forward(mixed);
         let fed = relu(self.up.forward(self.feed_norm.forward(x.clone()))).powi_scalar(2);
         x + self.down.forward(fed)
     }
 }
 
+/// Shape of one attention.
 #[derive(Clone, Copy, Debug)]
-struct AttentionShape {
-    batch: usize,
-    tokens: usize,
-    heads: usize,
+pub(crate) struct AttentionShape {
+    /// `b`.
+    pub(crate) batch: usize,
+    /// Queries of each window.
+    pub(crate) queries: usize,
+    /// Keys of each window.
+    pub(crate) keys: usize,
+    /// `h`.
+    pub(crate) heads: usize,
 }
 
 /// The network.
@@ -281,60 +312,93 @@ impl Model {
     /// Runs the network over a packed batch.
     pub fn forward(&self, batch: &Batch, device: &Device) -> Output {
         let (b, t, r) = (batch.windows, batch.tokens(), batch.readouts);
-        let pieces = t - r;
-        let d = self.piece_square.dims()[1];
-        let int = |rows: &[i32]| -> Tensor<1, Int> {
-            Tensor::from_data(TensorData::new(rows.to_vec(), [rows.len()]), device)
-        };
-        let piece_tokens = self.piece_square.val().select(0, int(&batch.piece_square))
-            + self.piece_state.val().select(0, int(&batch.piece_state)); // [b * pieces, d]
-        let empty = Tensor::zeros([1, d], device);
-        let board = Tensor::cat(vec![self.board.val(), empty], 0)
-            .select(0, int(&batch.board)) // [b * r * 32, d]
-            .reshape([b * r, batch.board_slots, d])
-            .sum_dim(1)
-            .reshape([b * r, d]);
-        let rules = self.rules.val().select(0, int(&batch.rules));
-        let rules = rules.reshape([b * r, RULE_FEATURES, d]).sum_dim(1).reshape([b * r, d]);
-        let readouts = (board + rules).reshape([b, r, d]);
-        let mut x = Tensor::cat(vec![piece_tokens.reshape([b, pieces, d]), readouts], 1)
-            .reshape([b * t, d]);
-        let pairs = int(&batch.pairs);
-        let shape = AttentionShape { batch: b, tokens: t, heads: self.heads };
+        let mut x = self.embed(&batch.inputs, [b, t - r, r], device);
+        let d = x.dims()[1];
+        let pairs = indices(&batch.pairs, device);
+        let shape = AttentionShape { batch: b, queries: t, keys: t, heads: self.heads };
         for block in &self.blocks {
-            x = block.forward(x, pairs.clone(), shape);
+            let (mixed, _) = block.attend(block.project(x.clone()), pairs.clone(), shape);
+            x = block.absorb(x, mixed);
         }
-        self.heads(self.norm.forward(x), batch, device)
+        let x = self.norm.forward(x);
+        let readouts = x.clone().reshape([b, t, d]).slice([0..b, t - r..t]).reshape([b * r, d]);
+        let [piece, captured] = self.move_parts(x);
+        let nothing = Tensor::zeros([1, captured.dims()[1]], device);
+        let captured = Tensor::cat(vec![captured, nothing], 0);
+        self.answer(readouts, [piece, captured], &batch.moves, device)
     }
 
-    /// # Shapes
-    /// `x` `[b * t, d]`: final states of all tokens.
-    fn heads(&self, x: Tensor<2>, batch: &Batch, device: &Device) -> Output {
-        let (b, t, r) = (batch.windows, batch.tokens(), batch.readouts);
-        let d = x.dims()[1];
-        let int = |rows: &[i32]| -> Tensor<1, Int> {
-            Tensor::from_data(TensorData::new(rows.to_vec(), [rows.len()]), device)
-        };
-        let states = x.clone().reshape([b, t, d]).slice([0..b, t - r..t]).reshape([b * r, d]);
-        let hidden = relu(self.value_hidden.forward(states.clone())); // [b * r, value_hidden]
-        let value_logits = self.value_out.forward(hidden.clone());
-        let log_error = self.error_out.forward(hidden).reshape([b * r]);
+    /// The blocks, the first layer's first.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
 
-        let width = self.move_piece.weight.dims()[1];
-        let nothing = Tensor::zeros([1, width], device);
-        let captured = Tensor::cat(vec![self.move_captured.forward(x.clone()), nothing], 0);
-        let piece = self.move_piece.forward(x).select(0, int(&batch.move_piece)); // [m, move_hidden]
-        let captured = captured.select(0, int(&batch.move_captured));
-        let readout = self.move_readout.forward(states).select(0, int(&batch.move_readout));
-        let targets = int(&batch.move_target);
+    /// Attention heads.
+    pub(crate) fn heads(&self) -> usize {
+        self.heads
+    }
+
+    /// Final states of tokens, from what the last block made of them.
+    pub(crate) fn finish(&self, x: Tensor<2>) -> Tensor<2> {
+        self.norm.forward(x)
+    }
+
+    /// The tokens `[b * (p + r), d]` of `b` windows as they enter the first block: `p` pieces each,
+    /// then `r` readouts.
+    pub(crate) fn embed(
+        &self,
+        inputs: &Inputs,
+        [b, p, r]: [usize; 3],
+        device: &Device,
+    ) -> Tensor<2> {
+        let d = self.piece_square.dims()[1];
+        let pieces = self.piece_square.val().select(0, indices(&inputs.piece_square, device))
+            + self.piece_state.val().select(0, indices(&inputs.piece_state, device)); // [b * p, d]
+        let empty = Tensor::zeros([1, d], device);
+        let slots = inputs.board.len() / (b * r);
+        let board = Tensor::cat(vec![self.board.val(), empty], 0)
+            .select(0, indices(&inputs.board, device)) // [b * r * 32, d]
+            .reshape([b * r, slots, d])
+            .sum_dim(1)
+            .reshape([b * r, d]);
+        let rules = self.rules.val().select(0, indices(&inputs.rules, device));
+        let rules = rules.reshape([b * r, RULE_FEATURES, d]).sum_dim(1).reshape([b * r, d]);
+        let readouts = (board + rules).reshape([b, r, d]);
+        Tensor::cat(vec![pieces.reshape([b, p, d]), readouts], 1).reshape([b * (p + r), d])
+    }
+
+    /// What the move heads take from tokens in their final states, as moving and as captured pieces.
+    pub(crate) fn move_parts(&self, states: Tensor<2>) -> [Tensor<2>; 2] {
+        [self.move_piece.forward(states.clone()), self.move_captured.forward(states)]
+    }
+
+    /// What the network says of positions whose readouts have these final states. `parts` are what
+    /// [`Self::move_parts`] made of their pieces, as the rows in `moves` count them.
+    pub(crate) fn answer(
+        &self,
+        readouts: Tensor<2>,
+        [piece, captured]: [Tensor<2>; 2],
+        moves: &Moves,
+        device: &Device,
+    ) -> Output {
+        let int = |rows: &[i32]| indices(rows, device);
+        let n = readouts.dims()[0];
+        let hidden = relu(self.value_hidden.forward(readouts.clone())); // [n, value_hidden]
+        let value_logits = self.value_out.forward(hidden.clone());
+        let log_error = self.error_out.forward(hidden).reshape([n]);
+
+        let piece = piece.select(0, int(&moves.piece)); // [m, move_hidden]
+        let captured = captured.select(0, int(&moves.captured));
+        let readout = self.move_readout.forward(readouts).select(0, int(&moves.readout));
+        let targets = int(&moves.target);
         let gate = self.target_gate.val().select(0, targets.clone());
         let target = self.target.val().select(0, targets);
-        let feature = self.move_feature.val().select(0, int(&batch.move_feature));
-        let situation = self.move_situation.val().select(0, int(&batch.move_situation));
-        let moves = relu((piece + captured + readout) * gate + target + feature + situation);
-        let moves = relu(self.move_mix.forward(moves)); // [m, move_hidden / 4]
-        let out = self.move_out.forward(moves); // [m, 2]
-        let m = batch.move_piece.len();
+        let feature = self.move_feature.val().select(0, int(&moves.feature));
+        let situation = self.move_situation.val().select(0, int(&moves.situation));
+        let hidden = relu((piece + captured + readout) * gate + target + feature + situation);
+        let hidden = relu(self.move_mix.forward(hidden)); // [m, move_hidden / 4]
+        let out = self.move_out.forward(hidden); // [m, 2]
+        let m = moves.piece.len();
         Output {
             value_logits,
             log_error,
@@ -347,6 +411,47 @@ impl Model {
     pub fn parameters(&self) -> (usize, usize) {
         (self.blocks.iter().map(Module::num_params).sum(), self.num_params())
     }
+}
+
+/// A list of rows, on the device.
+pub(crate) fn indices(rows: &[i32], device: &Device) -> Tensor<1, Int> {
+    Tensor::from_data(TensorData::new(rows.to_vec(), [rows.len()]), device)
+}
+
+/// Row of the bias table for a query at one place and a key at another: squares seen from the
+/// anchor's side to move, or [`READOUT_SQUARE`].
+pub(crate) fn pair(query: u8, key: u8) -> i32 {
+    i32::from(query) * PLACES as i32 + i32::from(key)
+}
+
+/// Rows of the tables for the tokens of a batch, window by window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Inputs {
+    /// Per piece.
+    pub(crate) piece_square: Vec<i32>,
+    /// Per piece: kind and attack state.
+    pub(crate) piece_state: Vec<i32>,
+    /// [`RULE_FEATURES`] per readout.
+    pub(crate) rules: Vec<i32>,
+    /// As many per readout as a board has pieces, [`NO_PIECE`] where there are fewer.
+    pub(crate) board: Vec<i32>,
+}
+
+/// The legal moves of a batch: rows of the move heads' tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moves {
+    /// The moving piece among the tokens.
+    pub(crate) piece: Vec<i32>,
+    /// The captured piece likewise, or a row of zeros.
+    pub(crate) captured: Vec<i32>,
+    /// The position's readout among the readouts.
+    pub(crate) readout: Vec<i32>,
+    /// As in [`crate::encode::MoveToken`].
+    pub(crate) target: Vec<i32>,
+    /// Likewise.
+    pub(crate) feature: Vec<i32>,
+    /// Likewise.
+    pub(crate) situation: Vec<i32>,
 }
 
 /// Slots that a window with this many pieces takes.
@@ -367,17 +472,9 @@ pub struct Batch {
     pub readouts: usize,
     /// Slots of the readout's board summary.
     pub board_slots: usize,
-    piece_square: Vec<i32>,
-    piece_state: Vec<i32>,
-    rules: Vec<i32>,
-    board: Vec<i32>,
+    inputs: Inputs,
     pairs: Vec<i32>,
-    move_piece: Vec<i32>,
-    move_captured: Vec<i32>,
-    move_readout: Vec<i32>,
-    move_target: Vec<i32>,
-    move_feature: Vec<i32>,
-    move_situation: Vec<i32>,
+    moves: Moves,
     /// First move of each readout in the flat move list, and one past the last of all: `b * r + 1`.
     pub move_offsets: Vec<usize>,
 }
@@ -390,15 +487,10 @@ impl Batch {
 
     /// Packs windows; all are padded to the longest.
     pub fn pack(windows: &[Window]) -> Self {
-        let pieces = windows.iter().map(|window| window.anchor_pieces).max().unwrap_or(0);
-        Self::pack_slots(windows, padded_slots(pieces))
-    }
-
-    fn pack_slots(windows: &[Window], anchor_slots: usize) -> Self {
         let longest = |f: fn(&Window) -> usize| windows.iter().map(f).max().unwrap_or(0);
         let mut batch = Self {
             windows: windows.len(),
-            anchor_slots,
+            anchor_slots: padded_slots(longest(|w| w.anchor_pieces)),
             moved_slots: longest(|w| w.tokens.len() - w.anchor_pieces),
             readouts: longest(|w| w.readouts.len()),
             move_offsets: vec![0],
@@ -413,33 +505,9 @@ impl Batch {
         batch
     }
 
-    /// Packs whole encodes into `shape` windows with room for 32 pieces, repeating the last window
-    /// as padding, and pads the moves to a power of two of at least `moves`: few shapes for a GPU
-    /// to tune for.
-    pub fn pack_padded(windows: &[Window], shape: usize, moves: usize) -> Self {
-        let mut padded = windows.to_vec();
-        if let Some(last) = windows.last() {
-            padded.resize(shape.max(windows.len()), last.clone());
-        }
-        let mut batch = Self::pack_slots(&padded, MAX_PIECES);
-        let moves = batch.moves().max(moves).next_power_of_two().max(64);
-        let rows = [
-            &mut batch.move_piece,
-            &mut batch.move_captured,
-            &mut batch.move_readout,
-            &mut batch.move_target,
-            &mut batch.move_feature,
-            &mut batch.move_situation,
-        ];
-        for list in rows {
-            list.resize(moves, 0);
-        }
-        batch
-    }
-
-    /// Legal moves in the batch, padding included, `m`.
+    /// Legal moves in the batch, `m`.
     pub fn moves(&self) -> usize {
-        self.move_piece.len()
+        self.moves.piece.len()
     }
 
     fn slot(&self, window: &Window, token: usize) -> usize {
@@ -451,14 +519,14 @@ impl Batch {
     }
 
     fn push_tokens(&mut self, window: &Window) {
-        let start = self.piece_square.len();
+        let start = self.inputs.piece_square.len();
         let slots = self.anchor_slots + self.moved_slots;
-        self.piece_square.resize(start + slots, 0);
-        self.piece_state.resize(start + slots, 0);
+        self.inputs.piece_square.resize(start + slots, 0);
+        self.inputs.piece_state.resize(start + slots, 0);
         for (token, piece) in window.tokens.iter().enumerate() {
             let row = start + self.slot(window, token);
-            self.piece_square[row] = i32::from(piece.piece_square);
-            self.piece_state[row] =
+            self.inputs.piece_square[row] = i32::from(piece.piece_square);
+            self.inputs.piece_state[row] =
                 i32::from(piece.kind()) * ATTACK_STATES as i32 + i32::from(piece.state);
         }
     }
@@ -469,17 +537,17 @@ impl Batch {
         let pieces = self.anchor_slots + self.moved_slots;
         let start = self.pairs.len();
         self.pairs.resize(start + t * t, HIDDEN);
-        let places: Vec<(usize, i32)> = window
+        let places: Vec<(usize, u8)> = window
             .tokens
             .iter()
             .enumerate()
-            .map(|(token, piece)| (self.slot(window, token), i32::from(piece.square())))
+            .map(|(token, piece)| (self.slot(window, token), piece.square()))
             .collect();
-        let see = |pairs: &mut [i32], slot: usize, place: i32, mask: u64| {
+        let see = |pairs: &mut [i32], slot: usize, place: u8, mask: u64| {
             let mut rest = mask;
             while rest != 0 {
                 let (key_slot, key_place) = places[rest.trailing_zeros() as usize];
-                pairs[slot * t + key_slot] = place * PLACES as i32 + key_place;
+                pairs[slot * t + key_slot] = pair(place, key_place);
                 rest &= rest - 1;
             }
         };
@@ -487,11 +555,11 @@ impl Batch {
         for (token, &(slot, place)) in places.iter().enumerate() {
             see(pairs, slot, place, window.seen_by(token));
         }
-        let readout = i32::from(READOUT_SQUARE);
         for (index, position) in window.readouts.iter().enumerate() {
-            see(pairs, pieces + index, readout, position.visible);
+            see(pairs, pieces + index, READOUT_SQUARE, position.visible);
             for earlier in 0..=index {
-                pairs[(pieces + index) * t + pieces + earlier] = HIDDEN - 1;
+                pairs[(pieces + index) * t + pieces + earlier] =
+                    pair(READOUT_SQUARE, READOUT_SQUARE);
             }
         }
     }
@@ -500,28 +568,28 @@ impl Batch {
         let t = self.tokens();
         let nothing = (windows * t) as i32;
         for ply in 0..self.readouts {
-            let start = self.board.len();
-            self.board.resize(start + self.board_slots, BOARD_FEATURES as i32);
+            let start = self.inputs.board.len();
+            self.inputs.board.resize(start + self.board_slots, NO_PIECE);
             let Some(readout) = window.readouts.get(ply) else {
-                self.rules.extend([0, 2, 18, 27, 35]);
-                self.move_offsets.push(self.move_piece.len());
+                self.inputs.rules.extend(PLAIN_RULES);
+                self.move_offsets.push(self.moves());
                 continue;
             };
-            for (slot, &row) in self.board[start..].iter_mut().zip(&readout.board) {
+            for (slot, &row) in self.inputs.board[start..].iter_mut().zip(&readout.board) {
                 *slot = i32::from(row);
             }
-            self.rules.extend(readout.rules.iter().map(|&row| i32::from(row)));
+            self.inputs.rules.extend(readout.rules.iter().map(|&row| i32::from(row)));
             for m in &readout.moves {
                 let row = |token: u8| (index * t + self.slot(window, usize::from(token))) as i32;
                 let (piece, captured) = (row(m.piece), m.captured.map_or(nothing, row));
-                self.move_piece.push(piece);
-                self.move_captured.push(captured);
-                self.move_readout.push((index * self.readouts + ply) as i32);
-                self.move_target.push(i32::from(m.target));
-                self.move_feature.push(i32::from(m.feature));
-                self.move_situation.push(i32::from(m.situation));
+                self.moves.piece.push(piece);
+                self.moves.captured.push(captured);
+                self.moves.readout.push((index * self.readouts + ply) as i32);
+                self.moves.target.push(i32::from(m.target));
+                self.moves.feature.push(i32::from(m.feature));
+                self.moves.situation.push(i32::from(m.situation));
             }
-            self.move_offsets.push(self.move_piece.len());
+            self.move_offsets.push(self.moves());
         }
     }
 }

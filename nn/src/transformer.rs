@@ -1,9 +1,9 @@
 //! The transformer behind the [`Evaluator`] trait: one thread owns the device and its tensors.
 //!
 //! The search thread sends batches of requests over a channel and never waits for the device
-//! except in `collect`. On a CPU the thread runs our own kernels ([`crate::cpu`]) and keeps
-//! positions for their children. On a GPU it encodes, runs burn and decodes, and queues a batch that
-//! is already waiting before it reads the last one back; there every position is encoded whole.
+//! except in `collect`. On a CPU the thread runs our own kernels ([`crate::cpu`]), on a GPU burn's
+//! ([`crate::gpu`]), where it queues a batch that is already waiting before it reads the last one
+//! back. On both it keeps positions for their children.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,15 +11,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use burn::tensor::{Device, Tensor};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::cpu::{Engine, Options};
-use crate::decode::decode;
 use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
-use crate::encode::Window;
 use crate::evaluator::{CacheFigures, EvalError, Evaluation, Evaluator, Handle, Request};
-use crate::model::{Batch, Model, VALUE_BINS};
+use crate::gpu::{DeviceEngine, DeviceOptions, Padding};
 use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
@@ -27,10 +24,10 @@ use crate::weights::{self, WeightsError};
 const CPU_BATCH: usize = 16;
 /// Default batch on a GPU.
 const GPU_BATCH: usize = 256;
-/// Batch sizes that a GPU is asked for; others are padded up, so that few kernels are tuned.
-const GPU_SHAPES: [usize; 7] = [1, 8, 32, 64, 128, 256, 512];
-/// Moves of a position that a batch of fixed shape has room for, on average.
-const MOVES_PER_POSITION: usize = 64;
+/// A GPU's cache of fewer slots for each search is not worth its passes.
+const LEAST_SLOTS: u64 = 256;
+/// Searches for which a shared GPU has room in its cache, in equal parts.
+const SHARES: usize = 32;
 /// Largest difference in value or policy between a device and the CPU on the canary positions.
 const CANARY_TOLERANCE: f32 = 0.01;
 
@@ -52,12 +49,14 @@ pub struct Settings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
-    /// Give a GPU batches of one shape only. A GPU's kernels differ from shape to shape in the last
-    /// bits; with one shape a position gets the same answer in any company, at the price of padding
-    /// where batches are small. The CPU's answers never depend on company.
+    /// Many searches share the device. A GPU then gets batches of one shape only: its kernels differ
+    /// from shape to shape in the last bits, and with one shape a position gets the same answer in
+    /// any company, at the price of padding where batches are small. The CPU's answers never depend
+    /// on company.
     pub one_shape: bool,
-    /// Memory for keys and values of evaluated positions, bytes per search; 0 = every position is
-    /// encoded whole. Only a CPU keeps them so far.
+    /// Memory for keys and values of evaluated positions, bytes; 0 = every position is encoded
+    /// whole. On a CPU for each search, taken as needed; on a GPU for all, taken at the start, of
+    /// which each of up to 32 searches that share it has its part.
     pub cache_bytes: usize,
     /// When a kept position begins a chain anew.
     pub anchors: Anchors,
@@ -76,15 +75,6 @@ impl Default for Anchors {
     fn default() -> Self {
         Self { work: 32, staleness: 1 }
     }
-}
-
-/// How a batch is filled up before it goes to the device.
-#[derive(Clone, Copy, Debug)]
-enum Padding {
-    /// To one of [`GPU_SHAPES`].
-    Few,
-    /// To this many positions, with room for [`MOVES_PER_POSITION`] moves each.
-    One(usize),
 }
 
 /// Why the network could not be started.
@@ -153,13 +143,16 @@ impl TransformerEvaluator {
         let mut engine = Engine::load(&bytes, options)?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let on_gpu = if chosen.is_gpu {
-            checked_gpu(&chosen, &mut engine, &bytes).map_or_else(
-                |why| {
+            match checked_gpu(&chosen, &mut engine, &bytes, on_device(settings)) {
+                Ok((gpu, note)) => {
+                    notes.extend(note);
+                    Some(gpu)
+                }
+                Err(why) => {
                     notes.push(format!("{}: {why}; the network runs on the CPU", chosen.name));
                     None
-                },
-                Some,
-            )
+                }
+            }
         } else {
             None
         };
@@ -176,14 +169,12 @@ impl TransformerEvaluator {
             format!("network {}-{} on {on}", engine.name(), weights::short_hash(&bytes));
         let (messages, inbox) = unbounded();
         let (outbox, answers) = unbounded();
-        let keeps = on_gpu.is_none() && settings.cache_bytes > 0;
+        let keeps = on_gpu.as_ref().map_or(settings.cache_bytes > 0, DeviceEngine::keeps);
         let figures = keeps.then(Arc::default);
         let shown = figures.clone();
-        let padding =
-            if settings.one_shape { Padding::One(MERGED * batch_size) } else { Padding::Few };
         let thread =
             thread::Builder::new().name("device".to_owned()).spawn(move || match on_gpu {
-                Some(model) => Gpu { model, device: chosen.device, padding }.serve(&inbox, &outbox),
+                Some(gpu) => serve_on_gpu(gpu, &inbox, &outbox, shown.as_deref()),
                 None => serve_on_cpu(engine, &inbox, &outbox, shown.as_deref()),
             })?;
         Ok(Self {
@@ -206,23 +197,75 @@ impl TransformerEvaluator {
     }
 }
 
-/// The model on the GPU, after it has agreed with the CPU on the canary positions.
-fn checked_gpu(chosen: &Chosen, reference: &mut Engine, bytes: &[u8]) -> Result<Model, String> {
-    let canaries = crate::canary::requests();
-    let expected = reference.evaluate(&canaries);
-    catch_unwind(AssertUnwindSafe(|| {
-        let model =
-            weights::load_bytes(bytes, &chosen.device).map_err(|error| error.to_string())?.model;
-        let gpu = Gpu { model, device: chosen.device.clone(), padding: Padding::Few };
-        let actual = gpu.launch(&canaries).decode(canaries.len());
-        let difference = crate::canary::difference(&expected, &actual);
-        if difference < CANARY_TOLERANCE {
-            Ok(gpu.model)
-        } else {
-            Err(format!("its answers are off by {difference}"))
-        }
-    }))
-    .unwrap_or_else(|panic| Err(format!("it failed ({})", panic_text(&*panic))))
+/// How a GPU is to run.
+fn on_device(settings: Settings) -> DeviceOptions {
+    let batch_size = if settings.batch_size == 0 { GPU_BATCH } else { settings.batch_size };
+    DeviceOptions {
+        cache_bytes: settings.cache_bytes,
+        sessions: if settings.one_shape { SHARES } else { 1 },
+        anchor_work: settings.anchors.work,
+        anchor_chain: settings.anchors.staleness + 1,
+        padding: if settings.one_shape { Padding::One(MERGED * batch_size) } else { Padding::Few },
+    }
+}
+
+/// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
+/// sentence about why it keeps nothing.
+fn checked_gpu(
+    chosen: &Chosen,
+    reference: &mut Engine,
+    bytes: &[u8],
+    options: DeviceOptions,
+) -> Result<(DeviceEngine, Option<String>), String> {
+    let expected = reference.evaluate(&crate::canary::requests());
+    let mut gpu = attempt(|| {
+        let mut gpu = DeviceEngine::load(bytes, &chosen.device, options)
+            .map_err(|error| error.to_string())?;
+        let actual = gpu.evaluate(&crate::canary::requests());
+        close_enough(&expected, &actual)?;
+        Ok(gpu)
+    })?;
+    if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
+        gpu.close_cache();
+        let note = (options.cache_bytes > 0).then(|| {
+            format!("{}: KVCache is too small for it, every position is encoded whole", chosen.name)
+        });
+        return Ok((gpu, note));
+    }
+    let expected = children_by(|requests| reference.evaluate(requests));
+    let checked = attempt(|| {
+        let actual = children_by(|requests| gpu.evaluate(requests));
+        close_enough(&expected, &actual)
+    });
+    reference.forget_all();
+    gpu.forget_all();
+    let note = checked.err().map(|why| {
+        gpu.close_cache();
+        format!("{}: its cache: {why}; every position is encoded whole", chosen.name)
+    });
+    Ok((gpu, note))
+}
+
+/// The answers to the canary positions' children, made from their parents.
+fn children_by(mut evaluate: impl FnMut(&[Request]) -> Vec<Evaluation>) -> Vec<Evaluation> {
+    let parents = evaluate(&crate::canary::parents());
+    let handles: Vec<Handle> = parents.iter().map(|parent| parent.handle).collect();
+    evaluate(&crate::canary::children(&handles))
+}
+
+fn close_enough(expected: &[Evaluation], actual: &[Evaluation]) -> Result<(), String> {
+    let difference = crate::canary::difference(expected, actual);
+    if difference < CANARY_TOLERANCE {
+        Ok(())
+    } else {
+        Err(format!("its answers are off by {difference}"))
+    }
+}
+
+/// Tries something with a driver that may panic.
+fn attempt<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(format!("it failed ({})", panic_text(&*panic))))
 }
 
 /// What a caught panic said.
@@ -301,9 +344,7 @@ fn serve_on_cpu(
         match message {
             Message::Batch(batch) => {
                 let answer = guarded(|| engine.evaluate(&batch));
-                if let Some(figures) = figures {
-                    *figures.lock().unwrap_or_else(PoisonError::into_inner) = engine.figures();
-                }
+                show(figures, engine.figures());
                 if outbox.send(answer).is_err() {
                     return;
                 }
@@ -316,115 +357,60 @@ fn serve_on_cpu(
     }
 }
 
-/// What the device thread owns where there is a GPU.
-struct Gpu {
-    model: Model,
-    device: Device,
-    padding: Padding,
-}
-
-/// A batch whose kernels are queued.
-struct Launched {
-    /// Value logits, error scales, policy logits and action deltas, end to end.
-    flat: Tensor<1>,
-    positions: usize,
-    moves: usize,
-    offsets: Vec<usize>,
-}
-
-fn window(request: &Request) -> Window {
-    Window::new(&request.position, request.repetitions, &request.moves)
-}
-
-/// The next batch; what else is said matters to a cache only. Nothing when the search has gone, or
-/// when none is there and nobody `waits` for one.
-fn next_batch(inbox: &Receiver<Message>, waits: bool) -> Option<Vec<Request>> {
+/// The device thread where there is a GPU. Queues batch k + 1 before batch k is read back, where it
+/// is there in time.
+fn serve_on_gpu(
+    mut engine: DeviceEngine,
+    inbox: &Receiver<Message>,
+    outbox: &Sender<Answer>,
+    figures: Option<&Mutex<CacheFigures>>,
+) {
+    let mut pending: Option<Result<(), EvalError>> = None;
     loop {
-        let message = if waits { inbox.recv().ok() } else { inbox.try_recv().ok() };
-        if let Message::Batch(batch) = message? {
-            return Some(batch);
+        let waits = pending.is_none();
+        let launched =
+            next_batch(&mut engine, inbox, waits).map(|batch| guarded(|| engine.launch(&batch)));
+        let finished = pending.take();
+        if finished.is_none() && launched.is_none() {
+            return;
         }
-    }
-}
-
-impl Gpu {
-    /// Queues batch k + 1 before batch k is read back, where it is there in time.
-    fn serve(&self, inbox: &Receiver<Message>, outbox: &Sender<Answer>) {
-        let mut pending: Option<(Vec<Request>, Result<Launched, EvalError>)> = None;
-        loop {
-            let launched = next_batch(inbox, pending.is_none()).map(|batch| {
-                let launched = guarded(|| self.launch(&batch));
-                (batch, launched)
-            });
-            let finished = pending.take();
-            if finished.is_none() && launched.is_none() {
+        if let Some(finished) = finished {
+            let answer = finished.and_then(|()| guarded(|| engine.answer()));
+            show(figures, engine.figures());
+            if outbox.send(answer).is_err() {
                 return;
             }
-            if let Some((batch, launched)) = finished {
-                let answer = launched.and_then(|launched| guarded(|| launched.decode(batch.len())));
-                if outbox.send(answer).is_err() {
-                    return;
-                }
-            }
-            pending = launched;
+        }
+        pending = launched;
+    }
+}
+
+/// The next batch, after what was said before it. Nothing when the search has gone, or when none is
+/// there and nobody `waits` for one.
+fn next_batch(
+    engine: &mut DeviceEngine,
+    inbox: &Receiver<Message>,
+    waits: bool,
+) -> Option<Vec<Request>> {
+    loop {
+        let message = if waits { inbox.recv().ok() } else { inbox.try_recv().ok() };
+        match message? {
+            Message::Batch(batch) => return Some(batch),
+            Message::Protect(session, handles) => engine.protect(session, &handles),
+            Message::Retain(session, handles) => engine.retain(session, &handles),
+            Message::Forget(session) => engine.forget(session),
+            Message::ForgetAll => engine.forget_all(),
         }
     }
+}
 
-    fn launch(&self, batch: &[Request]) -> Launched {
-        let windows: Vec<Window> = batch.iter().map(window).collect();
-        let positions = windows.len();
-        let batch = match self.padding {
-            Padding::Few => {
-                let shape = GPU_SHAPES.into_iter().find(|&shape| shape >= positions);
-                Batch::pack_padded(&windows, shape.unwrap_or(positions), 0)
-            }
-            Padding::One(shape) => {
-                let shape = shape * positions.div_ceil(shape);
-                Batch::pack_padded(&windows, shape, MOVES_PER_POSITION * shape)
-            }
-        };
-        if positions == 0 {
-            let flat = Tensor::zeros([0], &Device::flex());
-            return Launched { flat, positions, moves: 0, offsets: vec![0] };
-        }
-        let output = self.model.forward(&batch, &self.device);
-        let padded = batch.windows;
-        let flat = Tensor::cat(
-            vec![
-                output.value_logits.reshape([padded * VALUE_BINS]),
-                output.log_error,
-                output.policy_logits,
-                output.action_delta,
-            ],
-            0,
-        );
-        Launched { flat, positions: padded, moves: batch.moves(), offsets: batch.move_offsets }
+fn show(figures: Option<&Mutex<CacheFigures>>, now: CacheFigures) {
+    if let Some(figures) = figures {
+        *figures.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 }
 
 /// Turns a panic of the device's driver into an error.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, EvalError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| EvalError::DeviceLost(panic_text(&*panic)))
-}
-
-impl Launched {
-    /// Waits for the device and turns the logits of the first `positions` into evaluations.
-    #[expect(clippy::panic, reason = "a tensor of another type is a bug; the caller catches it")]
-    fn decode(self, positions: usize) -> Vec<Evaluation> {
-        let flat: Vec<f32> = match self.flat.into_data().try_to_vec() {
-            Ok(values) => values,
-            Err(error) => panic!("unreadable answer: {error:?}"),
-        };
-        let (values, rest) = flat.split_at(self.positions * VALUE_BINS);
-        let (errors, rest) = rest.split_at(self.positions);
-        let (policies, deltas) = rest.split_at(self.moves);
-        (0..positions)
-            .map(|index| {
-                let bins = &values[index * VALUE_BINS..(index + 1) * VALUE_BINS];
-                let moves = self.offsets[index]..self.offsets[index + 1];
-                let estimates = policies[moves.clone()].iter().zip(&deltas[moves]);
-                decode(bins, errors[index], estimates.map(|(&policy, &delta)| [policy, delta]))
-            })
-            .collect()
-    }
 }

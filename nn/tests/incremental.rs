@@ -9,9 +9,12 @@ use tesla_nn::canary;
 use tesla_nn::cpu::{Engine, Options};
 use tesla_nn::decode::decode;
 use tesla_nn::encode::Window;
-use tesla_nn::evaluator::{Evaluation, Handle, Request};
+use tesla_nn::evaluator::{CacheFigures, Evaluation, Handle, Request};
 use tesla_nn::model::{Batch, Model, ModelConfig, VALUE_BINS};
 use tesla_nn::weights;
+
+#[path = "incremental/device.rs"]
+mod device;
 
 /// Weights as a training run might leave them: a fresh network's move heads and biases say little.
 fn network(config: &ModelConfig, seed: u64) -> (Model, Vec<u8>) {

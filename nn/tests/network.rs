@@ -106,29 +106,6 @@ fn a_windows_anchor_is_the_whole_encode() {
     }
 }
 
-/// Padding for GPUs must not change the answers.
-#[test]
-fn padded_batches_give_the_same_answers() {
-    let (model, _, device) = tiny();
-    let windows: Vec<Window> = canary::requests()
-        .iter()
-        .map(|request| Window::new(&request.position, 0, &request.moves))
-        .collect();
-    let run = |batch: &Batch| {
-        let output = model.forward(batch, &device);
-        let values = host(output.value_logits.reshape([batch.windows * VALUE_BINS]));
-        (values[..windows.len() * VALUE_BINS].to_vec(), host(output.policy_logits))
-    };
-    let (values, policy) = run(&Batch::pack(&windows));
-    let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
-    for (shape, moves) in [(8, 0), (8, 512), (1, 600)] {
-        let batch = Batch::pack_padded(&windows, shape, moves);
-        assert!(batch.moves().is_power_of_two() && batch.moves() >= moves);
-        let (padded_values, padded_policy) = run(&batch);
-        assert!(close(&values, &padded_values) && close(&policy, &padded_policy));
-    }
-}
-
 #[test]
 fn weights_round_trip_and_damage_is_told_in_words() {
     let (model, config, device) = tiny();

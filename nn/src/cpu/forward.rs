@@ -3,14 +3,14 @@
 use pulp::{Simd, WithSimd};
 
 use super::attention::{MAX_KEYS, Seen, Weights, attend, normalise};
-use super::cache::Cache;
 use super::gemm::Then;
 use super::packed::{Block, Network};
-use super::plan::{Plan, Source};
 use super::vectors::{Aligned, LINE, dispatch};
 use crate::decode::decode;
 use crate::encode::READOUT_SQUARE;
 use crate::evaluator::Evaluation;
+use crate::incremental::cache::Cache;
+use crate::incremental::plan::{Plan, Source};
 use crate::model::{PLACES, VALUE_BINS};
 
 /// What one thread needs to run chunks; grows to the largest chunk.
@@ -36,7 +36,7 @@ pub(super) struct Scratch {
 /// Jobs that run together, and where their rows lie: all piece tokens first, then all readouts.
 struct Chunk<'a> {
     network: &'a Network,
-    cache: &'a Cache,
+    cache: &'a Cache<Aligned>,
     plans: &'a [Plan],
     /// First piece row of each plan.
     first: Vec<usize>,
@@ -50,7 +50,7 @@ struct Chunk<'a> {
 /// attention that every source receives is summed into [`Scratch::attention`].
 pub(super) fn run(
     network: &Network,
-    cache: &Cache,
+    cache: &Cache<Aligned>,
     plans: &[Plan],
     watch: bool,
     scratch: &mut Scratch,
@@ -77,7 +77,7 @@ fn firsts(plans: &[Plan]) -> Vec<usize> {
 /// Copies what the cache keeps of the tokens of job `index`: its pieces, then its readout.
 pub(super) fn blocks(
     network: &Network,
-    cache: &Cache,
+    cache: &Cache<Aligned>,
     plans: &[Plan],
     index: usize,
     scratch: &Scratch,
@@ -88,7 +88,7 @@ pub(super) fn blocks(
     let own = first..first + plans[index].tokens.len();
     own.chain([pieces + index])
         .map(|row| {
-            let mut block = cache.block();
+            let mut block = cache.spare().unwrap_or_else(|| Aligned::zeros(network.entry_floats()));
             let (layers, heads) = block.get_mut().split_at_mut(2 * d * network.config.layers);
             for (to, from) in layers.chunks_exact_mut(2 * d).zip(&scratch.projected) {
                 to.copy_from_slice(&from.get()[row * 3 * d + d..(row + 1) * 3 * d]);
@@ -272,7 +272,7 @@ impl WithSimd for Attend<'_, '_> {
             for (to, &source) in list.iter_mut().zip(&plan.sources) {
                 let new = |row: usize| &projected[row * 3 * d + d..(row + 1) * 3 * d];
                 *to = match source {
-                    Source::Cached(slot) => row(chunk.cache.floats(slot), layer, 2 * d),
+                    Source::Cached(slot) => row(chunk.cache.data(slot).get(), layer, 2 * d),
                     Source::New(token) => new(chunk.first[index] + usize::from(token)),
                     Source::Readout => new(readout),
                 };
@@ -327,7 +327,7 @@ impl WithSimd for Moves<'_, '_> {
         for (index, plan) in chunk.plans.iter().enumerate() {
             let readout = row(scratch.readouts.get(), index, width);
             let part = |source: u8, part: usize| match plan.sources[usize::from(source)] {
-                Source::Cached(slot) => row(&chunk.cache.floats(slot)[heads..], part, width),
+                Source::Cached(slot) => row(&chunk.cache.data(slot).get()[heads..], part, width),
                 Source::New(token) => {
                     row(tokens, 2 * (chunk.first[index] + usize::from(token)) + part, width)
                 }

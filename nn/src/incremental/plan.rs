@@ -4,24 +4,28 @@ use super::cache::Node;
 use crate::encode::{ATTACK_STATES, READOUT_SQUARE, RULE_FEATURES, Window};
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Square};
 
+/// Most tokens that a job sees: 32 pieces and the readouts of its chain. A chain that could not be
+/// begun anew for want of room ends here.
+pub(crate) const MAX_SOURCES: usize = 48;
+
 /// One position to evaluate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job<'a> {
+pub(crate) struct Job<'a> {
     /// The position; the answer is from its side to move.
-    pub(super) position: &'a Chess,
+    pub(crate) position: &'a Chess,
     /// Its legal moves, or none where only its tokens are wanted.
-    pub(super) moves: &'a [Move],
+    pub(crate) moves: &'a [Move],
     /// How often it occurred before (0, 1 or 2).
-    pub(super) repetitions: u8,
+    pub(crate) repetitions: u8,
     /// A kept node and the move that led from it here. Without one the position is encoded whole.
-    pub(super) parent: Option<(&'a Node, Move)>,
+    pub(crate) parent: Option<(&'a Node, Move)>,
     /// The position will be kept as a node for its children.
-    pub(super) keep: bool,
+    pub(crate) keep: bool,
 }
 
 /// A token that the job sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// In this slot of the cache.
     Cached(u32),
     /// One of the job's own tokens.
@@ -32,45 +36,45 @@ pub(super) enum Source {
 
 /// One legal move.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct MoveRow {
+pub(crate) struct MoveRow {
     /// The moving piece, as a place in the job's list of sources.
-    pub(super) piece: u8,
+    pub(crate) piece: u8,
     /// The captured piece likewise.
-    pub(super) captured: Option<u8>,
+    pub(crate) captured: Option<u8>,
     /// Rows of the tables.
-    pub(super) target: u16,
+    pub(crate) target: u16,
     /// Row of the move-feature table.
-    pub(super) feature: u16,
+    pub(crate) feature: u16,
     /// Row of the move-situation table.
-    pub(super) situation: u16,
+    pub(crate) situation: u16,
 }
 
 /// What the network needs of a job.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Side to move at the chain's anchor.
-    pub(super) side: Color,
+    pub(crate) side: Color,
     /// New piece tokens: rows of the tables of piece-squares and of kinds and states.
-    pub(super) tokens: Vec<(u16, u8)>,
+    pub(crate) tokens: Vec<(u16, u8)>,
     /// Visible tokens: the standing pieces, then the readouts of the chain.
-    pub(super) sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
     /// Their squares, seen from the anchor's side to move; 64 is a readout.
-    pub(super) squares: Vec<u8>,
+    pub(crate) squares: Vec<u8>,
     /// How many of the sources are pieces.
-    pub(super) pieces: usize,
+    pub(crate) pieces: usize,
     /// The piece sources' real squares.
-    pub(super) standing: Vec<Square>,
+    pub(crate) standing: Vec<Square>,
     /// Rows of the rule table.
-    pub(super) rules: [u8; RULE_FEATURES],
+    pub(crate) rules: [u8; RULE_FEATURES],
     /// Rows of the board summary.
-    pub(super) board: Vec<u16>,
+    pub(crate) board: Vec<u16>,
     /// Moves.
-    pub(super) moves: Vec<MoveRow>,
+    pub(crate) moves: Vec<MoveRow>,
 }
 
 impl Plan {
     /// Plans `job`. A parent that is not the position's is no parent.
-    pub(super) fn new(job: &Job<'_>) -> Self {
+    pub(crate) fn new(job: &Job<'_>) -> Self {
         let window = Window::new(job.position, job.repetitions, job.moves);
         let child = job.parent.and_then(|(node, played)| Self::child(job, &window, node, played));
         child.unwrap_or_else(|| Self::whole(job, &window))
@@ -131,6 +135,9 @@ impl Plan {
         if after.board() != job.position.board() || after.turn() != job.position.turn() {
             return None;
         }
+        if window.tokens.len() + node.readouts.len() >= MAX_SOURCES {
+            return None;
+        }
         let mut plan = Self::base(job, window, node.side);
         let flip = node.side != job.position.turn();
         let mut slots = [None; 64];
@@ -163,12 +170,21 @@ impl Plan {
     }
 
     /// Whether it begins a chain.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.sources.len() == self.pieces + 1
     }
 
+    /// Slot of a source; the job's own tokens and then its readout are in the slots `own`.
+    pub(crate) fn slot(&self, source: Source, own: &[u32]) -> u32 {
+        match source {
+            Source::Cached(slot) => slot,
+            Source::New(token) => own[usize::from(token)],
+            Source::Readout => own[self.tokens.len()],
+        }
+    }
+
     /// Rows of the batch that the job takes.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.tokens.len() + 1
     }
 }

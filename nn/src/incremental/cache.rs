@@ -1,19 +1,19 @@
 //! Keys and values of evaluated tokens, the positions made of them, and who is least attended.
 //!
 //! A *slot* holds what later queries need of one token: its keys and values in every layer, and
-//! its part of the move heads. A *node* is an evaluated position: the slots of the pieces that
+//! its part of the move heads. On the CPU that is a block of floats; on another device it is a row
+//! of the tensors there, and the slot here is only its number. A *node* is an evaluated position: the slots of the pieces that
 //! stand in it and of the readouts of its chain. Slots are counted by the nodes that hold them, so
 //! a node may go while its descendants keep what they see of it.
 //!
 //! Every *session* (one search) has nodes of its own and the same bound, so that what it is
-//! answered depends on its own requests only.
+//! answered depends on its own requests only. Where there may be only so many sessions, one too many
+//! keeps nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use shakmaty::{Chess, Color, Square};
-
-use super::vectors::Aligned;
 
 /// Share of the bound that is freed at once when a session has reached it.
 const EVICT_DIVISOR: usize = 8;
@@ -24,23 +24,23 @@ const OVERHEAD: usize = 384;
 
 /// A kept position.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The position, to be encoded whole when it becomes an anchor.
-    pub(super) position: Chess,
+    pub(crate) position: Chess,
     /// How often it occurred before on its path.
-    pub(super) repetitions: u8,
+    pub(crate) repetitions: u8,
     /// Side to move at the chain's anchor, from which all its tokens are seen.
-    pub(super) side: Color,
+    pub(crate) side: Color,
     /// Slots of the pieces, by the squares on which they stand.
-    pub(super) pieces: Vec<(Square, u32)>,
+    pub(crate) pieces: Vec<(Square, u32)>,
     /// Slots of the readouts, the anchor's first; its length is the chain's.
-    pub(super) readouts: Vec<u32>,
+    pub(crate) readouts: Vec<u32>,
     /// The slots that were filled for it, a child's two or three or an anchor's all.
-    pub(super) own: Vec<u32>,
+    pub(crate) own: Vec<u32>,
     /// The node it was made from.
-    pub(super) parent: Option<u32>,
+    pub(crate) parent: Option<u32>,
     /// Evaluations below it.
-    pub(super) work: u32,
+    pub(crate) work: u32,
 }
 
 impl Node {
@@ -49,10 +49,19 @@ impl Node {
     }
 }
 
+/// A slot as it was at some time: what is stored in it later is another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    slot: u32,
+    version: u32,
+}
+
 #[derive(Debug, Default)]
-struct Slot {
-    data: Aligned,
+struct Slot<T> {
+    data: T,
     nodes: u32,
+    /// How often it has become free.
+    version: u32,
     /// Running average of the attention received, in the weight of its session's present.
     attention: f64,
 }
@@ -69,70 +78,78 @@ struct Session {
     weight: f64,
 }
 
-/// All sessions' slots and nodes.
+/// Slots of `bytes` each that fit into a bound, the memory of their nodes included.
+pub(crate) fn slots_within(bound: usize, bytes: usize) -> usize {
+    bound / (bytes + OVERHEAD)
+}
+
+/// All sessions' slots and nodes; a slot holds a `T`.
 #[derive(Debug)]
-pub(super) struct Cache {
-    slots: Vec<Slot>,
+pub(crate) struct Cache<T> {
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    /// Blocks of floats of free slots, for the threads that fill them.
-    spare: Mutex<Vec<Aligned>>,
+    /// What free slots held, for the threads that fill it again.
+    spare: Mutex<Vec<T>>,
     sessions: HashMap<u32, Session>,
     next: u32,
-    floats: usize,
     limit: usize,
+    most_sessions: usize,
     evicted: u64,
 }
 
-impl Cache {
-    /// A cache of `bytes` per session for tokens of `floats` floats. Memory is taken as needed.
-    pub(super) fn new(bytes: usize, floats: usize) -> Self {
+impl<T: Default> Cache<T> {
+    /// A cache of `limit` slots for each of at most so many sessions. Memory is taken as needed, and
+    /// no slot's number reaches the limits' sum.
+    pub(crate) fn new(limit: usize, most_sessions: usize) -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
             spare: Mutex::default(),
             sessions: HashMap::new(),
             next: 0,
-            floats,
-            limit: bytes / (floats * size_of::<f32>() + OVERHEAD),
+            limit,
+            most_sessions,
             evicted: 0,
         }
     }
 
     /// Slots that a session may use.
-    pub(super) fn limit(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
     /// Slots in use, all sessions together.
-    pub(super) fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
     /// Nodes evicted so far.
-    pub(super) fn evicted(&self) -> u64 {
+    pub(crate) fn evicted(&self) -> u64 {
         self.evicted
     }
 
-    /// Room for one token's floats; its content is not cleared.
-    pub(super) fn block(&self) -> Aligned {
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = spare.pop();
-        drop(spare);
-        block.unwrap_or_else(|| Aligned::zeros(self.floats))
+    /// What a free slot held, if there is one; its content is not cleared.
+    pub(crate) fn spare(&self) -> Option<T> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// The node, while it is kept.
-    pub(super) fn node(&self, session: u32, id: u32) -> Option<&Node> {
+    pub(crate) fn node(&self, session: u32, id: u32) -> Option<&Node> {
         self.sessions.get(&session)?.nodes.get(&id)
     }
 
-    /// The floats of a slot that a node holds.
-    pub(super) fn floats(&self, slot: u32) -> &[f32] {
-        self.slots[slot as usize].data.get()
+    /// The content of a slot that a node holds.
+    pub(crate) fn data(&self, slot: u32) -> &T {
+        &self.slots[slot as usize].data
+    }
+
+    /// The slot as it is now.
+    pub(crate) fn seen(&self, slot: u32) -> Seen {
+        Seen { slot, version: self.slots[slot as usize].version }
     }
 
     /// Counts one more evaluation below a node and its ancestors.
-    pub(super) fn visit(&mut self, session: u32, id: u32) {
+    pub(crate) fn visit(&mut self, session: u32, id: u32) {
         let Some(session) = self.sessions.get_mut(&session) else { return };
         let mut next = Some(id);
         // A chain is short; the bound guards against names that were used twice.
@@ -144,14 +161,27 @@ impl Cache {
     }
 
     /// Notes attention that a slot received.
-    pub(super) fn attend(&mut self, session: u32, slot: u32, attention: f32) {
+    pub(crate) fn attend(&mut self, session: u32, slot: u32, attention: f32) {
         let weight = self.sessions.get(&session).map_or(1.0, |session| session.weight);
         self.slots[slot as usize].attention += f64::from(attention) * weight;
     }
 
+    /// Attention that a slot has received.
+    #[cfg(test)]
+    pub(crate) fn attention(&self, slot: u32) -> f64 {
+        self.slots[slot as usize].attention
+    }
+
+    /// Notes attention of a while ago, unless the slot has become free since.
+    pub(crate) fn attend_late(&mut self, session: u32, seen: Seen, attention: f32) {
+        if self.slots.get(seen.slot as usize).is_some_and(|slot| slot.version == seen.version) {
+            self.attend(session, seen.slot, attention);
+        }
+    }
+
     /// One evaluation later: earlier attention counts for less. Its half-life is the number of
     /// evaluations that fill a quarter of the bound.
-    pub(super) fn tick(&mut self, session: u32) {
+    pub(crate) fn tick(&mut self, session: u32) {
         let half_life = (self.limit as f64 / 8.0).max(64.0);
         let Some(session) = self.sessions.get_mut(&session) else { return };
         session.weight *= half_life.recip().exp2();
@@ -164,14 +194,14 @@ impl Cache {
     }
 
     /// A name for a node; it is an empty name until [`Self::keep`].
-    pub(super) fn name(&mut self) -> u32 {
+    pub(crate) fn name(&mut self) -> u32 {
         self.next = self.next.wrapping_add(1);
         self.next
     }
 
     /// Evicts the session's least attended nodes until `wanted` more slots are within the bound;
     /// never a protected one nor one of `needed`. The bound may stay out of reach.
-    pub(super) fn make_room(&mut self, session: u32, wanted: usize, needed: &HashSet<u32>) {
+    pub(crate) fn make_room(&mut self, session: u32, wanted: usize, needed: &HashSet<u32>) {
         let limit = self.limit;
         let Some(entry) = self.sessions.get(&session) else { return };
         if entry.used + wanted <= limit {
@@ -202,23 +232,27 @@ impl Cache {
 
     /// Stores filled blocks into slots that nobody holds yet; nothing where the session's bound
     /// leaves no room.
-    pub(super) fn store(&mut self, session: u32, blocks: Vec<Aligned>) -> Option<Vec<u32>> {
+    pub(crate) fn store(&mut self, session: u32, blocks: Vec<T>) -> Option<Vec<u32>> {
+        if self.sessions.len() < self.most_sessions {
+            self.sessions.entry(session).or_insert_with(|| Session {
+                nodes: HashMap::new(),
+                used: 0,
+                protected: HashSet::new(),
+                weight: 1.0,
+            });
+        }
         let limit = self.limit;
-        let entry = self.sessions.entry(session).or_insert_with(|| Session {
-            nodes: HashMap::new(),
-            used: 0,
-            protected: HashSet::new(),
-            weight: 1.0,
-        });
-        if entry.used + blocks.len() > limit {
+        let fits = |entry: &&mut Session| entry.used + blocks.len() <= limit;
+        let Some(entry) = self.sessions.get_mut(&session).filter(fits) else {
             self.recycle(blocks);
             return None;
-        }
+        };
         entry.used += blocks.len();
         let slots = blocks.into_iter().map(|data| {
-            let slot = Slot { data, nodes: 0, attention: 0.0 };
+            let slot = Slot { data, nodes: 0, version: 0, attention: 0.0 };
             if let Some(index) = self.free.pop() {
-                self.slots[index as usize] = slot;
+                let old = &mut self.slots[index as usize];
+                *old = Slot { version: old.version, ..slot };
                 return index;
             }
             self.slots.push(slot);
@@ -227,12 +261,12 @@ impl Cache {
         Some(slots.collect())
     }
 
-    fn recycle(&mut self, blocks: impl IntoIterator<Item = Aligned>) {
+    fn recycle(&mut self, blocks: impl IntoIterator<Item = T>) {
         self.spare.get_mut().unwrap_or_else(PoisonError::into_inner).extend(blocks);
     }
 
     /// Keeps `node` under `id`, in place of what had the name.
-    pub(super) fn keep(&mut self, session: u32, id: u32, node: Node) {
+    pub(crate) fn keep(&mut self, session: u32, id: u32, node: Node) {
         for slot in node.slots() {
             self.slots[slot as usize].nodes += 1;
         }
@@ -256,6 +290,7 @@ impl Cache {
             let slot = &mut self.slots[index as usize];
             slot.nodes -= 1;
             if slot.nodes == 0 {
+                slot.version = slot.version.wrapping_add(1);
                 let data = std::mem::take(&mut slot.data);
                 self.recycle([data]);
                 self.free.push(index);
@@ -268,7 +303,7 @@ impl Cache {
     }
 
     /// From now on these nodes of the session are never evicted, and no others.
-    pub(super) fn protect(&mut self, session: u32, ids: impl Iterator<Item = u32>) {
+    pub(crate) fn protect(&mut self, session: u32, ids: impl Iterator<Item = u32>) {
         if let Some(entry) = self.sessions.get_mut(&session) {
             entry.protected.clear();
             entry.protected.extend(ids);
@@ -276,7 +311,7 @@ impl Cache {
     }
 
     /// Forgets all nodes of a session but these.
-    pub(super) fn retain(&mut self, session: u32, ids: &HashSet<u32>) {
+    pub(crate) fn retain(&mut self, session: u32, ids: &HashSet<u32>) {
         let Some(entry) = self.sessions.get(&session) else { return };
         let gone: Vec<u32> = entry.nodes.keys().filter(|id| !ids.contains(id)).copied().collect();
         for id in gone {
@@ -285,27 +320,21 @@ impl Cache {
     }
 
     /// Forgets a session.
-    pub(super) fn forget(&mut self, session: u32) {
+    pub(crate) fn forget(&mut self, session: u32) {
         self.retain(session, &HashSet::new());
         self.sessions.remove(&session);
     }
 
     /// Forgets everything and gives the memory back.
-    pub(super) fn clear(&mut self) {
-        *self = Self { next: self.next, evicted: self.evicted, ..Self::new(0, self.floats) }
-            .with_limit(self.limit);
-    }
-
-    fn with_limit(self, limit: usize) -> Self {
-        Self { limit, ..self }
+    pub(crate) fn clear(&mut self) {
+        let empty = Self::new(self.limit, self.most_sessions);
+        *self = Self { next: self.next, evicted: self.evicted, ..empty };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const BYTES: usize = 8 * size_of::<f32>() + OVERHEAD;
 
     fn node(own: &[u32], parent: Option<u32>, seen: &[u32]) -> Node {
         Node {
@@ -320,13 +349,13 @@ mod tests {
         }
     }
 
-    fn blocks(count: usize) -> Vec<Aligned> {
-        (0..count).map(|_| Aligned::zeros(8)).collect()
+    fn blocks(count: usize) -> Vec<[f32; 8]> {
+        vec![[0.0; 8]; count]
     }
 
     #[test]
     fn slots_come_back_with_their_last_node() {
-        let mut cache = Cache::new(3 * BYTES, 8);
+        let mut cache = Cache::new(slots_within(3 * (32 + OVERHEAD), 32), usize::MAX);
         assert_eq!(cache.limit(), 3);
         let slots = cache.store(0, blocks(2)).unwrap();
         let (a, b) = (cache.name(), cache.name());
@@ -353,7 +382,7 @@ mod tests {
 
     #[test]
     fn the_least_attended_goes_first() {
-        let mut cache = Cache::new(16 * BYTES, 8);
+        let mut cache = Cache::new(16, usize::MAX);
         let ids: Vec<u32> = (0..8)
             .map(|_| {
                 let slots = cache.store(7, blocks(2)).unwrap();
@@ -364,7 +393,7 @@ mod tests {
             })
             .collect();
         // The second was attended to long ago, the third lately.
-        let own = |cache: &Cache, id| cache.node(7, id).unwrap().own[0];
+        let own = |cache: &Cache<[f32; 8]>, id| cache.node(7, id).unwrap().own[0];
         cache.attend(7, own(&cache, ids[1]), 5.0);
         for _ in 0..1000 {
             cache.tick(7);

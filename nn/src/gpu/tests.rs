@@ -1,0 +1,52 @@
+//! What the books hear of the device.
+
+use burn::tensor::Device;
+
+use super::{DeviceEngine, DeviceOptions};
+use crate::evaluator::{Evaluation, Handle, Request};
+use crate::model::ModelConfig;
+use crate::{canary, cpu, weights};
+
+/// The canary positions, then a child of each, all kept.
+fn family(mut evaluate: impl FnMut(&[Request]) -> Vec<Evaluation>) -> Vec<Handle> {
+    let mut handles = |requests: &[Request]| -> Vec<Handle> {
+        evaluate(requests).iter().map(|answer| answer.handle).collect()
+    };
+    let parents = handles(&canary::parents());
+    let children: Vec<Request> = canary::children(&parents)
+        .into_iter()
+        .map(|child| Request { keep: true, ..child })
+        .collect();
+    [parents, handles(&children)].concat()
+}
+
+/// What a token has received is what the kernels say it did, from its own position and from
+/// children; and it is heard of two batches later.
+#[test]
+fn attention_is_the_kernels() {
+    let config = ModelConfig::tiny();
+    let device = Device::flex();
+    device.seed(5);
+    let bytes = weights::to_bytes(&config.init(&device), &config).unwrap();
+    let cache_bytes = 1 << 26;
+    let options = cpu::Options { cache_bytes, ..cpu::Options::default() };
+    let mut kernels = cpu::Engine::load(&bytes, options).unwrap();
+    let options = DeviceOptions { cache_bytes, ..DeviceOptions::default() };
+    let mut tensors = DeviceEngine::load(&bytes, &device, options).unwrap();
+    let made = family(|requests| kernels.evaluate(requests));
+    assert_eq!(made, family(|requests| tensors.evaluate(requests)));
+
+    let nothing = |attention: Vec<f64>| attention.iter().all(|&x| x == 0.0);
+    assert!(made.iter().all(|&handle| nothing(tensors.attention(0, handle))));
+    tensors.evaluate(&canary::requests()[..1]);
+    assert!(!nothing(tensors.attention(0, made[0])) && nothing(tensors.attention(0, made[6])));
+    tensors.evaluate(&canary::requests()[..1]);
+    for handle in made {
+        let (ours, theirs) = (tensors.attention(0, handle), kernels.attention(0, handle));
+        assert!(ours.len() == theirs.len() && ours.len() >= 2);
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            // What is newer weighs a little more.
+            assert!(*theirs > 0.0 && (ours / theirs - 1.0).abs() < 0.01, "{ours} {theirs}");
+        }
+    }
+}

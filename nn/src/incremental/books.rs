@@ -1,0 +1,260 @@
+//! What is kept of a batch and what goes for it: everything but the arithmetic.
+
+use std::collections::HashSet;
+
+use shakmaty::Position as _;
+
+use super::cache::{Cache, Node};
+use super::plan::{Job, Plan, Source};
+use crate::encode::MAX_PIECES;
+use crate::evaluator::{CacheFigures, Handle, Request};
+
+/// Rows of a child: one moved piece, two for castling, and the readout.
+pub(crate) const CHILD_ROWS: usize = 3;
+/// Positions in a chain at most, the anchor included: as far as the network was trained.
+const LONGEST_CHAIN: usize = 9;
+
+/// When a kept position is anchored anew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Renewal {
+    /// A node with so many evaluations below it becomes an anchor before its next child.
+    pub(crate) work: u32,
+    /// Positions in its chain from which it does, the anchor included.
+    pub(crate) chain: usize,
+}
+
+/// The cache, and what was done with it. A slot holds a `T`.
+#[derive(Debug)]
+pub(crate) struct Books<T> {
+    cache: Cache<T>,
+    renewal: Renewal,
+    keeps: bool,
+    figures: CacheFigures,
+}
+
+/// A kept position that becomes an anchor.
+#[derive(Debug)]
+pub(crate) struct Stale {
+    pub(crate) session: u32,
+    pub(crate) id: u32,
+    node: Node,
+}
+
+impl Stale {
+    /// Its whole encode.
+    pub(crate) fn job(&self) -> Job<'_> {
+        Job {
+            position: &self.node.position,
+            moves: &[],
+            repetitions: self.node.repetitions,
+            parent: None,
+            keep: true,
+        }
+    }
+}
+
+impl<T: Default> Books<T> {
+    /// Empty books; if nothing is to be kept, every position will be encoded whole.
+    pub(crate) fn new(cache: Cache<T>, renewal: Renewal, keeps: bool) -> Self {
+        Self { cache, renewal, keeps, figures: CacheFigures::default() }
+    }
+
+    /// What is kept.
+    pub(crate) fn cache(&self) -> &Cache<T> {
+        &self.cache
+    }
+
+    /// What is kept, to note attention.
+    pub(crate) fn cache_mut(&mut self) -> &mut Cache<T> {
+        &mut self.cache
+    }
+
+    /// Whether anything is ever kept.
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// Forgets everything, and keeps nothing from now on.
+    pub(crate) fn close(&mut self) {
+        self.cache.clear();
+        self.keeps = false;
+    }
+
+    /// What was done so far, and how full the cache is.
+    pub(crate) fn figures(&self) -> CacheFigures {
+        CacheFigures {
+            evicted: self.cache.evicted(),
+            used: self.cache.used() as u64,
+            limit: self.cache.limit() as u64,
+            ..self.figures
+        }
+    }
+
+    /// Attention that a node's own tokens have received.
+    #[cfg(test)]
+    pub(crate) fn attention(&self, session: u32, handle: Handle) -> Vec<f64> {
+        let node = self.cache.node(session, handle.0);
+        let own = node.into_iter().flat_map(|node| &node.own);
+        own.map(|&slot| self.cache.attention(slot)).collect()
+    }
+
+    /// From now on these nodes of the session are never evicted, and no others.
+    pub(crate) fn protect(&mut self, session: u32, handles: &[Handle]) {
+        self.cache.protect(session, handles.iter().map(|handle| handle.0));
+    }
+
+    /// Forgets all nodes of the session but these.
+    pub(crate) fn retain(&mut self, session: u32, handles: &[Handle]) {
+        self.cache.retain(session, &handles.iter().map(|handle| handle.0).collect());
+    }
+
+    /// Makes room for a batch, and names the nodes that must be anchored anew before it is planned.
+    /// Nodes that are `fresh` in a session stay, whatever attention they have received.
+    pub(crate) fn prepare<I>(
+        &mut self,
+        requests: &[Request],
+        fresh: impl Fn(u32) -> I,
+    ) -> Vec<Stale>
+    where
+        I: IntoIterator<Item = u32>,
+    {
+        if !self.keeps {
+            return Vec::new();
+        }
+        let mut stale = Vec::new();
+        let parent_of = |request: &Request| request.parent.map(|(handle, _)| handle.0);
+        for request in requests {
+            let Some(id) = parent_of(request) else { continue };
+            self.cache.visit(request.session, id);
+            let Some(node) = self.cache.node(request.session, id) else { continue };
+            let chain = node.readouts.len();
+            let is_stale = chain >= LONGEST_CHAIN
+                || chain >= self.renewal.chain && node.work >= self.renewal.work;
+            if is_stale && !stale.contains(&(request.session, id)) {
+                stale.push((request.session, id));
+            }
+        }
+        let sessions: HashSet<u32> = requests.iter().map(|request| request.session).collect();
+        for &session in &sessions {
+            let own = requests.iter().filter(|request| request.session == session);
+            let mut needed: HashSet<u32> = own.clone().filter_map(parent_of).collect();
+            let is_kept = |id: u32| self.cache.node(session, id).is_some();
+            let rows = own.filter(|request| request.keep).map(|request| {
+                match parent_of(request).filter(|&id| is_kept(id)) {
+                    Some(_) => CHILD_ROWS,
+                    None => request.position.board().occupied().count() + 1,
+                }
+            });
+            let anchors = stale.iter().filter(|&&(of, _)| of == session).count();
+            let wanted = rows.sum::<usize>() + anchors * (MAX_PIECES + 1);
+            needed.extend(fresh(session));
+            self.cache.make_room(session, wanted, &needed);
+        }
+        let known = stale.into_iter().filter_map(|(session, id)| {
+            let node = self.cache.node(session, id)?.clone();
+            Some(Stale { session, id, node })
+        });
+        known.collect()
+    }
+
+    /// The batch as jobs.
+    pub(crate) fn jobs<'a>(&'a self, requests: &'a [Request]) -> Vec<Job<'a>> {
+        let job = |request: &'a Request| Job {
+            position: &request.position,
+            moves: &request.moves,
+            repetitions: request.repetitions,
+            parent: request.parent.and_then(|(handle, played)| {
+                Some((self.cache.node(request.session, handle.0)?, played))
+            }),
+            keep: request.keep && self.keeps,
+        };
+        requests.iter().map(job).collect()
+    }
+
+    /// Keeps the whole encode of a stale node in its place; answers with the slots of its tokens, if
+    /// there was room.
+    pub(crate) fn renew(
+        &mut self,
+        stale: &Stale,
+        plan: &Plan,
+        blocks: Vec<T>,
+        attention: &[f32],
+    ) -> Option<Vec<u32>> {
+        self.figures.anchored += 1;
+        self.figures.tokens += plan.rows() as u64;
+        self.keep(stale.session, stale.id, &stale.node, Found { plan, blocks, attention })
+    }
+
+    /// Counts an answer.
+    pub(crate) fn count(&mut self, plan: &Plan) {
+        self.figures.evaluations += 1;
+        self.figures.whole += u64::from(plan.is_whole());
+        self.figures.tokens += plan.rows() as u64;
+    }
+
+    /// Names the position of `request` and keeps what was found of it, if there is room: the slots
+    /// of its tokens. `attention` is what its sources received; empty if that is not known yet.
+    pub(crate) fn admit(
+        &mut self,
+        request: &Request,
+        plan: &Plan,
+        blocks: Vec<T>,
+        attention: &[f32],
+    ) -> (Handle, Option<Vec<u32>>) {
+        for (source, &attention) in plan.sources.iter().zip(attention) {
+            if let &Source::Cached(slot) = source {
+                self.cache.attend(request.session, slot, attention);
+            }
+        }
+        self.cache.tick(request.session);
+        let id = self.cache.name();
+        let node = Node {
+            position: request.position.clone(),
+            repetitions: request.repetitions,
+            side: plan.side,
+            pieces: Vec::new(),
+            readouts: Vec::new(),
+            own: Vec::new(),
+            parent: request.parent.map(|(handle, _)| handle.0),
+            work: 0,
+        };
+        let own = self.keep(request.session, id, &node, Found { plan, blocks, attention });
+        (Handle(id), own)
+    }
+
+    /// Stores what was found of the position of `node` under `id`, if there is room.
+    fn keep(
+        &mut self,
+        session: u32,
+        id: u32,
+        node: &Node,
+        found: Found<'_, T>,
+    ) -> Option<Vec<u32>> {
+        let Found { plan, blocks, attention } = found;
+        let own = self.cache.store(session, blocks)?;
+        let slot = |source: &Source| plan.slot(*source, &own);
+        for (source, &attention) in plan.sources.iter().zip(attention) {
+            if !matches!(source, Source::Cached(_)) {
+                self.cache.attend(session, slot(source), attention);
+            }
+        }
+        let (pieces, readouts) = plan.sources.split_at(plan.pieces);
+        let node = Node {
+            position: node.position.clone(),
+            side: plan.side,
+            pieces: plan.standing.iter().copied().zip(pieces.iter().map(slot)).collect(),
+            readouts: readouts.iter().map(slot).collect(),
+            own: own.clone(),
+            ..*node
+        };
+        self.cache.keep(session, id, node);
+        Some(own)
+    }
+}
+
+/// What was found of a position.
+struct Found<'a, T> {
+    plan: &'a Plan,
+    blocks: Vec<T>,
+    attention: &'a [f32],
+}

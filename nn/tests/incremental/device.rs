@@ -1,0 +1,306 @@
+//! The same with tensors, on burn's CPU device, against our own kernels and whole windows.
+
+use tesla_nn::gpu::{DeviceEngine, DeviceOptions, Padding};
+
+use super::*;
+
+/// What tensors and kernels may differ by.
+const TOLERANCE: f32 = 2e-4;
+
+/// Chains begin anew only where they are as long as they may be.
+const PATIENT: DeviceOptions = DeviceOptions {
+    cache_bytes: 1 << 24,
+    sessions: 1,
+    anchor_work: u32::MAX,
+    anchor_chain: 2,
+    padding: Padding::Few,
+};
+
+fn device(bytes: &[u8], options: DeviceOptions) -> DeviceEngine {
+    DeviceEngine::load(bytes, &Device::flex(), options).unwrap()
+}
+
+fn bits(answers: &[Evaluation]) -> Vec<u32> {
+    let all = answers.iter().flat_map(|answer| {
+        let moves = answer.moves.iter().flat_map(|m| [m.policy, m.action_value]);
+        [answer.value, answer.error].into_iter().chain(moves)
+    });
+    all.map(f32::to_bits).collect()
+}
+
+/// The positions of all lines at this ply, and some of their siblings.
+fn family(lines: &[Vec<Ply>], ply: usize, parents: &[Option<Handle>]) -> Vec<Request> {
+    let alive = lines.iter().zip(parents).enumerate().filter(|(_, (line, _))| line.len() > ply);
+    let batch = alive.flat_map(|(number, (line, &parent))| {
+        let mut batch = vec![request(&line[ply], parent, 0)];
+        if let (Some(parent), Some(before)) = (parent, ply.checked_sub(1)) {
+            let before = &line[before].position;
+            let siblings = before.legal_moves().into_iter().take(number % 4).map(|m| {
+                let position = before.clone().play(m).unwrap();
+                let keep = number % 3 > 0;
+                let played = Some(m);
+                Request { keep, ..request(&Ply { position, played }, Some(parent), 0) }
+            });
+            batch.extend(siblings.filter(|sibling| !sibling.moves.is_empty()));
+        }
+        batch
+    });
+    batch.collect()
+}
+
+fn lines() -> Vec<Vec<Ply>> {
+    (0..16).map(|i| line(i, &[i * 7, 3 + i, i * 5, 11, 2 * i, 9, i, 4])).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whole encodes and children of any legal line are the kernels', and so are the books.
+    #[test]
+    fn any_line_is_the_kernels(
+        start in 0..6_usize,
+        choices in proptest::collection::vec(0..60_usize, 0..9),
+    ) {
+        let (_, bytes) = network(&ModelConfig::tiny(), 7);
+        let line = line(start, &choices);
+        let mut kernels = engine(&bytes, 1, 1 << 24);
+        let mut tensors = device(&bytes, PATIENT);
+        let expected = along(&mut kernels, &line, 0);
+        let mut parent = None;
+        for (ply, expected) in line.iter().zip(&expected) {
+            let answer = tensors.evaluate(&[request(ply, parent, 0)]).remove(0);
+            parent = Some(answer.handle);
+            prop_assert!(agree(&answer, expected, TOLERANCE), "{:?} {:?}", answer, expected);
+        }
+        let figures = kernels.figures();
+        prop_assert_eq!(
+            CacheFigures { limit: figures.limit, ..tensors.figures() },
+            figures
+        );
+    }
+
+    /// With a cache that holds next to nothing, lines are evaluated all the same: as burn does, from
+    /// the last whole encode on.
+    #[test]
+    fn any_little_cache_will_do(
+        start in 0..6_usize,
+        choices in proptest::collection::vec(0..60_usize, 1..9),
+        cache_bytes in 0..120_000_usize,
+        forget in 0..9_usize,
+    ) {
+        let (model, bytes) = network(&ModelConfig::tiny(), 7);
+        let line = line(start, &choices);
+        let mut tensors = device(&bytes, DeviceOptions { cache_bytes, ..PATIENT });
+        let (mut parent, mut begun) = (None, 0);
+        for (index, ply) in line.iter().enumerate() {
+            if index == forget {
+                tensors.retain(0, &[]);
+            }
+            let before = tensors.figures().whole;
+            let answer = tensors.evaluate(&[request(ply, parent, 0)]).remove(0);
+            parent = Some(answer.handle);
+            if tensors.figures().whole > before {
+                begun = index;
+            }
+            let expected = burns(&model, &line[begun..=index]).pop().unwrap();
+            prop_assert!(agree(&answer, &expected, TOLERANCE), "ply {index}, chain from {begun}");
+            prop_assert!(tensors.figures().used <= tensors.figures().limit);
+        }
+    }
+}
+
+/// Batches of whole encodes, children that are kept and children that are not, and nodes that are
+/// anchored anew; more children than one pass has room for.
+#[test]
+fn mixed_batches_are_the_kernels() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 3);
+    let options = Options { threads: 1, cache_bytes: 1 << 24, anchor_work: 2, anchor_chain: 3 };
+    let lines = lines();
+    for padding in [Padding::Few, Padding::One(24), Padding::One(8)] {
+        let mut kernels = Engine::load(&bytes, options).unwrap();
+        let options = DeviceOptions { padding, anchor_work: 2, anchor_chain: 3, ..PATIENT };
+        let mut tensors = device(&bytes, options);
+        let mut parents = [vec![None; lines.len()], vec![None; lines.len()]];
+        for ply in 0..9 {
+            let asked = parents.each_ref().map(|parents| family(&lines, ply, parents));
+            let answers = [kernels.evaluate(&asked[0]), tensors.evaluate(&asked[1])];
+            assert!(ply == 0 || asked[0].len() > 24);
+            for (place, (ours, theirs)) in answers[1].iter().zip(&answers[0]).enumerate() {
+                assert!(agree(ours, theirs, TOLERANCE), "{padding:?}, ply {ply}, place {place}");
+            }
+            for ((parents, asked), answers) in parents.iter_mut().zip(&asked).zip(&answers) {
+                let mut found = asked.iter().zip(answers);
+                for (line, parent) in lines.iter().zip(parents) {
+                    let Some(wanted) = line.get(ply) else { continue };
+                    let own = found.find(|(asked, _)| asked.position == wanted.position);
+                    *parent = own.map(|(_, answer)| answer.handle);
+                }
+            }
+        }
+        let (figures, expected) = (tensors.figures(), kernels.figures());
+        assert_eq!(CacheFigures { limit: figures.limit, ..expected }, figures);
+        assert!(figures.anchored > 8 && figures.whole < figures.evaluations / 4, "{figures}");
+        tensors.forget_all();
+        assert_eq!(tensors.figures().used, 0);
+    }
+}
+
+/// A batch of one is the same request in a batch of 64, parents and children.
+#[test]
+fn company_in_a_batch_changes_next_to_nothing() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 5);
+    for padding in [Padding::Few, Padding::One(64)] {
+        let mut tensors = device(&bytes, DeviceOptions { padding, ..PATIENT });
+        let parents = canary::parents();
+        let handles: Vec<Handle> =
+            tensors.evaluate(&parents).iter().map(|answer| answer.handle).collect();
+        let children = canary::children(&handles);
+        assert_eq!(children.len(), parents.len());
+        let all = [canary::requests(), children].concat();
+        let many: Vec<Request> = all.iter().cycle().take(64).cloned().collect();
+        let together = tensors.evaluate(&many);
+        for (index, request) in all.iter().enumerate() {
+            let alone = tensors.evaluate(std::slice::from_ref(request)).remove(0);
+            for other in together.iter().skip(index).step_by(all.len()) {
+                assert!(agree(&alone, other, TOLERANCE), "{padding:?}, request {index}");
+                let same = bits(std::slice::from_ref(&alone)) == bits(std::slice::from_ref(other));
+                assert!(same || padding == Padding::Few, "{padding:?}, request {index}");
+            }
+        }
+    }
+}
+
+/// Bit by bit: nothing depends on whether a batch is read back before or after the next is queued,
+/// also where the cache is too small and nodes go.
+#[test]
+fn reading_late_changes_nothing() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 3);
+    let lines = lines();
+    let options =
+        DeviceOptions { cache_bytes: 900_000, anchor_work: 1, anchor_chain: 2, ..PATIENT };
+    let run = |reads_late: bool| {
+        let mut tensors = device(&bytes, options);
+        let mut parents = vec![None; lines.len()];
+        let mut answers = Vec::new();
+        // Two halves of the lines take turns, so that parents are answered before they are asked for.
+        let mut pending: Option<(usize, usize)> = None;
+        for round in 0..3 {
+            for (ply, half) in (0..9).flat_map(|ply| [(ply, 0), (ply, 1)]) {
+                let own = half * 8..half * 8 + 8;
+                if (ply, half) == (0, 0) && round > 0 {
+                    tensors.protect(0, &parents[..2].iter().flatten().copied().collect::<Vec<_>>());
+                }
+                tensors.launch(&family(&lines[own.clone()], ply, &parents[own]));
+                let due = if reads_late { pending.replace((ply, half)) } else { Some((ply, half)) };
+                let Some((ply, half)) = due else { continue };
+                let found = tensors.answer();
+                let own = half * 8..half * 8 + 8;
+                // Handles say which line; every answer of a line's own position is its parent.
+                let asked = family(&lines[own.clone()], ply, &parents[own.clone()]);
+                for index in own {
+                    let Some(wanted) = lines[index].get(ply) else { continue };
+                    let place = asked.iter().position(|asked| asked.position == wanted.position);
+                    parents[index] = place.map(|place| found[place].handle);
+                }
+                answers.extend(bits(&found));
+            }
+        }
+        if reads_late {
+            answers.extend(bits(&tensors.answer()));
+        }
+        (answers, tensors.figures())
+    };
+    let (early, late) = (run(false), run(true));
+    assert!(early.1.evicted > 0 && early.1.anchored > 0, "{}", early.1);
+    assert_eq!(early.1, late.1);
+    assert!(early.0 == late.0);
+}
+
+/// Searches that share a device get what each would get alone, also where the cache is too small.
+#[test]
+fn sessions_do_not_see_each_other() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 3);
+    let lines = lines();
+    let options = DeviceOptions {
+        cache_bytes: 1_500_000,
+        sessions: lines.len(),
+        anchor_work: 1,
+        anchor_chain: 2,
+        ..PATIENT
+    };
+    let mut together = device(&bytes, options);
+    let mut alone: Vec<DeviceEngine> = lines.iter().map(|_| device(&bytes, options)).collect();
+    let mut parents = vec![[None, None]; lines.len()];
+    for ply in (0..3).flat_map(|_| 0..9) {
+        let alive: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].len() > ply).collect();
+        // Some sessions miss batches of the others.
+        let alive: Vec<usize> = alive.into_iter().filter(|i| (i + ply) % 5 > 0).collect();
+        let ask = |session: usize, which: usize| {
+            request(&lines[session][ply], parents[session][which], session as u32)
+        };
+        let batch: Vec<Request> = alive.iter().map(|&session| ask(session, 0)).collect();
+        let answers = together.evaluate(&batch);
+        let own: Vec<Evaluation> = alive
+            .iter()
+            .map(|&session| alone[session].evaluate(&[ask(session, 1)]).remove(0))
+            .collect();
+        for ((&session, shared), own) in alive.iter().zip(answers).zip(own) {
+            assert!(agree(&shared, &own, TOLERANCE), "session {session}, ply {ply}");
+            parents[session] = [Some(shared.handle), Some(own.handle)];
+        }
+    }
+    let sums = alone.iter().map(DeviceEngine::figures).fold([0; 5], |sum, figures| {
+        let CacheFigures { tokens, evicted, anchored, whole, used, .. } = figures;
+        let own = [tokens, evicted, anchored, whole, used];
+        std::array::from_fn(|i| sum[i] + own[i])
+    });
+    let CacheFigures { tokens, evicted, anchored, whole, used, .. } = together.figures();
+    assert_eq!([tokens, evicted, anchored, whole, used], sums);
+    assert!(evicted > 0 && anchored > 0, "{}", together.figures());
+    // One search too many keeps nothing and is answered all the same.
+    let stranger = along_device(&mut together, &lines[1], 99);
+    assert_eq!(together.figures().whole, whole + lines[1].len() as u64);
+    let expected = along_device(
+        &mut device(&bytes, DeviceOptions { cache_bytes: 0, ..options }),
+        &lines[1],
+        0,
+    );
+    for (ours, theirs) in stranger.iter().zip(&expected) {
+        assert!(agree(ours, theirs, TOLERANCE));
+    }
+    // Until another has ended.
+    together.forget(0);
+    along_device(&mut together, &lines[1], 99);
+    assert!(together.figures().whole < whole + 2 * lines[1].len() as u64);
+}
+
+fn along_device(engine: &mut DeviceEngine, line: &[Ply], session: u32) -> Vec<Evaluation> {
+    let mut parent = None;
+    line.iter()
+        .map(|ply| {
+            let answer = engine.evaluate(&[request(ply, parent, session)]).remove(0);
+            parent = Some(answer.handle);
+            answer
+        })
+        .collect()
+}
+
+/// Nothing is queued, nothing is kept, nothing is asked for.
+#[test]
+fn empty_batches_are_answered() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 3);
+    let mut tensors = device(&bytes, PATIENT);
+    assert!(tensors.keeps() && tensors.answer().is_empty());
+    for _ in 0..3 {
+        tensors.launch(&[]);
+    }
+    tensors.launch(&canary::parents());
+    for _ in 0..3 {
+        assert!(tensors.answer().is_empty());
+    }
+    assert_eq!(tensors.answer().len(), canary::requests().len());
+    let used = tensors.figures().used;
+    tensors.close_cache();
+    assert!(used > 0 && !tensors.keeps() && tensors.figures().used == 0);
+    assert_eq!(tensors.evaluate(&canary::parents())[0].handle, Handle(0));
+}
