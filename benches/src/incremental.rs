@@ -68,13 +68,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!(
         "\n| way | evaluations/s | against the first | tokens each | whole | anchored | evicted |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     let speed = |way: &Way| way.evaluations as f64 / way.spent.as_secs_f64().max(1e-9);
     let first = ways.first().map_or(1.0, speed);
     for way in &ways {
         let share = |count: u64| 100.0 * count as f64 / way.evaluations.max(1) as f64;
         println!(
-            "| {} | {:.0} | {:.2} | {:.2} | {:.1} % | {:.1} % | {:.1} % |",
+            "| {} | {:.0} | {:.2} | {:.2} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
             way.name,
             speed(way),
             speed(way) / first,
@@ -82,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             share(way.cache.whole),
             share(way.cache.anchored),
             share(way.cache.evicted),
+            share(way.cache.remade),
         );
     }
     Ok(())

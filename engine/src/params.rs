@@ -128,7 +128,7 @@ params! {
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
     /// Evaluations below a position from which it is encoded whole, so that its children's chains
     /// begin anew.
-    anchor_work = 32.0 in 1.0..=1_000_000.0 step 16.0;
+    anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
     /// Plies since its own anchor from which that is done.
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
     /// Share of `Hash` that the transposition table takes; the tree takes the rest.

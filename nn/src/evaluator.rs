@@ -57,6 +57,8 @@ pub struct CacheFigures {
     pub whole: u64,
     /// Kept positions that were encoded whole later, to begin chains anew.
     pub anchored: u64,
+    /// Kept positions whose tokens had made room for others and were made again from their parents'.
+    pub remade: u64,
     /// Tokens that ran through the network for all of these.
     pub tokens: u64,
     /// Kept positions that made room for others.
@@ -80,6 +82,7 @@ impl CacheFigures {
             evaluations: self.evaluations - earlier.evaluations,
             whole: self.whole - earlier.whole,
             anchored: self.anchored - earlier.anchored,
+            remade: self.remade - earlier.remade,
             tokens: self.tokens - earlier.tokens,
             evicted: self.evicted - earlier.evicted,
             ..*self
@@ -94,6 +97,7 @@ impl AddAssign for CacheFigures {
             evaluations: self.evaluations + later.evaluations,
             whole: self.whole + later.whole,
             anchored: self.anchored + later.anchored,
+            remade: self.remade + later.remade,
             tokens: self.tokens + later.tokens,
             evicted: self.evicted + later.evicted,
             ..later
@@ -106,12 +110,13 @@ impl fmt::Display for CacheFigures {
         let children = self.evaluations - self.whole;
         write!(
             f,
-            "{:.2} tokens per evaluation: {children} from their parents, {} whole, {} anchored \
-             anew; {} evicted, cache {} of {} tokens",
+            "{:.2} tokens per evaluation: {children} from their parents, {} whole; {} anchored, {} \
+             evicted, {} made again; cache {} of {} tokens",
             self.tokens_each(),
             self.whole,
             self.anchored,
             self.evicted,
+            self.remade,
             self.used,
             self.limit
         )

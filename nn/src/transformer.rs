@@ -73,7 +73,7 @@ pub struct Anchors {
 
 impl Default for Anchors {
     fn default() -> Self {
-        Self { work: 32, staleness: 1 }
+        Self { work: 128, staleness: 1 }
     }
 }
 

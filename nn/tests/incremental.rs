@@ -109,6 +109,16 @@ fn along(engine: &mut Engine, line: &[Ply], session: u32) -> Vec<Evaluation> {
         .collect()
 }
 
+/// Where the chain of a line's position begins, after what was `done` to evaluate it.
+fn chain_start(begun: usize, index: usize, done: CacheFigures) -> usize {
+    match (done.whole, done.anchored) {
+        (0, 0) => begun,
+        // The parent's position was still known, and was encoded whole.
+        (0, _) => index - 1,
+        _ => index,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -146,12 +156,10 @@ proptest! {
             if index == forget {
                 engine.retain(0, &[]);
             }
-            let before = engine.figures().whole;
+            let before = engine.figures();
             let answer = engine.evaluate(&[request(ply, parent, 0)]).remove(0);
             parent = Some(answer.handle);
-            if engine.figures().whole > before {
-                begun = index;
-            }
+            begun = chain_start(begun, index, engine.figures().since(&before));
             let expected = burns(&model, &line[begun..=index]).pop().unwrap();
             prop_assert!(agree(&answer, &expected, 2e-5), "ply {index}, chain from {begun}");
             prop_assert!(engine.figures().used <= engine.figures().limit);

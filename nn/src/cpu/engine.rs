@@ -32,7 +32,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: 1, cache_bytes: 0, anchor_work: 32, anchor_chain: 2 }
+        Self { threads: 1, cache_bytes: 0, anchor_work: 128, anchor_chain: 2 }
     }
 }
 
@@ -140,13 +140,21 @@ fn run(
     jobs: &[Job<'_>],
     scratch: &mut [Scratch],
 ) -> Vec<Answer> {
+    // What shares keys and values comes together: they are in the core's cache then.
+    let kin = |job: &Job<'_>| {
+        let tokens = job.parent?.0.tokens.as_ref()?;
+        Some((*tokens.readouts.first()?, *tokens.own.first()?))
+    };
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_cached_key(|&index| kin(&jobs[index]));
+    let sorted: Vec<Job<'_>> = order.iter().map(|&index| jobs[index]).collect();
     let rows = |job: &Job<'_>| match job.parent {
         Some(_) => CHILD_ROWS,
         None => job.position.board().occupied().count() + 1,
     };
-    let rows: Vec<usize> = jobs.iter().map(rows).collect();
+    let rows: Vec<usize> = sorted.iter().map(rows).collect();
     let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS);
-    let shares = split(jobs, &rows, threads.clamp(1, jobs.len().max(1)));
+    let shares = split(&sorted, &rows, threads.clamp(1, jobs.len().max(1)));
     let mut answers: Vec<Vec<Answer>> = shares.iter().map(|_| Vec::new()).collect();
     rayon::scope(|scope| {
         let mut places = shares.into_iter().zip(&mut answers).zip(scratch);
@@ -158,7 +166,10 @@ fn run(
             *answers = share(network, cache, jobs, scratch);
         }
     });
-    answers.into_iter().flatten().collect()
+    let mut answers: Vec<(usize, Answer)> =
+        order.into_iter().zip(answers.into_iter().flatten()).collect();
+    answers.sort_unstable_by_key(|&(index, _)| index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// Cuts the jobs into `parts` runs of about the same weight.

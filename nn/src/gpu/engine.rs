@@ -58,7 +58,7 @@ impl Default for DeviceOptions {
         Self {
             cache_bytes: 0,
             sessions: 1,
-            anchor_work: 32,
+            anchor_work: 128,
             anchor_chain: 2,
             padding: Padding::Few,
         }

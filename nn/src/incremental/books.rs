@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use shakmaty::Position as _;
+use shakmaty::{Move, Position as _};
 
-use super::cache::{Cache, Node};
+use super::cache::{Cache, Node, Tokens};
 use super::plan::{Job, Plan, Source};
-use crate::encode::MAX_PIECES;
 use crate::evaluator::{CacheFigures, Handle, Request};
 
 /// Rows of a child: one moved piece, two for castling, and the readout.
@@ -32,23 +31,34 @@ pub(crate) struct Books<T> {
     figures: CacheFigures,
 }
 
-/// A kept position that becomes an anchor.
+/// A known position whose tokens are made anew before its next child: because they are gone, or
+/// because it becomes an anchor.
 #[derive(Debug)]
 pub(crate) struct Stale {
     pub(crate) session: u32,
     pub(crate) id: u32,
     node: Node,
+    /// What it is made from, where its tokens are gone and its parent's are not.
+    base: Option<(Node, Move)>,
 }
 
 impl Stale {
-    /// Its whole encode.
+    /// What makes its tokens.
     pub(crate) fn job(&self) -> Job<'_> {
         Job {
             position: &self.node.position,
             moves: &[],
             repetitions: self.node.repetitions,
-            parent: None,
+            parent: self.base.as_ref().map(|(node, played)| (node, *played)),
             keep: true,
+        }
+    }
+
+    /// Tokens that are made.
+    fn rows(&self) -> usize {
+        match self.base {
+            Some(_) => CHILD_ROWS,
+            None => self.node.position.board().occupied().count() + 1,
         }
     }
 }
@@ -94,7 +104,8 @@ impl<T: Default> Books<T> {
     #[cfg(test)]
     pub(crate) fn attention(&self, session: u32, handle: Handle) -> Vec<f64> {
         let node = self.cache.node(session, handle.0);
-        let own = node.into_iter().flat_map(|node| &node.own);
+        let own = node.and_then(|node| node.tokens.as_ref()).into_iter();
+        let own = own.flat_map(|tokens| &tokens.own);
         own.map(|&slot| self.cache.attention(slot)).collect()
     }
 
@@ -108,7 +119,7 @@ impl<T: Default> Books<T> {
         self.cache.retain(session, &handles.iter().map(|handle| handle.0).collect());
     }
 
-    /// Makes room for a batch, and names the nodes that must be anchored anew before it is planned.
+    /// Makes room for a batch, and names the nodes whose tokens must be made before it is planned.
     /// Nodes that are `fresh` in a session stay, whatever attention they have received.
     pub(crate) fn prepare<I>(
         &mut self,
@@ -121,40 +132,61 @@ impl<T: Default> Books<T> {
         if !self.keeps {
             return Vec::new();
         }
-        let mut stale = Vec::new();
+        let mut stale: Vec<Stale> = Vec::new();
         let parent_of = |request: &Request| request.parent.map(|(handle, _)| handle.0);
         for request in requests {
             let Some(id) = parent_of(request) else { continue };
             self.cache.visit(request.session, id);
-            let Some(node) = self.cache.node(request.session, id) else { continue };
-            let chain = node.readouts.len();
-            let is_stale = chain >= LONGEST_CHAIN
-                || chain >= self.renewal.chain && node.work >= self.renewal.work;
-            if is_stale && !stale.contains(&(request.session, id)) {
-                stale.push((request.session, id));
+            let is_new = |stale: &Stale| (stale.session, stale.id) != (request.session, id);
+            if stale.iter().all(is_new) {
+                stale.extend(self.stale(request.session, id));
             }
         }
         let sessions: HashSet<u32> = requests.iter().map(|request| request.session).collect();
         for &session in &sessions {
             let own = requests.iter().filter(|request| request.session == session);
             let mut needed: HashSet<u32> = own.clone().filter_map(parent_of).collect();
-            let is_kept = |id: u32| self.cache.node(session, id).is_some();
+            let anew = stale.iter().filter(|stale| stale.session == session);
+            needed.extend(anew.clone().filter_map(|stale| Some(stale.node.parent?.0)));
+            needed.extend(fresh(session));
+            let is_known = |id: u32| self.cache.node(session, id).is_some();
             let rows = own.filter(|request| request.keep).map(|request| {
-                match parent_of(request).filter(|&id| is_kept(id)) {
+                match parent_of(request).filter(|&id| is_known(id)) {
                     Some(_) => CHILD_ROWS,
                     None => request.position.board().occupied().count() + 1,
                 }
             });
-            let anchors = stale.iter().filter(|&&(of, _)| of == session).count();
-            let wanted = rows.sum::<usize>() + anchors * (MAX_PIECES + 1);
-            needed.extend(fresh(session));
-            self.cache.make_room(session, wanted, &needed);
+            let rows: usize = rows.sum();
+            self.cache.make_room(session, rows + anew.map(Stale::rows).sum::<usize>(), &needed);
+            // What finds no room is not worth its work: those children are encoded whole.
+            let mut room = self.cache.room(session).saturating_sub(rows);
+            stale.retain(|stale| {
+                let fits = stale.session != session || stale.rows() <= room;
+                if fits && stale.session == session {
+                    room -= stale.rows();
+                }
+                fits
+            });
         }
-        let known = stale.into_iter().filter_map(|(session, id)| {
-            let node = self.cache.node(session, id)?.clone();
-            Some(Stale { session, id, node })
-        });
-        known.collect()
+        stale
+    }
+
+    /// The node, if its tokens must be made anew before its next child.
+    fn stale(&self, session: u32, id: u32) -> Option<Stale> {
+        let node = self.cache.node(session, id)?;
+        let Some(tokens) = &node.tokens else {
+            let base = node.parent.and_then(|(id, played)| {
+                let parent = self.cache.node(session, id)?;
+                // Its own children must fit into the chain too.
+                let has_room = parent.tokens.as_ref()?.readouts.len() + 1 < LONGEST_CHAIN;
+                has_room.then(|| (parent.clone(), played))
+            });
+            return Some(Stale { session, id, node: node.clone(), base });
+        };
+        let chain = tokens.readouts.len();
+        let is_stale =
+            chain >= LONGEST_CHAIN || chain >= self.renewal.chain && node.work >= self.renewal.work;
+        is_stale.then(|| Stale { session, id, node: node.clone(), base: None })
     }
 
     /// The batch as jobs.
@@ -164,14 +196,16 @@ impl<T: Default> Books<T> {
             moves: &request.moves,
             repetitions: request.repetitions,
             parent: request.parent.and_then(|(handle, played)| {
-                Some((self.cache.node(request.session, handle.0)?, played))
+                let node = self.cache.node(request.session, handle.0)?;
+                let chain = node.tokens.as_ref()?.readouts.len();
+                (chain < LONGEST_CHAIN).then_some((node, played))
             }),
             keep: request.keep && self.keeps,
         };
         requests.iter().map(job).collect()
     }
 
-    /// Keeps the whole encode of a stale node in its place; answers with the slots of its tokens, if
+    /// Keeps the new tokens of a stale node in place of its old ones; answers with their slots, if
     /// there was room.
     pub(crate) fn renew(
         &mut self,
@@ -180,7 +214,9 @@ impl<T: Default> Books<T> {
         blocks: Vec<T>,
         attention: &[f32],
     ) -> Option<Vec<u32>> {
-        self.figures.anchored += 1;
+        let kind =
+            if plan.is_whole() { &mut self.figures.anchored } else { &mut self.figures.remade };
+        *kind += 1;
         self.figures.tokens += plan.rows() as u64;
         self.keep(stale.session, stale.id, &stale.node, Found { plan, blocks, attention })
     }
@@ -211,12 +247,9 @@ impl<T: Default> Books<T> {
         let node = Node {
             position: request.position.clone(),
             repetitions: request.repetitions,
-            side: plan.side,
-            pieces: Vec::new(),
-            readouts: Vec::new(),
-            own: Vec::new(),
-            parent: request.parent.map(|(handle, _)| handle.0),
+            parent: request.parent.map(|(handle, played)| (handle.0, played)),
             work: 0,
+            tokens: None,
         };
         let own = self.keep(request.session, id, &node, Found { plan, blocks, attention });
         (Handle(id), own)
@@ -231,7 +264,10 @@ impl<T: Default> Books<T> {
         found: Found<'_, T>,
     ) -> Option<Vec<u32>> {
         let Found { plan, blocks, attention } = found;
-        let own = self.cache.store(session, blocks)?;
+        let Some(own) = self.cache.store(session, blocks) else {
+            self.cache.keep_position(session, id, node);
+            return None;
+        };
         let slot = |source: &Source| plan.slot(*source, &own);
         for (source, &attention) in plan.sources.iter().zip(attention) {
             if !matches!(source, Source::Cached(_)) {
@@ -239,15 +275,13 @@ impl<T: Default> Books<T> {
             }
         }
         let (pieces, readouts) = plan.sources.split_at(plan.pieces);
-        let node = Node {
-            position: node.position.clone(),
+        let tokens = Tokens {
             side: plan.side,
             pieces: plan.standing.iter().copied().zip(pieces.iter().map(slot)).collect(),
             readouts: readouts.iter().map(slot).collect(),
             own: own.clone(),
-            ..*node
         };
-        self.cache.keep(session, id, node);
+        self.cache.keep(session, id, Node { tokens: Some(tokens), ..node.clone() });
         Some(own)
     }
 }

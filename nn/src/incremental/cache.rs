@@ -2,9 +2,11 @@
 //!
 //! A *slot* holds what later queries need of one token: its keys and values in every layer, and
 //! its part of the move heads. On the CPU that is a block of floats; on another device it is a row
-//! of the tensors there, and the slot here is only its number. A *node* is an evaluated position: the slots of the pieces that
-//! stand in it and of the readouts of its chain. Slots are counted by the nodes that hold them, so
-//! a node may go while its descendants keep what they see of it.
+//! of the tensors there, and the slot here is only its number. A *node* is an evaluated position with
+//! its *tokens*: the slots of the pieces that stand in it and of the readouts of its chain. Slots are
+//! counted by the nodes that hold them, so a node's tokens may go while its descendants keep what
+//! they see of them. The position itself, which is small, stays for a while: when it is needed again
+//! as a parent, it is encoded whole once, and its children are cheap again.
 //!
 //! Every *session* (one search) has nodes of its own and the same bound, so that what it is
 //! answered depends on its own requests only. Where there may be only so many sessions, one too many
@@ -13,14 +15,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use shakmaty::{Chess, Color, Square};
+use shakmaty::{Chess, Color, Move, Square};
 
 /// Share of the bound that is freed at once when a session has reached it.
 const EVICT_DIVISOR: usize = 8;
 /// The weight at which the running averages are scaled down again.
 const HEAVY: f64 = 1e100;
-/// Memory of a node beside its slots, in bytes per slot: lists, hash entries, allocator.
-const OVERHEAD: usize = 384;
+/// Memory beside a slot's content, bytes: its share of a node's lists, hash entries and allocations,
+/// and of a position whose tokens are gone.
+const OVERHEAD: usize = 608;
 
 /// A kept position.
 #[derive(Clone, Debug)]
@@ -29,6 +32,17 @@ pub(crate) struct Node {
     pub(crate) position: Chess,
     /// How often it occurred before on its path.
     pub(crate) repetitions: u8,
+    /// The node it was made from, and by which move.
+    pub(crate) parent: Option<(u32, Move)>,
+    /// Evaluations below it.
+    pub(crate) work: u32,
+    /// Nothing once they have made room for others.
+    pub(crate) tokens: Option<Tokens>,
+}
+
+/// What a node's children see.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokens {
     /// Side to move at the chain's anchor, from which all its tokens are seen.
     pub(crate) side: Color,
     /// Slots of the pieces, by the squares on which they stand.
@@ -37,15 +51,17 @@ pub(crate) struct Node {
     pub(crate) readouts: Vec<u32>,
     /// The slots that were filled for it, a child's two or three or an anchor's all.
     pub(crate) own: Vec<u32>,
-    /// The node it was made from.
-    pub(crate) parent: Option<u32>,
-    /// Evaluations below it.
-    pub(crate) work: u32,
+}
+
+impl Tokens {
+    fn slots(&self) -> impl Iterator<Item = u32> {
+        self.pieces.iter().map(|&(_, slot)| slot).chain(self.readouts.iter().copied())
+    }
 }
 
 impl Node {
-    fn slots(&self) -> impl Iterator<Item = u32> {
-        self.pieces.iter().map(|&(_, slot)| slot).chain(self.readouts.iter().copied())
+    fn own(&self) -> Option<&Vec<u32>> {
+        Some(&self.tokens.as_ref()?.own)
     }
 }
 
@@ -66,6 +82,16 @@ struct Slot<T> {
     attention: f64,
 }
 
+/// A node's place in the order of eviction.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    id: u32,
+    /// The most that one of its own slots or of its descendants' has received.
+    attention: f64,
+    /// Steps to the farthest descendant.
+    height: u32,
+}
+
 /// One search's nodes.
 #[derive(Debug)]
 struct Session {
@@ -76,6 +102,18 @@ struct Session {
     protected: HashSet<u32>,
     /// What attention counts now; it grows, so that what is older counts less.
     weight: f64,
+}
+
+impl Session {
+    /// Forgets the older half of the positions that have no tokens.
+    fn forget_old_positions(&mut self) {
+        let bare = self.nodes.iter().filter(|(_, node)| node.tokens.is_none());
+        let mut ids: Vec<u32> = bare.map(|(&id, _)| id).collect();
+        ids.sort_unstable();
+        for id in &ids[..ids.len().div_ceil(2)] {
+            self.nodes.remove(id);
+        }
+    }
 }
 
 /// Slots of `bytes` each that fit into a bound, the memory of their nodes included.
@@ -133,7 +171,7 @@ impl<T: Default> Cache<T> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// The node, while it is kept.
+    /// The node, while its position is known.
     pub(crate) fn node(&self, session: u32, id: u32) -> Option<&Node> {
         self.sessions.get(&session)?.nodes.get(&id)
     }
@@ -156,7 +194,7 @@ impl<T: Default> Cache<T> {
         for _ in 0..64 {
             let Some(node) = next.and_then(|id| session.nodes.get_mut(&id)) else { return };
             node.work += 1;
-            next = node.parent;
+            next = node.parent.map(|(id, _)| id);
         }
     }
 
@@ -186,7 +224,7 @@ impl<T: Default> Cache<T> {
         let Some(session) = self.sessions.get_mut(&session) else { return };
         session.weight *= half_life.recip().exp2();
         if session.weight > HEAVY {
-            for &slot in session.nodes.values().flat_map(|node| &node.own) {
+            for &slot in session.nodes.values().filter_map(Node::own).flatten() {
                 self.slots[slot as usize].attention /= session.weight;
             }
             session.weight = 1.0;
@@ -199,8 +237,17 @@ impl<T: Default> Cache<T> {
         self.next
     }
 
-    /// Evicts the session's least attended nodes until `wanted` more slots are within the bound;
-    /// never a protected one nor one of `needed`. The bound may stay out of reach.
+    /// Slots that the session may still fill.
+    pub(crate) fn room(&self, session: u32) -> usize {
+        self.limit - self.sessions.get(&session).map_or(0, |session| session.used)
+    }
+
+    /// Drops the tokens of the session's least attended nodes until `wanted` more slots are within
+    /// the bound; never those of a protected node nor of one of `needed`. The bound may stay out of
+    /// reach.
+    ///
+    /// A node counts as attended to as its descendants are: they hold its slots, so that nothing is
+    /// won without them, and where they are asked about, it soon will be.
     pub(crate) fn make_room(&mut self, session: u32, wanted: usize, needed: &HashSet<u32>) {
         let limit = self.limit;
         let Some(entry) = self.sessions.get(&session) else { return };
@@ -208,24 +255,36 @@ impl<T: Default> Cache<T> {
             return;
         }
         let target = limit.saturating_sub(wanted).min(limit - limit / EVICT_DIVISOR);
-        let may_go = |id: &&u32| !entry.protected.contains(id) && !needed.contains(id);
-        let mut ranked: Vec<(f64, u32)> = entry
-            .nodes
-            .keys()
-            .filter(may_go)
-            .map(|&id| {
-                let own = &entry.nodes[&id].own;
-                let attention = own.iter().map(|&slot| self.slots[slot as usize].attention);
-                (attention.fold(0.0, f64::max), id)
-            })
-            .collect();
-        // Names tell equals apart: the older goes first, on every run the same.
-        ranked.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (_, id) in ranked {
+        let attention_of = |own: &Vec<u32>| {
+            own.iter().map(|&slot| self.slots[slot as usize].attention).fold(0.0, f64::max)
+        };
+        let rank = |(&id, node): (&u32, &Node)| {
+            Some(Rank { id, attention: attention_of(node.own()?), height: 0 })
+        };
+        let mut ranked: Vec<Rank> = entry.nodes.iter().filter_map(rank).collect();
+        // Descendants have later names than their parents.
+        ranked.sort_unstable_by_key(|rank| rank.id);
+        for index in (0..ranked.len()).rev() {
+            let (earlier, later) = ranked.split_at_mut(index);
+            let child = &later[0];
+            let Some((parent, _)) = entry.nodes[&child.id].parent else { continue };
+            if let Ok(parent) = earlier.binary_search_by_key(&parent, |rank| rank.id) {
+                let parent = &mut earlier[parent];
+                parent.attention = parent.attention.max(child.attention);
+                parent.height = parent.height.max(child.height + 1);
+            }
+        }
+        ranked.retain(|Rank { id, .. }| !entry.protected.contains(id) && !needed.contains(id));
+        // Among equals, descendants go first, and then the older, on every run the same.
+        ranked.sort_unstable_by(|a, b| {
+            let attention = a.attention.total_cmp(&b.attention);
+            attention.then((a.height, a.id).cmp(&(b.height, b.id)))
+        });
+        for Rank { id, .. } in ranked {
             if self.sessions.get(&session).is_none_or(|session| session.used <= target) {
                 return;
             }
-            self.release(session, id);
+            self.drop_tokens(session, id);
             self.evicted += 1;
         }
     }
@@ -267,26 +326,48 @@ impl<T: Default> Cache<T> {
 
     /// Keeps `node` under `id`, in place of what had the name.
     pub(crate) fn keep(&mut self, session: u32, id: u32, node: Node) {
-        for slot in node.slots() {
+        for slot in node.tokens.iter().flat_map(Tokens::slots) {
             self.slots[slot as usize].nodes += 1;
         }
+        let limit = self.limit;
         let Some(entry) = self.sessions.get_mut(&session) else { return };
-        if let Some(old) = entry.nodes.insert(id, node) {
-            self.let_go(session, &old);
+        let old = entry.nodes.insert(id, node);
+        if entry.nodes.len() > limit {
+            entry.forget_old_positions();
+        }
+        if let Some(tokens) = old.and_then(|old| old.tokens) {
+            self.let_go(session, &tokens);
+        }
+    }
+
+    /// Keeps the position of `node` under `id`, if the name is new.
+    pub(crate) fn keep_position(&mut self, session: u32, id: u32, node: &Node) {
+        if self.node(session, id).is_none() {
+            self.keep(session, id, Node { tokens: None, ..node.clone() });
         }
     }
 
     /// Forgets a node; slots that no other node holds become free.
     fn release(&mut self, session: u32, id: u32) {
         let entry = self.sessions.get_mut(&session);
-        if let Some(node) = entry.and_then(|entry| entry.nodes.remove(&id)) {
-            self.let_go(session, &node);
+        let node = entry.and_then(|entry| entry.nodes.remove(&id));
+        if let Some(tokens) = node.and_then(|node| node.tokens) {
+            self.let_go(session, &tokens);
         }
     }
 
-    fn let_go(&mut self, session: u32, node: &Node) {
+    /// Forgets a node's tokens, not its position.
+    fn drop_tokens(&mut self, session: u32, id: u32) {
+        let entry = self.sessions.get_mut(&session);
+        let node = entry.and_then(|entry| entry.nodes.get_mut(&id));
+        if let Some(tokens) = node.and_then(|node| node.tokens.take()) {
+            self.let_go(session, &tokens);
+        }
+    }
+
+    fn let_go(&mut self, session: u32, tokens: &Tokens) {
         let mut freed = 0;
-        for index in node.slots() {
+        for index in tokens.slots() {
             let slot = &mut self.slots[index as usize];
             slot.nodes -= 1;
             if slot.nodes == 0 {
@@ -334,19 +415,20 @@ impl<T: Default> Cache<T> {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::Position as _;
+
     use super::*;
 
     fn node(own: &[u32], parent: Option<u32>, seen: &[u32]) -> Node {
-        Node {
-            position: Chess::default(),
-            repetitions: 0,
+        let tokens = Tokens {
             side: Color::White,
             pieces: own[1..].iter().chain(seen).map(|&slot| (Square::A1, slot)).collect(),
             readouts: own[..1].to_vec(),
             own: own.to_vec(),
-            parent,
-            work: 0,
-        }
+        };
+        let (position, tokens) = (Chess::default(), Some(tokens));
+        let parent = parent.map(|id| (id, position.legal_moves()[0]));
+        Node { position, repetitions: 0, parent, work: 0, tokens }
     }
 
     fn blocks(count: usize) -> Vec<[f32; 8]> {
@@ -393,7 +475,8 @@ mod tests {
             })
             .collect();
         // The second was attended to long ago, the third lately.
-        let own = |cache: &Cache<[f32; 8]>, id| cache.node(7, id).unwrap().own[0];
+        let own = |cache: &Cache<[f32; 8]>, id| cache.node(7, id).unwrap().own().unwrap()[0];
+        let has_tokens = |cache: &Cache<[f32; 8]>, id| cache.node(7, id).unwrap().own().is_some();
         cache.attend(7, own(&cache, ids[1]), 5.0);
         for _ in 0..1000 {
             cache.tick(7);
@@ -403,10 +486,41 @@ mod tests {
         }
         cache.protect(7, [ids[0]].into_iter());
         cache.make_room(7, 3, &HashSet::from([ids[2]]));
-        let left: Vec<bool> = ids.iter().map(|&id| cache.node(7, id).is_some()).collect();
+        let left: Vec<bool> = ids.iter().map(|&id| has_tokens(&cache, id)).collect();
         assert_eq!(left, [true, false, true, false, true, true, true, true]);
         assert_eq!((cache.used(), cache.evicted()), (12, 2));
         cache.make_room(7, 1000, &HashSet::new());
         assert_eq!(cache.used(), 2, "the protected one stays");
+    }
+
+    #[test]
+    fn descendants_go_first_and_positions_last() {
+        let mut cache = Cache::new(12, usize::MAX);
+        let add = |cache: &mut Cache<[f32; 8]>, parent, attention| {
+            let slots = cache.store(0, blocks(2)).unwrap();
+            let id = cache.name();
+            cache.attend(0, slots[0], attention);
+            cache.keep(0, id, node(&slots, parent, &[]));
+            id
+        };
+        let root = add(&mut cache, None, 0.0);
+        let dull = add(&mut cache, Some(root), 1.0);
+        let child = add(&mut cache, Some(root), 0.5);
+        let grandchild = add(&mut cache, Some(child), 3.0);
+        let tokens = |cache: &Cache<[f32; 8]>| {
+            [root, dull, child, grandchild]
+                .map(|id| cache.node(0, id).is_some_and(|node| node.tokens.is_some()))
+        };
+        cache.make_room(0, 6, &HashSet::new());
+        assert_eq!(tokens(&cache), [true, false, true, true]);
+        cache.make_room(0, 8, &HashSet::new());
+        assert_eq!(tokens(&cache), [true, false, true, false]);
+        assert_eq!(cache.room(0), 8);
+        // Positions are forgotten when there are more of them than slots, the oldest first.
+        for _ in 0..12 {
+            let id = cache.name();
+            cache.keep_position(0, id, &node(&[0], None, &[]));
+        }
+        assert!(cache.node(0, dull).is_none() && tokens(&cache)[2]);
     }
 }

@@ -135,13 +135,14 @@ impl Plan {
         if after.board() != job.position.board() || after.turn() != job.position.turn() {
             return None;
         }
-        if window.tokens.len() + node.readouts.len() >= MAX_SOURCES {
+        let tokens = node.tokens.as_ref()?;
+        if window.tokens.len() + tokens.readouts.len() >= MAX_SOURCES {
             return None;
         }
-        let mut plan = Self::base(job, window, node.side);
-        let flip = node.side != job.position.turn();
+        let mut plan = Self::base(job, window, tokens.side);
+        let flip = tokens.side != job.position.turn();
         let mut slots = [None; 64];
-        for &(square, slot) in &node.pieces {
+        for &(square, slot) in &tokens.pieces {
             slots[usize::from(square)] = Some(slot);
         }
         let arrived = destinations(played);
@@ -156,7 +157,7 @@ impl Plan {
             plan.sources.push(Source::New(plan.tokens.len() as u8));
             plan.tokens.push((row, kind * ATTACK_STATES as u8 + token.state));
         }
-        for &slot in &node.readouts {
+        for &slot in &tokens.readouts {
             plan.sources.push(Source::Cached(slot));
             plan.squares.push(READOUT_SQUARE);
         }

@@ -96,12 +96,10 @@ proptest! {
             if index == forget {
                 tensors.retain(0, &[]);
             }
-            let before = tensors.figures().whole;
+            let before = tensors.figures();
             let answer = tensors.evaluate(&[request(ply, parent, 0)]).remove(0);
             parent = Some(answer.handle);
-            if tensors.figures().whole > before {
-                begun = index;
-            }
+            begun = chain_start(begun, index, tensors.figures().since(&before));
             let expected = burns(&model, &line[begun..=index]).pop().unwrap();
             prop_assert!(agree(&answer, &expected, TOLERANCE), "ply {index}, chain from {begun}");
             prop_assert!(tensors.figures().used <= tensors.figures().limit);
