@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use burn::tensor::{Device, Tensor};
+use rayon::prelude::*;
 
 use super::pack::{Pack, Shape, WHOLE_TOKENS};
 use super::pass;
@@ -287,7 +288,7 @@ impl DeviceEngine {
             items.push(Item { place: None, handle, session, plan, own, seen });
         }
         let jobs: Vec<Job<'_>> = self.books.jobs(requests);
-        let plans: Vec<Plan> = jobs.iter().map(Plan::new).collect();
+        let plans: Vec<Plan> = jobs.par_iter().map(Plan::new).collect();
         for (place, (request, plan)) in requests.iter().zip(plans).enumerate() {
             self.books.count(&plan);
             let (mut handle, mut own, mut seen) = (Handle::default(), None, Vec::new());
