@@ -99,11 +99,7 @@ impl Way {
         self.spent += budget.elapsed();
         self.evaluations += outcome.info.nodes;
         if let Some(cache) = outcome.cache {
-            self.cache.evaluations += cache.evaluations;
-            self.cache.whole += cache.whole;
-            self.cache.anchored += cache.anchored;
-            self.cache.tokens += cache.tokens;
-            self.cache.evicted += cache.evicted;
+            self.cache += cache;
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
+use tesla_nn::evaluator::CacheFigures;
 
 use crate::history::Game;
 use crate::search_api::{Info, Limits, Search, StopToken, Task};
@@ -24,16 +25,22 @@ pub struct Total {
     pub signature: u64,
     /// Time spent in searches.
     pub time: Duration,
+    /// What the evaluator did, where it makes positions from their parents.
+    pub cache: Option<CacheFigures>,
 }
 
 impl Total {
-    /// The two lines `OpenBench` reads.
+    /// The two lines `OpenBench` reads, between the signature and the evaluator's figures.
     pub fn text(&self) -> String {
         let per_second = self.nodes as f64 / self.time.as_secs_f64().max(0.001);
-        format!(
+        let text = format!(
             "Signature       : {:016x}\nNodes searched  : {}\nNodes/second    : {}",
             self.signature, self.nodes, per_second as u64
-        )
+        );
+        match &self.cache {
+            Some(cache) => format!("{text}\nEvaluator       : {cache}"),
+            None => text,
+        }
     }
 }
 
@@ -59,6 +66,9 @@ pub fn run(
         total.nodes += outcome.info.nodes;
         total.signature = signed(total.signature, &outcome.info);
         total.time += budget.elapsed();
+        if let Some(cache) = outcome.cache {
+            *total.cache.get_or_insert_default() += cache;
+        }
         report(fen, &outcome.info);
     }
     total

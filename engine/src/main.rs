@@ -26,6 +26,9 @@ enum Command {
         /// Nodes per position
         #[arg(default_value_t = bench::DEFAULT_NODES)]
         nodes: u64,
+        /// Search with the network instead, as on `go`; its signature differs between devices
+        #[arg(long)]
+        network: bool,
     },
     /// Counts the lines of a length, move by move
     Perft {
@@ -48,7 +51,12 @@ fn main() -> ExitCode {
     let output = Output::stdout();
     match Arguments::parse().command {
         None => uci::run(std::io::stdin().lock(), &output),
-        Some(Command::Bench { nodes }) => uci::bench(nodes, &output),
+        Some(Command::Bench { nodes, network }) => {
+            if let Err(problem) = uci::bench(nodes, network, &output) {
+                output.tell(&problem);
+                return ExitCode::FAILURE;
+            }
+        }
         Some(Command::Perft { depth, fen }) => {
             if let Err(problem) = uci::perft(fen.as_deref(), depth, &output) {
                 output.tell(&problem.to_string());

@@ -5,7 +5,7 @@ use std::path::Path;
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
 
-use crate::roster::Machine;
+use crate::roster::{self, Machine};
 
 /// The shipped network; its row in `models/README.md` says what made it.
 const EMBEDDED: &[u8] = include_bytes!("../../models/tesla-small-8f9d44b7.safetensors");
@@ -24,12 +24,13 @@ pub fn start(
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
+    let (kv_cache_mb, remark) = roster::affordable("KVCache", machine.kv_cache_mb);
     let settings = Settings {
         device,
         threads: 0,
         batch_size: machine.batch_size.unwrap_or(0),
         one_shape: is_shared,
-        cache_bytes: machine.kv_cache_mb << 20,
+        cache_bytes: kv_cache_mb << 20,
         anchors: Anchors {
             work: machine.params.anchor_work as u32,
             staleness: machine.params.anchor_staleness as usize,
@@ -37,6 +38,6 @@ pub fn start(
     };
     let mut evaluator =
         TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;
-    let notes = std::mem::take(&mut evaluator.notes);
+    let notes = remark.into_iter().chain(std::mem::take(&mut evaluator.notes)).collect();
     Ok((Box::new(evaluator), notes))
 }

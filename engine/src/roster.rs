@@ -191,9 +191,9 @@ pub fn bench_search() -> Box<dyn Search> {
     Box::new(search)
 }
 
-/// How much of the wanted hash this machine can give, in MiB, and a sentence where that is less.
-/// Known on Linux only; elsewhere the wish is granted.
-pub fn affordable(wanted_mb: usize) -> (usize, Option<String>) {
+/// How much of what the option `name` wants this machine can give, in MiB, and a sentence where that
+/// is less. Known on Linux only; elsewhere the wish is granted.
+pub fn affordable(name: &str, wanted_mb: usize) -> (usize, Option<String>) {
     let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
     // The rest is for the network, its batches and everybody else.
     let most = (free_mb / 4 * 3).max(1);
@@ -201,7 +201,7 @@ pub fn affordable(wanted_mb: usize) -> (usize, Option<String>) {
         return (wanted_mb, None);
     }
     let sentence =
-        format!("Hash {wanted_mb} MiB is more than this machine has free; {most} is used");
+        format!("{name} {wanted_mb} MiB is more than this machine has free; {most} is used");
     (most, Some(sentence))
 }
 

@@ -27,6 +27,7 @@ use self::output::{Output, Style};
 use self::session::{Busy, Job, SearchJob};
 use crate::history::{Game, position_key};
 use crate::options::{self, Change, Settings};
+use crate::roster::{self, Machine};
 use crate::search_api::StopToken;
 use crate::timeman::{Budget, PonderHit};
 
@@ -63,9 +64,25 @@ pub fn run(mut input: impl BufRead, output: &Output) {
     front.end(quit, &ended);
 }
 
-/// Runs the bench of the command line.
-pub fn bench(nodes: u64, output: &Output) {
-    output.say(&session::bench(nodes, &StopToken::default(), output));
+/// Runs the bench of the command line: without a network and the same on every machine, or as the
+/// options' defaults have it.
+///
+/// # Errors
+/// When the network or its device cannot be used.
+pub fn bench(nodes: u64, network: bool, output: &Output) -> Result<(), String> {
+    let mut search = if network {
+        let settings = Settings::default();
+        let mut made = roster::search(&Machine::of(&settings))?;
+        for note in made.notes.iter().chain([&made.description]) {
+            output.tell(note);
+        }
+        made.search.set_hash_mb(settings.hash_mb);
+        made.search
+    } else {
+        roster::bench_search()
+    };
+    output.say(&session::bench_of(search.as_mut(), nodes, &StopToken::default(), output));
+    Ok(())
 }
 
 /// Counts the lines of the command line's position.

@@ -4,6 +4,7 @@
 //! the parent answers for the price of a few tokens instead of a whole board.
 
 use std::fmt;
+use std::ops::AddAssign;
 
 use shakmaty::{Chess, Move, Position as _};
 
@@ -83,6 +84,20 @@ impl CacheFigures {
             evicted: self.evicted - earlier.evicted,
             ..*self
         }
+    }
+}
+
+impl AddAssign for CacheFigures {
+    /// Adds what was done; what is in the cache is `later`'s.
+    fn add_assign(&mut self, later: Self) {
+        *self = Self {
+            evaluations: self.evaluations + later.evaluations,
+            whole: self.whole + later.whole,
+            anchored: self.anchored + later.anchored,
+            tokens: self.tokens + later.tokens,
+            evicted: self.evicted + later.evicted,
+            ..later
+        };
     }
 }
 

@@ -11,8 +11,8 @@
 //! twice: the two sides of a game look at much the same ones.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use shakmaty::zobrist::Zobrist128;
 use shakmaty::{EnPassantMode, Position};
 
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Handle, Request};
+use crate::evaluator::{CacheFigures, EvalError, Evaluation, Evaluator, Handle, Request};
 
 type Answer = Result<Vec<Evaluation>, EvalError>;
 
@@ -63,6 +63,8 @@ pub struct Usage {
     pub evaluated: u64,
     /// Batches it was sent.
     pub batches: u64,
+    /// Where the device makes positions from their parents.
+    pub cache: Option<CacheFigures>,
 }
 
 impl Usage {
@@ -78,6 +80,7 @@ struct Counters {
     evaluated: AtomicU64,
     batches: AtomicU64,
     sessions: AtomicU32,
+    cache: Mutex<Option<CacheFigures>>,
 }
 
 /// A device that several searches use; its thread ends with the last client.
@@ -128,6 +131,7 @@ impl SharedDevice {
             asked: self.counters.asked.load(Ordering::Relaxed),
             evaluated: self.counters.evaluated.load(Ordering::Relaxed),
             batches: self.counters.batches.load(Ordering::Relaxed),
+            cache: *self.counters.cache.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 }
@@ -455,6 +459,8 @@ impl Hub {
             let lost = || EvalError::DeviceLost("it left positions unanswered".to_owned());
             (answers.len() == keys.len()).then_some(answers).ok_or_else(lost)
         });
+        *self.counters.cache.lock().unwrap_or_else(PoisonError::into_inner) =
+            self.device.cache_figures();
         match answer {
             Ok(answers) => {
                 for (key, answer) in keys.into_iter().zip(answers) {
@@ -582,7 +588,7 @@ mod tests {
         assert_eq!(first[2], first[6]);
         other.submit(batch.clone());
         assert_eq!(other.collect().unwrap(), first);
-        assert_eq!(shared.usage(), Usage { asked: 14, evaluated: 6, batches: 1 });
+        assert_eq!(shared.usage(), Usage { asked: 14, evaluated: 6, batches: 1, cache: None });
         // A position that occurs again on its path is another question.
         batch[0].repetitions = 1;
         other.submit(batch[..1].to_vec());

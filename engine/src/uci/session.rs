@@ -189,7 +189,7 @@ impl Session {
         }
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
-            let (megabytes, remark) = roster::affordable(self.hash_mb);
+            let (megabytes, remark) = roster::affordable("Hash", self.hash_mb);
             if let Some(sentence) = remark {
                 self.output.tell(&sentence);
             }
@@ -323,11 +323,15 @@ impl SearchJob {
     }
 }
 
-/// Runs the bench, saying a line per position; the answer is its total.
-pub fn bench(nodes: u64, stop: &StopToken, output: &Output) -> String {
-    let mut search = roster::bench_search();
+/// Runs the bench behind the signature.
+fn bench(nodes: u64, stop: &StopToken, output: &Output) -> String {
+    bench_of(roster::bench_search().as_mut(), nodes, stop, output)
+}
+
+/// Runs the bench on any search, saying a line per position; the answer is its total.
+pub fn bench_of(search: &mut dyn Search, nodes: u64, stop: &StopToken, output: &Output) -> String {
     let mut number = 0;
-    let total = bench::run(search.as_mut(), nodes, stop, &mut |fen, info| {
+    let total = bench::run(search, nodes, stop, &mut |fen, info| {
         number += 1;
         output.say(&format!(
             "{number:2}. {:>8} nodes  {:>10}  {fen}",

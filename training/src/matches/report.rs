@@ -107,6 +107,9 @@ pub fn run_lines(finished: &Finished) -> String {
             usage.mean_batch(),
             usage.evaluated as f64 / finished.time.as_secs_f64().max(1e-9)
         );
+        if let Some(cache) = &usage.cache {
+            let _ = writeln!(text, "{device}: {cache}.");
+        }
     }
     text
 }
