@@ -2,13 +2,13 @@
 //! tokens.
 //!
 //! What the CPU does with kernels of its own ([`crate::cpu`]) is done here with tensors, for GPUs;
-//! what is kept, and for how long, is [`crate::incremental`]'s business on both. In reading order:
+//! what is kept, and for how long, is `crate::incremental`'s business on both. In reading order:
 //!
-//! * [`engine`] — batches: planned and queued at once, answered later;
-//! * [`pack`] — the plans of a pass as index lists of a fixed shape;
-//! * [`store`] — the cache's rows on the device;
-//! * [`pass`] — the network over a pack;
-//! * [`reading`] — answers on their way back.
+//! * `engine` — batches: planned and queued at once, answered later;
+//! * `pack` — the plans of a pass as index lists of a fixed shape;
+//! * `store` — the cache's rows on the device;
+//! * `pass` — the network over a pack;
+//! * `reading` — answers on their way back.
 //!
 //! **A batch** is two kinds of passes: first the whole encodes, anchors that begin anew among them,
 //! then the children. A child has three new tokens (two pieces, of which one mostly is padding, and

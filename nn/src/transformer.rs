@@ -170,7 +170,9 @@ impl TransformerEvaluator {
         let (messages, inbox) = unbounded();
         let (outbox, answers) = unbounded();
         let keeps = on_gpu.as_ref().map_or(settings.cache_bytes > 0, DeviceEngine::keeps);
-        let figures = keeps.then(Arc::default);
+        // What the canaries took is nobody's.
+        let done = on_gpu.as_ref().map_or_else(|| engine.figures(), DeviceEngine::figures);
+        let figures = keeps.then(|| Arc::new(Mutex::new(done)));
         let shown = figures.clone();
         let thread =
             thread::Builder::new().name("device".to_owned()).spawn(move || match on_gpu {

@@ -4,6 +4,7 @@
 
 use burn::tensor::{Device, Tensor};
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::canary;
 use tesla_nn::cpu::{Engine, Options};
@@ -97,8 +98,54 @@ fn agree(a: &Evaluation, b: &Evaluation, tolerance: f32) -> bool {
     canary::difference(a, b) < tolerance && a[0].moves.len() == b[0].moves.len()
 }
 
+/// An engine that keeps positions for their children.
+trait Keeper {
+    fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation>;
+    fn retain(&mut self, session: u32, handles: &[Handle]);
+    fn figures(&self) -> CacheFigures;
+}
+
+impl Keeper for Engine {
+    fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
+        self.evaluate(requests)
+    }
+
+    fn retain(&mut self, session: u32, handles: &[Handle]) {
+        self.retain(session, handles);
+    }
+
+    fn figures(&self) -> CacheFigures {
+        self.figures()
+    }
+}
+
+/// Evaluates a line of which all is forgotten before ply `forget`, and now and then for want of room:
+/// the answers must be burn's, from the last whole encode on.
+fn along_forgetting(
+    engine: &mut impl Keeper,
+    model: &Model,
+    line: &[Ply],
+    forget: usize,
+    tolerance: f32,
+) -> Result<(), TestCaseError> {
+    let (mut parent, mut begun) = (None, 0);
+    for (index, ply) in line.iter().enumerate() {
+        if index == forget {
+            engine.retain(0, &[]);
+        }
+        let before = engine.figures();
+        let answer = engine.evaluate(&[request(ply, parent, 0)]).remove(0);
+        parent = Some(answer.handle);
+        begun = chain_start(begun, index, engine.figures().since(&before));
+        let expected = burns(model, &line[begun..=index]).pop().unwrap();
+        prop_assert!(agree(&answer, &expected, tolerance), "ply {index}, chain from {begun}");
+        prop_assert!(engine.figures().used <= engine.figures().limit);
+    }
+    Ok(())
+}
+
 /// The answers along a line, one batch a ply.
-fn along(engine: &mut Engine, line: &[Ply], session: u32) -> Vec<Evaluation> {
+fn along(engine: &mut impl Keeper, line: &[Ply], session: u32) -> Vec<Evaluation> {
     let mut parent = None;
     line.iter()
         .map(|ply| {
@@ -150,20 +197,7 @@ proptest! {
     ) {
         let (model, bytes) = network(&ModelConfig::tiny(), 7);
         let line = line(start, &choices);
-        let mut engine = engine(&bytes, 1, cache);
-        let (mut parent, mut begun) = (None, 0);
-        for (index, ply) in line.iter().enumerate() {
-            if index == forget {
-                engine.retain(0, &[]);
-            }
-            let before = engine.figures();
-            let answer = engine.evaluate(&[request(ply, parent, 0)]).remove(0);
-            parent = Some(answer.handle);
-            begun = chain_start(begun, index, engine.figures().since(&before));
-            let expected = burns(&model, &line[begun..=index]).pop().unwrap();
-            prop_assert!(agree(&answer, &expected, 2e-5), "ply {index}, chain from {begun}");
-            prop_assert!(engine.figures().used <= engine.figures().limit);
-        }
+        along_forgetting(&mut engine(&bytes, 1, cache), &model, &line, forget, 2e-5)?;
     }
 }
 

@@ -7,7 +7,7 @@ use super::forward::{self, Scratch};
 use super::packed::Network;
 use super::vectors::Aligned;
 use crate::evaluator::{CacheFigures, Evaluation, Handle, Request};
-use crate::incremental::books::{Books, CHILD_ROWS, Renewal};
+use crate::incremental::books::{Books, CHILD_ROWS, Renewal, Stale};
 use crate::incremental::cache::{self, Cache};
 use crate::incremental::plan::{Job, Plan};
 use crate::weights::WeightsError;
@@ -110,11 +110,14 @@ impl Engine {
     /// the same session, bit by bit, and on nobody else's.
     pub fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
         let stale = self.books.prepare(requests, |_| []);
-        let jobs: Vec<Job<'_>> = stale.iter().map(|stale| stale.job()).collect();
-        let cache = self.books.cache();
-        let answers = run(&self.network, cache, self.options, &jobs, &mut self.scratch);
-        for (stale, Answer { plan, blocks, attention, .. }) in stale.iter().zip(answers) {
-            self.books.renew(stale, &plan, blocks, &attention);
+        for level in stale.chunk_by(|a, b| a.level == b.level) {
+            let jobs = level.iter().filter_map(|stale| Some((stale, self.books.job(stale)?)));
+            let (level, jobs): (Vec<&Stale>, Vec<Job<'_>>) = jobs.unzip();
+            let cache = self.books.cache();
+            let answers = run(&self.network, cache, self.options, &jobs, &mut self.scratch);
+            for (stale, Answer { plan, blocks, attention, .. }) in level.into_iter().zip(answers) {
+                self.books.renew(stale, &plan, blocks, &attention);
+            }
         }
         let jobs = self.books.jobs(requests);
         let cache = self.books.cache();

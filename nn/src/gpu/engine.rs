@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use burn::tensor::{Device, Tensor};
+use rayon::prelude::*;
 
 use super::pack::{Pack, Shape, WHOLE_TOKENS};
 use super::pass;
@@ -280,14 +281,16 @@ impl DeviceEngine {
         let stale = self.books.prepare(requests, fresh);
         let mut items = Vec::with_capacity(requests.len() + stale.len());
         for stale in stale {
-            let plan = Plan::new(&stale.job());
+            // What is made from another comes after it, in the same pass or a later one: a pass
+            // writes a layer's rows before it reads any.
+            let Some(plan) = self.books.job(&stale).map(|job| Plan::new(&job)) else { continue };
             let own = self.books.renew(&stale, &plan, vec![(); plan.rows()], &[]);
             let (handle, session) = (Handle(stale.id), stale.session);
             let seen = self.seen(&plan, own.as_deref());
             items.push(Item { place: None, handle, session, plan, own, seen });
         }
         let jobs: Vec<Job<'_>> = self.books.jobs(requests);
-        let plans: Vec<Plan> = jobs.iter().map(Plan::new).collect();
+        let plans: Vec<Plan> = jobs.par_iter().map(Plan::new).collect();
         for (place, (request, plan)) in requests.iter().zip(plans).enumerate() {
             self.books.count(&plan);
             let (mut handle, mut own, mut seen) = (Handle::default(), None, Vec::new());

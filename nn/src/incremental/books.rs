@@ -13,6 +13,10 @@ pub(crate) const CHILD_ROWS: usize = 3;
 /// Positions in a chain at most, the anchor included: as far as the network was trained.
 const LONGEST_CHAIN: usize = 9;
 
+/// Positions between a node and an ancestor with tokens from which it is made again; from farther
+/// away a whole encode costs little more.
+const LONGEST_REMAKE: usize = 5;
+
 /// When a kept position is anchored anew.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Renewal {
@@ -38,22 +42,13 @@ pub(crate) struct Stale {
     pub(crate) session: u32,
     pub(crate) id: u32,
     node: Node,
-    /// What it is made from, where its tokens are gone and its parent's are not.
-    base: Option<(Node, Move)>,
+    /// The node that it is made from, where its tokens are gone and an ancestor's are not.
+    base: Option<(u32, Move)>,
+    /// How many others must be made before it.
+    pub(crate) level: usize,
 }
 
 impl Stale {
-    /// What makes its tokens.
-    pub(crate) fn job(&self) -> Job<'_> {
-        Job {
-            position: &self.node.position,
-            moves: &[],
-            repetitions: self.node.repetitions,
-            parent: self.base.as_ref().map(|(node, played)| (node, *played)),
-            keep: true,
-        }
-    }
-
     /// Tokens that are made.
     fn rows(&self) -> usize {
         match self.base {
@@ -137,17 +132,20 @@ impl<T: Default> Books<T> {
         for request in requests {
             let Some(id) = parent_of(request) else { continue };
             self.cache.visit(request.session, id);
-            let is_new = |stale: &Stale| (stale.session, stale.id) != (request.session, id);
-            if stale.iter().all(is_new) {
-                stale.extend(self.stale(request.session, id));
+            for made in self.stale(request.session, id) {
+                let is_new = |known: &Stale| (known.session, known.id) != (made.session, made.id);
+                if stale.iter().all(is_new) {
+                    stale.push(made);
+                }
             }
         }
+        stale.sort_by_key(|stale| stale.level);
         let sessions: HashSet<u32> = requests.iter().map(|request| request.session).collect();
         for &session in &sessions {
             let own = requests.iter().filter(|request| request.session == session);
             let mut needed: HashSet<u32> = own.clone().filter_map(parent_of).collect();
             let anew = stale.iter().filter(|stale| stale.session == session);
-            needed.extend(anew.clone().filter_map(|stale| Some(stale.node.parent?.0)));
+            needed.extend(anew.clone().filter_map(|stale| Some(stale.base?.0)));
             needed.extend(fresh(session));
             let is_known = |id: u32| self.cache.node(session, id).is_some();
             let rows = own.filter(|request| request.keep).map(|request| {
@@ -171,22 +169,53 @@ impl<T: Default> Books<T> {
         stale
     }
 
-    /// The node, if its tokens must be made anew before its next child.
-    fn stale(&self, session: u32, id: u32) -> Option<Stale> {
-        let node = self.cache.node(session, id)?;
-        let Some(tokens) = &node.tokens else {
-            let base = node.parent.and_then(|(id, played)| {
-                let parent = self.cache.node(session, id)?;
-                // Its own children must fit into the chain too.
-                let has_room = parent.tokens.as_ref()?.readouts.len() + 1 < LONGEST_CHAIN;
-                has_room.then(|| (parent.clone(), played))
-            });
-            return Some(Stale { session, id, node: node.clone(), base });
+    /// What must be made anew before the next child of a node: the node itself, whole, or from its
+    /// nearest ancestor that has tokens, step by step.
+    fn stale(&self, session: u32, id: u32) -> Vec<Stale> {
+        let Some(node) = self.cache.node(session, id) else { return Vec::new() };
+        let whole = || Stale { session, id, node: node.clone(), base: None, level: 0 };
+        if let Some(tokens) = &node.tokens {
+            let chain = tokens.readouts.len();
+            let is_stale = chain >= LONGEST_CHAIN
+                || chain >= self.renewal.chain && node.work >= self.renewal.work;
+            return if is_stale { vec![whole()] } else { Vec::new() };
+        }
+        let mut path = Vec::new();
+        let (mut below, mut below_id) = (node, id);
+        while path.len() < LONGEST_REMAKE
+            && let Some((above_id, played)) = below.parent
+            && let Some(above) = self.cache.node(session, above_id)
+        {
+            let base = Some((above_id, played));
+            path.push(Stale { session, id: below_id, node: below.clone(), base, level: 0 });
+            if let Some(tokens) = &above.tokens {
+                // The children of the last must fit into the chain too.
+                if tokens.readouts.len() + path.len() >= LONGEST_CHAIN {
+                    break;
+                }
+                path.reverse();
+                for (level, stale) in path.iter_mut().enumerate() {
+                    stale.level = level;
+                }
+                return path;
+            }
+            (below, below_id) = (above, above_id);
+        }
+        vec![whole()]
+    }
+
+    /// What makes the tokens of a stale node; nothing if its ancestor found no room after all.
+    pub(crate) fn job<'a>(&'a self, stale: &'a Stale) -> Option<Job<'a>> {
+        let parent = match stale.base {
+            Some((id, played)) => {
+                let node = self.cache.node(stale.session, id)?;
+                node.tokens.as_ref()?;
+                Some((node, played))
+            }
+            None => None,
         };
-        let chain = tokens.readouts.len();
-        let is_stale =
-            chain >= LONGEST_CHAIN || chain >= self.renewal.chain && node.work >= self.renewal.work;
-        is_stale.then(|| Stale { session, id, node: node.clone(), base: None })
+        let (position, repetitions) = (&stale.node.position, stale.node.repetitions);
+        Some(Job { position, moves: &[], repetitions, parent, keep: true })
     }
 
     /// The batch as jobs.
@@ -281,7 +310,7 @@ impl<T: Default> Books<T> {
             readouts: readouts.iter().map(slot).collect(),
             own: own.clone(),
         };
-        self.cache.keep(session, id, Node { tokens: Some(tokens), ..node.clone() });
+        self.cache.keep(session, id, Node { tokens: Some(Box::new(tokens)), ..node.clone() });
         Some(own)
     }
 }

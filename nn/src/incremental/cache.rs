@@ -22,8 +22,10 @@ const EVICT_DIVISOR: usize = 8;
 /// The weight at which the running averages are scaled down again.
 const HEAVY: f64 = 1e100;
 /// Memory beside a slot's content, bytes: its share of a node's lists, hash entries and allocations,
-/// and of a position whose tokens are gone.
-const OVERHEAD: usize = 608;
+/// and of the positions whose tokens are gone.
+const OVERHEAD: usize = 1200;
+/// Positions that are known, in slots: most have no tokens where memory is short.
+const POSITIONS: usize = 4;
 
 /// A kept position.
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub(crate) struct Node {
     /// Evaluations below it.
     pub(crate) work: u32,
     /// Nothing once they have made room for others.
-    pub(crate) tokens: Option<Tokens>,
+    pub(crate) tokens: Option<Box<Tokens>>,
 }
 
 /// What a node's children see.
@@ -326,13 +328,13 @@ impl<T: Default> Cache<T> {
 
     /// Keeps `node` under `id`, in place of what had the name.
     pub(crate) fn keep(&mut self, session: u32, id: u32, node: Node) {
-        for slot in node.tokens.iter().flat_map(Tokens::slots) {
+        for slot in node.tokens.iter().flat_map(|tokens| tokens.slots()) {
             self.slots[slot as usize].nodes += 1;
         }
         let limit = self.limit;
         let Some(entry) = self.sessions.get_mut(&session) else { return };
         let old = entry.nodes.insert(id, node);
-        if entry.nodes.len() > limit {
+        if entry.nodes.len() > POSITIONS * limit {
             entry.forget_old_positions();
         }
         if let Some(tokens) = old.and_then(|old| old.tokens) {
@@ -426,7 +428,7 @@ mod tests {
             readouts: own[..1].to_vec(),
             own: own.to_vec(),
         };
-        let (position, tokens) = (Chess::default(), Some(tokens));
+        let (position, tokens) = (Chess::default(), Some(Box::new(tokens)));
         let parent = parent.map(|id| (id, position.legal_moves()[0]));
         Node { position, repetitions: 0, parent, work: 0, tokens }
     }
@@ -516,8 +518,8 @@ mod tests {
         cache.make_room(0, 8, &HashSet::new());
         assert_eq!(tokens(&cache), [true, false, true, false]);
         assert_eq!(cache.room(0), 8);
-        // Positions are forgotten when there are more of them than slots, the oldest first.
-        for _ in 0..12 {
+        // Positions are forgotten when there are many more of them than slots, the oldest first.
+        for _ in 0..POSITIONS * 12 {
             let id = cache.name();
             cache.keep_position(0, id, &node(&[0], None, &[]));
         }

@@ -20,6 +20,20 @@ fn device(bytes: &[u8], options: DeviceOptions) -> DeviceEngine {
     DeviceEngine::load(bytes, &Device::flex(), options).unwrap()
 }
 
+impl Keeper for DeviceEngine {
+    fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
+        self.evaluate(requests)
+    }
+
+    fn retain(&mut self, session: u32, handles: &[Handle]) {
+        self.retain(session, handles);
+    }
+
+    fn figures(&self) -> CacheFigures {
+        self.figures()
+    }
+}
+
 fn bits(answers: &[Evaluation]) -> Vec<u32> {
     let all = answers.iter().flat_map(|answer| {
         let moves = answer.moves.iter().flat_map(|m| [m.policy, m.action_value]);
@@ -66,11 +80,8 @@ proptest! {
         let mut kernels = engine(&bytes, 1, 1 << 24);
         let mut tensors = device(&bytes, PATIENT);
         let expected = along(&mut kernels, &line, 0);
-        let mut parent = None;
-        for (ply, expected) in line.iter().zip(&expected) {
-            let answer = tensors.evaluate(&[request(ply, parent, 0)]).remove(0);
-            parent = Some(answer.handle);
-            prop_assert!(agree(&answer, expected, TOLERANCE), "{:?} {:?}", answer, expected);
+        for (answer, expected) in along(&mut tensors, &line, 0).iter().zip(&expected) {
+            prop_assert!(agree(answer, expected, TOLERANCE), "{:?} {:?}", answer, expected);
         }
         let figures = kernels.figures();
         prop_assert_eq!(
@@ -91,19 +102,7 @@ proptest! {
         let (model, bytes) = network(&ModelConfig::tiny(), 7);
         let line = line(start, &choices);
         let mut tensors = device(&bytes, DeviceOptions { cache_bytes, ..PATIENT });
-        let (mut parent, mut begun) = (None, 0);
-        for (index, ply) in line.iter().enumerate() {
-            if index == forget {
-                tensors.retain(0, &[]);
-            }
-            let before = tensors.figures();
-            let answer = tensors.evaluate(&[request(ply, parent, 0)]).remove(0);
-            parent = Some(answer.handle);
-            begun = chain_start(begun, index, tensors.figures().since(&before));
-            let expected = burns(&model, &line[begun..=index]).pop().unwrap();
-            prop_assert!(agree(&answer, &expected, TOLERANCE), "ply {index}, chain from {begun}");
-            prop_assert!(tensors.figures().used <= tensors.figures().limit);
-        }
+        along_forgetting(&mut tensors, &model, &line, forget, TOLERANCE)?;
     }
 }
 
@@ -256,31 +255,17 @@ fn sessions_do_not_see_each_other() {
     assert_eq!([tokens, evicted, anchored, whole, used], sums);
     assert!(evicted > 0 && anchored > 0, "{}", together.figures());
     // One search too many keeps nothing and is answered all the same.
-    let stranger = along_device(&mut together, &lines[1], 99);
+    let stranger = along(&mut together, &lines[1], 99);
     assert_eq!(together.figures().whole, whole + lines[1].len() as u64);
-    let expected = along_device(
-        &mut device(&bytes, DeviceOptions { cache_bytes: 0, ..options }),
-        &lines[1],
-        0,
-    );
+    let expected =
+        along(&mut device(&bytes, DeviceOptions { cache_bytes: 0, ..options }), &lines[1], 0);
     for (ours, theirs) in stranger.iter().zip(&expected) {
         assert!(agree(ours, theirs, TOLERANCE));
     }
     // Until another has ended.
     together.forget(0);
-    along_device(&mut together, &lines[1], 99);
+    along(&mut together, &lines[1], 99);
     assert!(together.figures().whole < whole + 2 * lines[1].len() as u64);
-}
-
-fn along_device(engine: &mut DeviceEngine, line: &[Ply], session: u32) -> Vec<Evaluation> {
-    let mut parent = None;
-    line.iter()
-        .map(|ply| {
-            let answer = engine.evaluate(&[request(ply, parent, session)]).remove(0);
-            parent = Some(answer.handle);
-            answer
-        })
-        .collect()
 }
 
 /// Nothing is queued, nothing is kept, nothing is asked for.
