@@ -321,3 +321,91 @@ struct Found<'a, T> {
     blocks: Vec<T>,
     attention: &'a [f32],
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+    use shakmaty::{Piece, Square};
+
+    use super::*;
+    use crate::canary;
+
+    /// Books without a network, and what stands in every slot.
+    struct Shadow {
+        books: Books<()>,
+        pieces: HashMap<u32, (Square, Piece)>,
+    }
+
+    impl Shadow {
+        fn note(&mut self, plan: &Plan, own: Option<&Vec<u32>>, request: &Request) {
+            let Some(own) = own else { return };
+            for (&square, source) in plan.standing.iter().zip(&plan.sources) {
+                if let &Source::New(token) = source {
+                    let piece = request.position.board().piece_at(square);
+                    self.pieces
+                        .extend(piece.map(|piece| (own[usize::from(token)], (square, piece))));
+                }
+            }
+        }
+
+        fn evaluate(&mut self, request: &Request) -> Handle {
+            for stale in self.books.prepare(std::slice::from_ref(request), |_| []) {
+                let Some(plan) = self.books.job(&stale).map(|job| Plan::new(&job)) else {
+                    continue;
+                };
+                let own = self.books.renew(&stale, &plan, vec![(); plan.rows()], &[]);
+                self.note(&plan, own.as_ref(), &Request::single(&stale.node.position));
+            }
+            let plan = Plan::new(&self.books.jobs(std::slice::from_ref(request))[0]);
+            assert!(request.parent.is_none() || plan.rows() <= CHILD_ROWS || plan.is_whole());
+            let attention = vec![0.1; plan.sources.len()];
+            let (handle, own) = self.books.admit(request, &plan, vec![(); plan.rows()], &attention);
+            self.note(&plan, own.as_ref(), request);
+            handle
+        }
+    }
+
+    proptest! {
+        /// Whatever was evicted and made again, a kept node's slots hold the pieces that stand in
+        /// its position, each on its square, and no others.
+        #[test]
+        fn what_is_visible_stands_on_the_board(
+            start in 0..6_usize,
+            slots in 64..400_usize,
+            steps in proptest::collection::vec((0..1_000_usize, 0..60_usize), 1..120),
+        ) {
+            let cache = Cache::new(slots, 1);
+            let books = Books::new(cache, Renewal { work: 6, chain: 3 }, true);
+            let mut shadow = Shadow { books, pieces: HashMap::new() };
+            let starts = canary::requests();
+            let root = Request { keep: true, ..starts[start % starts.len()].clone() };
+            let mut nodes = vec![(shadow.evaluate(&root), root.position)];
+            for (from, choice) in steps {
+                let (parent, position) = nodes[from % nodes.len()].clone();
+                let moves = position.legal_moves();
+                let Some(&played) = moves.get(choice % moves.len().max(1)) else { continue };
+                let Ok(position) = position.play(played) else { continue };
+                let parent = Some((parent, played));
+                let request = Request { keep: true, parent, ..Request::single(&position) };
+                nodes.push((shadow.evaluate(&request), position));
+                let cache = shadow.books.cache();
+                prop_assert!(cache.used() <= cache.limit());
+                for (handle, position) in &nodes {
+                    let node = cache.node(0, handle.0);
+                    let Some(tokens) = node.and_then(|node| node.tokens.as_ref()) else { continue };
+                    prop_assert!((1..=LONGEST_CHAIN).contains(&tokens.readouts.len()));
+                    let mut seen: Vec<(Square, Piece)> = Vec::new();
+                    for (square, slot) in &tokens.pieces {
+                        prop_assert_eq!(shadow.pieces[slot].0, *square);
+                        seen.push(shadow.pieces[slot]);
+                    }
+                    seen.sort_by_key(|&(square, _)| square);
+                    prop_assert_eq!(seen, position.board().into_iter().collect::<Vec<_>>());
+                }
+            }
+            prop_assert!(shadow.books.figures().remade == 0 || shadow.books.figures().evicted > 0);
+        }
+    }
+}
