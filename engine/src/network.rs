@@ -24,7 +24,7 @@ pub fn start(
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
-    let (kv_cache_mb, remark) = roster::affordable("KVCache", machine.kv_cache_mb);
+    let (kv_cache_mb, remark) = roster::affordable("KVCache", machine.kv_cache_mb, 0);
     let settings = Settings {
         device,
         threads: 0,

@@ -61,7 +61,8 @@ impl Machine {
             device: settings.device.clone(),
             weights_file: settings.weights_file.clone(),
             batch_size: settings.batch_size,
-            kv_cache_mb: settings.kv_cache_mb,
+            // Alpha-beta's positions have no children on the device.
+            kv_cache_mb: if settings.search == ALPHA_BETA { 0 } else { settings.kv_cache_mb },
             params: settings.params.clone(),
         }
     }
@@ -192,9 +193,11 @@ pub fn bench_search() -> Box<dyn Search> {
 }
 
 /// How much of what the option `name` wants this machine can give, in MiB, and a sentence where that
-/// is less. Known on Linux only; elsewhere the wish is granted.
-pub fn affordable(name: &str, wanted_mb: usize) -> (usize, Option<String>) {
+/// is less; `promised_mb` of what is free are for others. Known on Linux only; elsewhere the wish is
+/// granted.
+pub fn affordable(name: &str, wanted_mb: usize, promised_mb: usize) -> (usize, Option<String>) {
     let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
+    let free_mb = free_mb.saturating_sub(promised_mb);
     // The rest is for the network, its batches and everybody else.
     let most = (free_mb / 4 * 3).max(1);
     if wanted_mb <= most {

@@ -111,7 +111,7 @@ impl fmt::Display for CacheFigures {
         write!(
             f,
             "{:.2} tokens per evaluation: {children} from their parents, {} whole; {} anchored, {} \
-             evicted, {} made again; cache {} of {} tokens",
+             evicted, {} made again; {} tokens in the cache, {} per search at most",
             self.tokens_each(),
             self.whole,
             self.anchored,

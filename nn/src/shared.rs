@@ -31,8 +31,10 @@ const IN_FLIGHT: usize = 2;
 /// CPU 8 to 13 % more evaluations a second; four times brings nothing more.
 pub(crate) const MERGED: usize = 2;
 
-/// An idle device waits for those it has just answered this part of what their batch took.
+/// An idle device waits for those it has just answered this part of what their batch took …
 const PATIENCE: u32 = 4;
+/// … and no longer than this.
+const LONGEST_PATIENCE: Duration = Duration::from_millis(5);
 
 /// Answers that are remembered, about 400 bytes each.
 const REMEMBERED: usize = 200_000;
@@ -397,10 +399,11 @@ impl Hub {
         if self.open.get(&number).is_some_and(|open| open.missing == 0)
             && let Some(open) = self.open.remove(&number)
         {
-            if self.waiting.iter().all(|waiting| waiting.session != open.session) {
+            let is_new = self.waiting.iter().all(|waiting| waiting.session != open.session);
+            let answers = open.answers.into_iter().flatten().collect();
+            if open.reply.send(Ok(answers)).is_ok() && is_new {
                 self.expected.insert(open.session);
             }
-            let _ = open.reply.send(Ok(open.answers.into_iter().flatten().collect()));
         }
     }
 
@@ -476,7 +479,7 @@ impl Hub {
                     }
                 }
                 self.answered_at = Instant::now();
-                self.patience = (self.answered_at - began) / PATIENCE;
+                self.patience = ((self.answered_at - began) / PATIENCE).min(LONGEST_PATIENCE);
             }
             Err(error) => {
                 for key in keys {

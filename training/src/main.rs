@@ -98,7 +98,8 @@ struct TrainArgs {
     #[arg(long)]
     policy_weight: Option<f32>,
     /// Share of the moves on a search's paths that are refuted, as `tesla-benches paths` counts
-    /// them: readouts after such moves get the weight of that share [default: the data's share].
+    /// them: readouts after such moves get the weight of that share in value, policy and error
+    /// [default: the data's share].
     #[arg(long)]
     refuted: Option<f32>,
     /// Weight of the divergence between a chain's last readout and the whole encode of the same

@@ -23,7 +23,8 @@ pub struct TrainConfig {
     /// Seed of the weights and of the order of the windows.
     pub seed: u64,
     /// Share of the moves on a search's paths that are refuted; where it is given, readouts after
-    /// a move that was not the teacher's best weigh as much as if that were their share.
+    /// a move that was not the teacher's best weigh (in value, policy and error) as much as if that
+    /// were their share.
     #[serde(default)]
     pub refuted: Option<f32>,
     /// Positions per window, the anchor included.

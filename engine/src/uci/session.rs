@@ -170,6 +170,7 @@ impl Session {
     /// one stays; where there is none, one that needs no network.
     fn load(&mut self) {
         let wanted = Machine::of(&self.settings);
+        let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
             match roster::search(&wanted) {
                 Ok(made) => self.adopt(made, wanted.clone()),
@@ -189,7 +190,9 @@ impl Session {
         }
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
-            let (megabytes, remark) = roster::affordable("Hash", self.hash_mb);
+            // The cache takes its memory as it fills.
+            let (promised, _) = roster::affordable("KVCache", wanted_kv, 0);
+            let (megabytes, remark) = roster::affordable("Hash", self.hash_mb, promised);
             if let Some(sentence) = remark {
                 self.output.tell(&sentence);
             }
@@ -267,7 +270,7 @@ impl Session {
                 "the game is over in this position: there is nothing to evaluate".to_owned()
             );
         }
-        let wanted = Machine::of(&self.settings);
+        let wanted = Machine { kv_cache_mb: 0, ..Machine::of(&self.settings) };
         if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
             self.evaluator = None;
             let (made, _) = roster::evaluator(&wanted)?;

@@ -111,8 +111,8 @@ impl Engine {
     pub fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
         let stale = self.books.prepare(requests, |_| []);
         for level in stale.chunk_by(|a, b| a.level == b.level) {
-            let jobs = level.iter().filter_map(|stale| Some((stale, self.books.job(stale)?)));
-            let (level, jobs): (Vec<&Stale>, Vec<Job<'_>>) = jobs.unzip();
+            let jobs = level.iter().filter_map(|&stale| Some((stale, self.books.job(stale)?)));
+            let (level, jobs): (Vec<Stale>, Vec<Job<'_>>) = jobs.unzip();
             let cache = self.books.cache();
             let answers = run(&self.network, cache, self.options, &jobs, &mut self.scratch);
             for (stale, Answer { plan, blocks, attention, .. }) in level.into_iter().zip(answers) {

@@ -283,8 +283,8 @@ impl DeviceEngine {
         for stale in stale {
             // What is made from another comes after it, in the same pass or a later one: a pass
             // writes a layer's rows before it reads any.
-            let Some(plan) = self.books.job(&stale).map(|job| Plan::new(&job)) else { continue };
-            let own = self.books.renew(&stale, &plan, vec![(); plan.rows()], &[]);
+            let Some(plan) = self.books.job(stale).map(|job| Plan::new(&job)) else { continue };
+            let own = self.books.renew(stale, &plan, vec![(); plan.rows()], &[]);
             let (handle, session) = (Handle(stale.id), stale.session);
             let seen = self.seen(&plan, own.as_deref());
             items.push(Item { place: None, handle, session, plan, own, seen });

@@ -37,25 +37,17 @@ pub(crate) struct Books<T> {
 
 /// A known position whose tokens are made anew before its next child: because they are gone, or
 /// because it becomes an anchor.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Stale {
     pub(crate) session: u32,
     pub(crate) id: u32,
-    node: Node,
     /// The node that it is made from, where its tokens are gone and an ancestor's are not.
     base: Option<(u32, Move)>,
-    /// How many others must be made before it.
+    /// What has a level is planned after all of the levels before are renewed. Anchors come first:
+    /// they read no other tokens, but let old ones go that something could be made from.
     pub(crate) level: usize,
-}
-
-impl Stale {
     /// Tokens that are made.
-    fn rows(&self) -> usize {
-        match self.base {
-            Some(_) => CHILD_ROWS,
-            None => self.node.position.board().occupied().count() + 1,
-        }
-    }
+    rows: usize,
 }
 
 impl<T: Default> Books<T> {
@@ -128,15 +120,14 @@ impl<T: Default> Books<T> {
             return Vec::new();
         }
         let mut stale: Vec<Stale> = Vec::new();
+        let mut known = HashSet::new();
         let parent_of = |request: &Request| request.parent.map(|(handle, _)| handle.0);
         for request in requests {
             let Some(id) = parent_of(request) else { continue };
             self.cache.visit(request.session, id);
-            for made in self.stale(request.session, id) {
-                let is_new = |known: &Stale| (known.session, known.id) != (made.session, made.id);
-                if stale.iter().all(is_new) {
-                    stale.push(made);
-                }
+            if !known.contains(&(request.session, id)) {
+                let made = self.stale(request.session, id);
+                stale.extend(made.into_iter().filter(|made| known.insert((made.session, made.id))));
             }
         }
         stale.sort_by_key(|stale| stale.level);
@@ -155,13 +146,17 @@ impl<T: Default> Books<T> {
                 }
             });
             let rows: usize = rows.sum();
-            self.cache.make_room(session, rows + anew.map(Stale::rows).sum::<usize>(), &needed);
+            self.cache.make_room(
+                session,
+                rows + anew.map(|stale| stale.rows).sum::<usize>(),
+                &needed,
+            );
             // What finds no room is not worth its work: those children are encoded whole.
             let mut room = self.cache.room(session).saturating_sub(rows);
             stale.retain(|stale| {
-                let fits = stale.session != session || stale.rows() <= room;
+                let fits = stale.session != session || stale.rows <= room;
                 if fits && stale.session == session {
-                    room -= stale.rows();
+                    room -= stale.rows;
                 }
                 fits
             });
@@ -173,48 +168,51 @@ impl<T: Default> Books<T> {
     /// nearest ancestor that has tokens, step by step.
     fn stale(&self, session: u32, id: u32) -> Vec<Stale> {
         let Some(node) = self.cache.node(session, id) else { return Vec::new() };
-        let whole = || Stale { session, id, node: node.clone(), base: None, level: 0 };
+        let rows = node.position.board().occupied().count() + 1;
+        let whole = vec![Stale { session, id, base: None, level: 0, rows }];
+        let is_worked = node.work >= self.renewal.work;
         if let Some(tokens) = &node.tokens {
             let chain = tokens.readouts.len();
-            let is_stale = chain >= LONGEST_CHAIN
-                || chain >= self.renewal.chain && node.work >= self.renewal.work;
-            return if is_stale { vec![whole()] } else { Vec::new() };
+            let is_stale = chain >= LONGEST_CHAIN || chain >= self.renewal.chain && is_worked;
+            return if is_stale { whole } else { Vec::new() };
         }
         let mut path = Vec::new();
-        let (mut below, mut below_id) = (node, id);
-        while path.len() < LONGEST_REMAKE
+        let (mut below, mut id) = (node, id);
+        while !is_worked
+            && path.len() < LONGEST_REMAKE
             && let Some((above_id, played)) = below.parent
             && let Some(above) = self.cache.node(session, above_id)
         {
             let base = Some((above_id, played));
-            path.push(Stale { session, id: below_id, node: below.clone(), base, level: 0 });
+            path.push(Stale { session, id, base, level: 0, rows: CHILD_ROWS });
             if let Some(tokens) = &above.tokens {
                 // The children of the last must fit into the chain too.
                 if tokens.readouts.len() + path.len() >= LONGEST_CHAIN {
                     break;
                 }
                 path.reverse();
-                for (level, stale) in path.iter_mut().enumerate() {
+                for (level, stale) in (1..).zip(&mut path) {
                     stale.level = level;
                 }
                 return path;
             }
-            (below, below_id) = (above, above_id);
+            (below, id) = (above, above_id);
         }
-        vec![whole()]
+        whole
     }
 
     /// What makes the tokens of a stale node; nothing if its ancestor found no room after all.
-    pub(crate) fn job<'a>(&'a self, stale: &'a Stale) -> Option<Job<'a>> {
+    pub(crate) fn job(&self, stale: Stale) -> Option<Job<'_>> {
+        let node = self.cache.node(stale.session, stale.id)?;
         let parent = match stale.base {
             Some((id, played)) => {
-                let node = self.cache.node(stale.session, id)?;
-                node.tokens.as_ref()?;
-                Some((node, played))
+                let base = self.cache.node(stale.session, id)?;
+                base.tokens.as_ref()?;
+                Some((base, played))
             }
             None => None,
         };
-        let (position, repetitions) = (&stale.node.position, stale.node.repetitions);
+        let (position, repetitions) = (&node.position, node.repetitions);
         Some(Job { position, moves: &[], repetitions, parent, keep: true })
     }
 
@@ -238,7 +236,7 @@ impl<T: Default> Books<T> {
     /// there was room.
     pub(crate) fn renew(
         &mut self,
-        stale: &Stale,
+        stale: Stale,
         plan: &Plan,
         blocks: Vec<T>,
         attention: &[f32],
@@ -247,7 +245,10 @@ impl<T: Default> Books<T> {
             if plan.is_whole() { &mut self.figures.anchored } else { &mut self.figures.remade };
         *kind += 1;
         self.figures.tokens += plan.rows() as u64;
-        self.keep(stale.session, stale.id, &stale.node, Found { plan, blocks, attention })
+        let tokens = self.store(stale.session, plan, blocks, attention)?;
+        let own = tokens.own.clone();
+        self.cache.set_tokens(stale.session, stale.id, tokens);
+        Some(own)
     }
 
     /// Counts an answer.
@@ -273,30 +274,28 @@ impl<T: Default> Books<T> {
         }
         self.cache.tick(request.session);
         let id = self.cache.name();
+        let tokens = self.store(request.session, plan, blocks, attention);
+        let own = tokens.as_ref().map(|tokens| tokens.own.clone());
         let node = Node {
             position: request.position.clone(),
             repetitions: request.repetitions,
             parent: request.parent.map(|(handle, played)| (handle.0, played)),
             work: 0,
-            tokens: None,
+            tokens: tokens.map(Box::new),
         };
-        let own = self.keep(request.session, id, &node, Found { plan, blocks, attention });
+        self.cache.keep(request.session, id, node);
         (Handle(id), own)
     }
 
-    /// Stores what was found of the position of `node` under `id`, if there is room.
-    fn keep(
+    /// Stores a position's new tokens, if there is room.
+    fn store(
         &mut self,
         session: u32,
-        id: u32,
-        node: &Node,
-        found: Found<'_, T>,
-    ) -> Option<Vec<u32>> {
-        let Found { plan, blocks, attention } = found;
-        let Some(own) = self.cache.store(session, blocks) else {
-            self.cache.keep_position(session, id, node);
-            return None;
-        };
+        plan: &Plan,
+        blocks: Vec<T>,
+        attention: &[f32],
+    ) -> Option<Tokens> {
+        let own = self.cache.store(session, blocks)?;
         let slot = |source: &Source| plan.slot(*source, &own);
         for (source, &attention) in plan.sources.iter().zip(attention) {
             if !matches!(source, Source::Cached(_)) {
@@ -304,22 +303,13 @@ impl<T: Default> Books<T> {
             }
         }
         let (pieces, readouts) = plan.sources.split_at(plan.pieces);
-        let tokens = Tokens {
+        Some(Tokens {
             side: plan.side,
             pieces: plan.standing.iter().copied().zip(pieces.iter().map(slot)).collect(),
             readouts: readouts.iter().map(slot).collect(),
-            own: own.clone(),
-        };
-        self.cache.keep(session, id, Node { tokens: Some(Box::new(tokens)), ..node.clone() });
-        Some(own)
+            own,
+        })
     }
-}
-
-/// What was found of a position.
-struct Found<'a, T> {
-    plan: &'a Plan,
-    blocks: Vec<T>,
-    attention: &'a [f32],
 }
 
 #[cfg(test)]
@@ -327,7 +317,7 @@ mod tests {
     use std::collections::HashMap;
 
     use proptest::prelude::*;
-    use shakmaty::{Piece, Square};
+    use shakmaty::{Chess, Piece, Square};
 
     use super::*;
     use crate::canary;
@@ -339,31 +329,40 @@ mod tests {
     }
 
     impl Shadow {
-        fn note(&mut self, plan: &Plan, own: Option<&Vec<u32>>, request: &Request) {
+        fn note(&mut self, plan: &Plan, own: Option<&Vec<u32>>, position: &Chess) {
             let Some(own) = own else { return };
             for (&square, source) in plan.standing.iter().zip(&plan.sources) {
                 if let &Source::New(token) = source {
-                    let piece = request.position.board().piece_at(square);
+                    let piece = position.board().piece_at(square);
                     self.pieces
                         .extend(piece.map(|piece| (own[usize::from(token)], (square, piece))));
                 }
             }
         }
 
-        fn evaluate(&mut self, request: &Request) -> Handle {
-            for stale in self.books.prepare(std::slice::from_ref(request), |_| []) {
-                let Some(plan) = self.books.job(&stale).map(|job| Plan::new(&job)) else {
-                    continue;
+        /// As the CPU does: everything of a level is planned before any of it is kept.
+        fn evaluate(&mut self, requests: &[Request]) -> Vec<Handle> {
+            let stale = self.books.prepare(requests, |_| []);
+            for level in stale.chunk_by(|a, b| a.level == b.level) {
+                let job = |&stale: &Stale| {
+                    let job = self.books.job(stale)?;
+                    Some((stale, job.position.clone(), Plan::new(&job)))
                 };
-                let own = self.books.renew(&stale, &plan, vec![(); plan.rows()], &[]);
-                self.note(&plan, own.as_ref(), &Request::single(&stale.node.position));
+                let plans: Vec<_> = level.iter().filter_map(job).collect();
+                for (stale, position, plan) in plans {
+                    let own = self.books.renew(stale, &plan, vec![(); plan.rows()], &[]);
+                    self.note(&plan, own.as_ref(), &position);
+                }
             }
-            let plan = Plan::new(&self.books.jobs(std::slice::from_ref(request))[0]);
-            assert!(request.parent.is_none() || plan.rows() <= CHILD_ROWS || plan.is_whole());
-            let attention = vec![0.1; plan.sources.len()];
-            let (handle, own) = self.books.admit(request, &plan, vec![(); plan.rows()], &attention);
-            self.note(&plan, own.as_ref(), request);
-            handle
+            let plans: Vec<Plan> = self.books.jobs(requests).iter().map(Plan::new).collect();
+            let keep = |(request, plan): (&Request, Plan)| {
+                let attention = vec![0.1; plan.sources.len()];
+                let blocks = vec![(); plan.rows()];
+                let (handle, own) = self.books.admit(request, &plan, blocks, &attention);
+                self.note(&plan, own.as_ref(), &request.position);
+                handle
+            };
+            requests.iter().zip(plans).map(keep).collect()
         }
     }
 
@@ -374,22 +373,33 @@ mod tests {
         fn what_is_visible_stands_on_the_board(
             start in 0..6_usize,
             slots in 64..400_usize,
-            steps in proptest::collection::vec((0..1_000_usize, 0..60_usize), 1..120),
+            steps in proptest::collection::vec(
+                proptest::collection::vec((0..1_000_usize, 0..60_usize), 1..6),
+                1..60,
+            ),
         ) {
             let cache = Cache::new(slots, 1);
-            let books = Books::new(cache, Renewal { work: 6, chain: 3 }, true);
+            let books = Books::new(cache, Renewal { work: 6, chain: 2 }, true);
             let mut shadow = Shadow { books, pieces: HashMap::new() };
             let starts = canary::requests();
             let root = Request { keep: true, ..starts[start % starts.len()].clone() };
-            let mut nodes = vec![(shadow.evaluate(&root), root.position)];
-            for (from, choice) in steps {
-                let (parent, position) = nodes[from % nodes.len()].clone();
-                let moves = position.legal_moves();
-                let Some(&played) = moves.get(choice % moves.len().max(1)) else { continue };
-                let Ok(position) = position.play(played) else { continue };
-                let parent = Some((parent, played));
-                let request = Request { keep: true, parent, ..Request::single(&position) };
-                nodes.push((shadow.evaluate(&request), position));
+            let handle = shadow.evaluate(std::slice::from_ref(&root))[0];
+            let mut nodes = vec![(handle, root.position)];
+            for batch in steps {
+                let child = |(from, choice): (usize, usize)| {
+                    // Late nodes more often than early ones, as in a search.
+                    let from = nodes.len() - 1 - from % nodes.len().min(1 + from / 10);
+                    let (parent, position) = &nodes[from];
+                    let moves = position.legal_moves();
+                    let played = *moves.get(choice % moves.len().max(1))?;
+                    let position = position.clone().play(played).ok()?;
+                    let parent = Some((*parent, played));
+                    Some(Request { keep: true, parent, ..Request::single(&position) })
+                };
+                let requests: Vec<Request> = batch.into_iter().filter_map(child).collect();
+                let handles = shadow.evaluate(&requests);
+                let positions = requests.into_iter().map(|request| request.position);
+                nodes.extend(handles.into_iter().zip(positions));
                 let cache = shadow.books.cache();
                 prop_assert!(cache.used() <= cache.limit());
                 for (handle, position) in &nodes {

@@ -6,7 +6,7 @@
 //! its *tokens*: the slots of the pieces that stand in it and of the readouts of its chain. Slots are
 //! counted by the nodes that hold them, so a node's tokens may go while its descendants keep what
 //! they see of them. The position itself, which is small, stays for a while: when it is needed again
-//! as a parent, it is encoded whole once, and its children are cheap again.
+//! as a parent, its tokens are made again, and its children are cheap again.
 //!
 //! Every *session* (one search) has nodes of its own and the same bound, so that what it is
 //! answered depends on its own requests only. Where there may be only so many sessions, one too many
@@ -23,7 +23,7 @@ const EVICT_DIVISOR: usize = 8;
 const HEAVY: f64 = 1e100;
 /// Memory beside a slot's content, bytes: its share of a node's lists, hash entries and allocations,
 /// and of the positions whose tokens are gone.
-const OVERHEAD: usize = 1200;
+const OVERHEAD: usize = 2000;
 /// Positions that are known, in slots: most have no tokens where memory is short.
 const POSITIONS: usize = 4;
 
@@ -192,7 +192,7 @@ impl<T: Default> Cache<T> {
     pub(crate) fn visit(&mut self, session: u32, id: u32) {
         let Some(session) = self.sessions.get_mut(&session) else { return };
         let mut next = Some(id);
-        // A chain is short; the bound guards against names that were used twice.
+        // Deeper trees than this are rare; the bound also guards against names used twice.
         for _ in 0..64 {
             let Some(node) = next.and_then(|id| session.nodes.get_mut(&id)) else { return };
             node.work += 1;
@@ -342,10 +342,20 @@ impl<T: Default> Cache<T> {
         }
     }
 
-    /// Keeps the position of `node` under `id`, if the name is new.
-    pub(crate) fn keep_position(&mut self, session: u32, id: u32, node: &Node) {
-        if self.node(session, id).is_none() {
-            self.keep(session, id, Node { tokens: None, ..node.clone() });
+    /// Gives a known node new tokens in place of what it had.
+    pub(crate) fn set_tokens(&mut self, session: u32, id: u32, tokens: Tokens) {
+        for slot in tokens.slots() {
+            self.slots[slot as usize].nodes += 1;
+        }
+        let entry = self.sessions.get_mut(&session);
+        let place = entry.and_then(|entry| entry.nodes.get_mut(&id)).map(|node| &mut node.tokens);
+        // A node that is gone gives the slots back at once.
+        let old = match place {
+            Some(place) => place.replace(Box::new(tokens)),
+            None => Some(Box::new(tokens)),
+        };
+        if let Some(old) = old {
+            self.let_go(session, &old);
         }
     }
 
@@ -521,7 +531,7 @@ mod tests {
         // Positions are forgotten when there are many more of them than slots, the oldest first.
         for _ in 0..POSITIONS * 12 {
             let id = cache.name();
-            cache.keep_position(0, id, &node(&[0], None, &[]));
+            cache.keep(0, id, Node { tokens: None, ..node(&[0], None, &[]) });
         }
         assert!(cache.node(0, dull).is_none() && tokens(&cache)[2]);
     }

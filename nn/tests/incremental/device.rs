@@ -219,7 +219,7 @@ fn sessions_do_not_see_each_other() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let lines = lines();
     let options = DeviceOptions {
-        cache_bytes: 1_500_000,
+        cache_bytes: 2_200_000,
         sessions: lines.len(),
         anchor_work: 1,
         anchor_chain: 2,
