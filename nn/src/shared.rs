@@ -192,7 +192,8 @@ impl Evaluator for SharedClient {
     }
 
     fn forget_all(&mut self) {
-        self.notes = vec![Note::Forget];
+        // The session stays: it may have a share of the device's cache, which others want too.
+        self.notes = vec![Note::Retain(Vec::new())];
     }
 
     fn protect(&mut self, _: u32, handles: Vec<Handle>) {
@@ -206,7 +207,7 @@ impl Evaluator for SharedClient {
 
 impl Drop for SharedClient {
     fn drop(&mut self) {
-        self.forget_all();
+        self.notes = vec![Note::Forget];
         self.send(Vec::new(), None);
     }
 }

@@ -143,7 +143,17 @@ impl TransformerEvaluator {
         let mut engine = Engine::load(&bytes, options)?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let on_gpu = if chosen.is_gpu {
-            match checked_gpu(&chosen, &mut engine, &bytes, on_device(settings)) {
+            let options = on_device(settings);
+            let mut checked = checked_gpu(&chosen, &mut engine, &bytes, options);
+            if let Err(why) = &checked
+                && options.cache_bytes > 0
+            {
+                // Its memory may be too small for the cache.
+                notes.push(format!("{}: {why}; tried again without KVCache", chosen.name));
+                let options = DeviceOptions { cache_bytes: 0, ..options };
+                checked = checked_gpu(&chosen, &mut engine, &bytes, options);
+            }
+            match checked {
                 Ok((gpu, note)) => {
                     notes.extend(note);
                     Some(gpu)
