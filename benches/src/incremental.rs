@@ -4,12 +4,12 @@ use std::error::Error;
 use std::time::Duration;
 
 use shakmaty::Chess;
-use tesla_engine::history::Game;
 use tesla_engine::options::Settings;
 use tesla_engine::roster::{self, Machine};
-use tesla_engine::search_api::{Limits, Search, StopToken, Task};
-use tesla_engine::timeman::Budget;
+use tesla_engine::search_api::Search;
 use tesla_nn::evaluator::CacheFigures;
+
+use crate::positions::searched;
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -90,14 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 impl Way {
     fn measure(&mut self, position: &Chess) {
-        self.search.clear();
-        let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
-        let budget = Budget::new(&limits, Duration::ZERO);
-        let game = Game::new(position.clone());
-        let stop = StopToken::default();
-        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-        let outcome = self.search.search(&task, &mut |_| {});
-        self.spent += budget.elapsed();
+        let (outcome, spent) = searched(self.search.as_mut(), self.nodes, position);
+        self.spent += spent;
         self.evaluations += outcome.info.nodes;
         if let Some(cache) = outcome.cache {
             self.cache += cache;

@@ -1,17 +1,14 @@
 //! How often the moves on a search's paths are refuted: what training windows should look like.
 
 use std::error::Error;
-use std::time::Duration;
 
-use shakmaty::Chess;
-use tesla_engine::history::Game;
 use tesla_engine::node::NONE;
 use tesla_engine::options::Settings;
 use tesla_engine::roster::{self, Machine};
-use tesla_engine::search_api::{Limits, Search as _, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
 use tesla_engine::tree::Tree;
+
+use crate::positions::searched;
 
 /// Plies before an evaluated position that are looked at: the longest chain.
 const PLIES: usize = 8;
@@ -33,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut search = TeslaSearch::new(evaluator);
     let mut counts = [[0_u64; 2]; PLIES];
     for position in arguments.positions.read()? {
-        searched(&mut search, arguments.nodes, position);
+        searched(&mut search, arguments.nodes, &position);
         count(search.tree(), &mut counts);
     }
     println!("\n| plies before the position | moves | refuted |\n|---|---|---|");
@@ -42,15 +39,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         println!("| {} | {moves} | {share:.1} % |", ply + 1);
     }
     Ok(())
-}
-
-fn searched(search: &mut TeslaSearch, nodes: u64, position: Chess) {
-    search.clear();
-    let limits = Limits { nodes: Some(nodes), ..Limits::default() };
-    let budget = Budget::new(&limits, Duration::ZERO);
-    let (game, stop) = (Game::new(position), StopToken::default());
-    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-    search.search(&task, &mut |_| {});
 }
 
 /// For every evaluated position: were the moves that led to it the best of their positions?

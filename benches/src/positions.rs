@@ -1,11 +1,15 @@
-//! Positions to measure on.
+//! Positions to measure on, and a search of one.
 
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
+use tesla_engine::history::Game;
+use tesla_engine::search_api::{Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::timeman::Budget;
 
 /// Which positions.
 #[derive(clap::Args)]
@@ -36,4 +40,19 @@ impl Arguments {
         }
         Ok(positions)
     }
+}
+
+/// Searches a position afresh with so many evaluations; also the time it took.
+pub(crate) fn searched(
+    search: &mut dyn Search,
+    nodes: u64,
+    position: &Chess,
+) -> (Outcome, Duration) {
+    search.clear();
+    let limits = Limits { nodes: Some(nodes), ..Limits::default() };
+    let budget = Budget::new(&limits, Duration::ZERO);
+    let (game, stop) = (Game::new(position.clone()), StopToken::default());
+    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+    let outcome = search.search(&task, &mut |_| {});
+    (outcome, budget.elapsed())
 }

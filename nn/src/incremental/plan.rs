@@ -1,11 +1,12 @@
 //! A job as rows of the network's tables and lists of the tokens that it sees.
 
-use super::cache::Node;
-use crate::encode::{ATTACK_STATES, READOUT_SQUARE, RULE_FEATURES, Window};
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Square};
 
-/// Most tokens that a job sees: 32 pieces and the readouts of its chain. A chain that could not be
-/// begun anew for want of room ends here.
+use super::cache::Node;
+use crate::encode::{ATTACK_STATES, MoveToken, READOUT_SQUARE, RULE_FEATURES, Window};
+
+/// Most tokens that a job sees: 32 pieces, the readouts of its chain and its own. The books end
+/// chains sooner; a longer one would be encoded whole.
 pub(crate) const MAX_SOURCES: usize = 48;
 
 /// One position to evaluate.
@@ -34,21 +35,6 @@ pub(crate) enum Source {
     Readout,
 }
 
-/// One legal move.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MoveRow {
-    /// The moving piece, as a place in the job's list of sources.
-    pub(crate) piece: u8,
-    /// The captured piece likewise.
-    pub(crate) captured: Option<u8>,
-    /// Rows of the tables.
-    pub(crate) target: u16,
-    /// Row of the move-feature table.
-    pub(crate) feature: u16,
-    /// Row of the move-situation table.
-    pub(crate) situation: u16,
-}
-
 /// What the network needs of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -68,8 +54,8 @@ pub(crate) struct Plan {
     pub(crate) rules: [u8; RULE_FEATURES],
     /// Rows of the board summary.
     pub(crate) board: Vec<u16>,
-    /// Moves.
-    pub(crate) moves: Vec<MoveRow>,
+    /// Moves; their tokens are places in the list of sources.
+    pub(crate) moves: Vec<MoveToken>,
 }
 
 impl Plan {
@@ -98,13 +84,6 @@ impl Plan {
         let count = window.tokens.len();
         let squares = window.tokens.iter().map(|t| t.square() ^ if flip { 0b111_000 } else { 0 });
         let standing = window.tokens.iter().map(|t| Square::new(u32::from(t.square() ^ turn)));
-        let moves = readout.moves.iter().map(|m| MoveRow {
-            piece: m.piece,
-            captured: m.captured,
-            target: m.target,
-            feature: m.feature,
-            situation: m.situation,
-        });
         Self {
             side,
             tokens: Vec::new(),
@@ -114,7 +93,7 @@ impl Plan {
             standing: standing.collect(),
             rules,
             board,
-            moves: moves.collect(),
+            moves: readout.moves.clone(),
         }
     }
 
