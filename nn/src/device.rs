@@ -64,12 +64,20 @@ pub struct Chosen {
     pub name: String,
     /// Whether it is a GPU (or pretends to be one).
     pub is_gpu: bool,
+    /// Whether it only pretends.
+    pub is_software: bool,
     /// Why it is not what one might have hoped for, in one sentence.
     pub note: Option<String>,
 }
 
 fn cpu(note: Option<String>) -> Chosen {
-    Chosen { device: Device::flex(), name: "CPU".to_owned(), is_gpu: false, note }
+    Chosen {
+        device: Device::flex(),
+        name: "CPU".to_owned(),
+        is_gpu: false,
+        is_software: false,
+        note,
+    }
 }
 
 /// Finds the device. `Auto` never fails: without a real GPU it is the CPU, and the note says so.
@@ -116,12 +124,13 @@ mod gpu {
     }
 
     fn open(kind: DeviceKind) -> Result<Chosen, String> {
-        let software = matches!(kind, DeviceKind::DefaultDevice);
+        let is_software = matches!(kind, DeviceKind::DefaultDevice);
         let device =
             Device::wgpu_options().device_kind(kind).init().map_err(|error| error.to_string())?;
         let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
-        let note = software.then(|| "software rasterisers are for tests, not for play".to_owned());
-        Ok(Chosen { device, name, is_gpu: true, note })
+        let note =
+            is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
+        Ok(Chosen { device, name, is_gpu: true, is_software, note })
     }
 }
 

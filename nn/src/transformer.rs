@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -144,18 +145,19 @@ impl TransformerEvaluator {
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let on_gpu = if chosen.is_gpu {
             let options = on_device(settings);
-            let mut checked = checked_gpu(&chosen, &mut engine, &bytes, options);
-            if let Err(why) = &checked
+            let largest = gpu_batch(settings);
+            let mut ready = ready_gpu(&chosen, &mut engine, &bytes, options, largest);
+            if let Err(why) = &ready
                 && options.cache_bytes > 0
             {
                 // Its memory may be too small for the cache.
                 notes.push(format!("{}: {why}; tried again without KVCache", chosen.name));
                 let options = DeviceOptions { cache_bytes: 0, ..options };
-                checked = checked_gpu(&chosen, &mut engine, &bytes, options);
+                ready = ready_gpu(&chosen, &mut engine, &bytes, options, largest);
             }
-            match checked {
-                Ok((gpu, note)) => {
-                    notes.extend(note);
+            match ready {
+                Ok((gpu, found)) => {
+                    notes.extend(found);
                     Some(gpu)
                 }
                 Err(why) => {
@@ -209,16 +211,45 @@ impl TransformerEvaluator {
     }
 }
 
+/// Positions per batch on a GPU.
+fn gpu_batch(settings: Settings) -> usize {
+    if settings.batch_size == 0 { GPU_BATCH } else { settings.batch_size }
+}
+
 /// How a GPU is to run.
 fn on_device(settings: Settings) -> DeviceOptions {
-    let batch_size = if settings.batch_size == 0 { GPU_BATCH } else { settings.batch_size };
     DeviceOptions {
         cache_bytes: settings.cache_bytes,
         sessions: if settings.one_shape { SHARES } else { 1 },
         anchor_work: settings.anchors.work,
         anchor_chain: settings.anchors.staleness + 1,
-        padding: if settings.one_shape { Padding::One(MERGED * batch_size) } else { Padding::Few },
+        padding: if settings.one_shape {
+            Padding::One(MERGED * gpu_batch(settings))
+        } else {
+            Padding::Few
+        },
     }
+}
+
+/// The network on the GPU, checked, its kernels compiled and tuned for every size of a pass, and
+/// sentences for the user.
+fn ready_gpu(
+    chosen: &Chosen,
+    reference: &mut Engine,
+    bytes: &[u8],
+    options: DeviceOptions,
+    largest: usize,
+) -> Result<(DeviceEngine, Vec<String>), String> {
+    let (mut gpu, note) = checked_gpu(chosen, reference, bytes, options)?;
+    let mut notes: Vec<String> = note.into_iter().collect();
+    // A software rasteriser would take minutes, and nobody plays on one.
+    if !chosen.is_software {
+        let began = Instant::now();
+        let passes = attempt(|| Ok(gpu.warm(largest)))?;
+        let took = began.elapsed().as_secs_f64();
+        notes.push(format!("{}: {passes} sizes of batches readied in {took:.1} s", chosen.name));
+    }
+    Ok((gpu, notes))
 }
 
 /// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a

@@ -22,6 +22,8 @@ use crate::weights::{self, WeightsError};
 const SHAPES: [usize; 7] = [1, 8, 32, 64, 128, 256, 512];
 /// Tokens that a child sees, padded likewise.
 const KEYS: [usize; 2] = [40, MAX_SOURCES];
+/// Moves of a position on average, from bare endgames to full boards, that kernels are readied for.
+const USUAL_MOVES: [usize; 3] = [16, 32, 64];
 /// Moves of a position that a pass of fixed shape has room for, on average.
 const MOVES_PER_POSITION: usize = 64;
 /// Of so many positions in a pass of fixed shape, one may be encoded whole.
@@ -214,6 +216,46 @@ impl DeviceEngine {
         self.store = None;
     }
 
+    /// Runs a pass of every shape that batches of up to `largest` positions are padded to, so that
+    /// their kernels are compiled and tuned before a clock runs; positions that are packed for
+    /// nobody change no books. Returns how many passes that were.
+    pub fn warm(&mut self, largest: usize) -> usize {
+        let shapes = self.shapes(largest);
+        for &(shape, is_whole) in &shapes {
+            let pack = Pack::new(shape, is_whole).pad();
+            let watch = self.store.is_some();
+            let found = pass::run(&self.model, self.store.as_mut(), &pack, watch, &self.device);
+            Reading::begin(Tensor::cat(found, 0)).wait();
+        }
+        shapes.len()
+    }
+
+    /// Shapes of passes for batches of up to `largest` positions, and whether they are whole encodes.
+    fn shapes(&self, largest: usize) -> Vec<(Shape, bool)> {
+        let kinds = if self.keeps() { &[true, false][..] } else { &[true] };
+        let mut shapes = Vec::new();
+        for &is_whole in kinds {
+            let most = self.most_positions(is_whole);
+            let (sizes, moves, keys) = match &self.padding {
+                Padding::Few => {
+                    let last = padded(&SHAPES, largest.min(most));
+                    let sizes = SHAPES.into_iter().filter(|&size| size <= last).collect();
+                    (sizes, &USUAL_MOVES[..], &KEYS[..])
+                }
+                Padding::One(_) => (vec![most], &[MOVES_PER_POSITION][..], &KEYS[KEYS.len() - 1..]),
+            };
+            let keys = if is_whole { &[WHOLE_TOKENS] } else { keys };
+            let queries = if is_whole { WHOLE_TOKENS } else { CHILD_ROWS };
+            for positions in sizes {
+                for (&keys, &moves) in keys.iter().flat_map(|k| moves.iter().map(move |m| (k, m))) {
+                    let shape = Shape { positions, queries, keys, moves: positions * moves };
+                    shapes.push((shape, is_whole));
+                }
+            }
+        }
+        shapes
+    }
+
     /// Evaluates a batch while nothing is queued. Parents are of earlier batches.
     pub fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
         self.launch(requests);
@@ -344,12 +386,9 @@ impl DeviceEngine {
     }
 
     fn pack(&self, items: &[Item], is_whole: bool, store: Option<&Store>) -> Pack {
-        let few = |sizes: &[usize], size: usize| {
-            sizes.iter().copied().find(|&shape| shape >= size).unwrap_or(size)
-        };
         let longest = items.iter().map(|item| item.plan.sources.len()).max().unwrap_or(0);
         let (positions, moves, keys) = match self.padding {
-            Padding::Few => (few(&SHAPES, items.len()), 0, few(&KEYS, longest)),
+            Padding::Few => (padded(&SHAPES, items.len()), 0, padded(&KEYS, longest)),
             Padding::One(_) => {
                 let positions = self.most_positions(is_whole);
                 (positions, positions * MOVES_PER_POSITION, MAX_SOURCES)
@@ -407,4 +446,9 @@ impl DeviceEngine {
         }
         self.ready.push_back(answers);
     }
+}
+
+/// The smallest of `sizes` that has room for this.
+fn padded(sizes: &[usize], size: usize) -> usize {
+    sizes.iter().copied().find(|&shape| shape >= size).unwrap_or(size)
 }

@@ -117,6 +117,9 @@ fn mixed_batches_are_the_kernels() {
         let mut kernels = Engine::load(&bytes, options).unwrap();
         let options = DeviceOptions { padding, anchor_work: 2, anchor_chain: 3, ..PATIENT };
         let mut tensors = device(&bytes, options);
+        // Passes for nobody, at three move counts: four sizes whole, and as children of two lengths.
+        let passes = tensors.warm(40);
+        assert_eq!(passes, if padding == Padding::Few { 4 * 3 * (1 + 2) } else { 2 });
         let mut parents = [vec![None; lines.len()], vec![None; lines.len()]];
         for ply in 0..9 {
             let asked = parents.each_ref().map(|parents| family(&lines, ply, parents));
