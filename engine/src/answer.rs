@@ -115,12 +115,16 @@ pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f
     gains.fold(0.0, f32::max)
 }
 
-/// What is known of each root move, the best first.
-pub fn root_moves(tree: &Tree, model: &Model, params: &Params) -> Vec<RootMove> {
+/// What is known of each root move, the chosen one first, then by value.
+pub fn root_moves(
+    tree: &Tree,
+    model: &Model,
+    params: &Params,
+    chosen: Option<NodeId>,
+) -> Vec<RootMove> {
     let (first, children) = root_children(tree);
     let lead = Lead::of(children, model);
     let desired = desired(tree, params);
-    let chosen = choose(tree, model, params);
     let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
     for (place, child) in children.iter().enumerate() {
         if child.has(EXCLUDED) {

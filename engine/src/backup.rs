@@ -33,6 +33,8 @@ struct Summary {
     any_path_draw: bool,
     /// Work of all children.
     work: u32,
+    /// Worth of the open and drawn children times their work, and that work.
+    weighed: (f32, f32),
 }
 
 fn summarise(children: &[Node], model: &Model) -> Summary {
@@ -44,6 +46,7 @@ fn summarise(children: &[Node], model: &Model) -> Summary {
         any_informed: false,
         any_path_draw: false,
         work: 0,
+        weighed: (0.0, 0.0),
     };
     for (place, child) in children.iter().enumerate() {
         let place = place as u16;
@@ -74,6 +77,8 @@ fn summarise(children: &[Node], model: &Model) -> Summary {
             }
         }
         let value = worth(child, model);
+        let work = child.work as f32;
+        summary.weighed = (summary.weighed.0 + work * value, summary.weighed.1 + work);
         if summary.best.is_none_or(|(best, _)| value > best) {
             summary.best = Some((value, place));
         }
@@ -81,8 +86,20 @@ fn summarise(children: &[Node], model: &Model) -> Summary {
     summary
 }
 
-/// Computes the node of a branch anew from its children.
-pub fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
+/// How values come from the children to their parent.
+pub trait Backup {
+    /// Computes the node of a branch anew from its children.
+    fn recompute(&self, tree: &mut Tree, id: BranchId);
+}
+
+/// Minimax.
+impl Backup for Model {
+    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+        recompute(tree, self, id);
+    }
+}
+
+fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let branch = *tree.branch(id);
     let summary = summarise(tree.children(&branch), model);
     let best = [summary.shortest_loss, summary.longest_win];
@@ -105,7 +122,15 @@ pub fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
         (Verdict::Loss(_), _) => 0.0,
         (Verdict::Draw, _) => 0.5,
         (Verdict::Open, _) if is_known => branch.known_value,
-        (Verdict::Open, Some((value, _))) if summary.any_informed => value.clamp(0.0, 1.0),
+        (Verdict::Open, Some((value, _))) if summary.any_informed => {
+            let value = value.clamp(0.0, 1.0);
+            let (sum, work) = summary.weighed;
+            let value =
+                if work > 0.0 { value + model.average_share * (sum / work - value) } else { value };
+            // Its own evaluation is one more opinion, and the highest of many is too high.
+            let trust = model.static_weight / (model.static_weight + summary.work as f32).max(1.0);
+            value + trust * (branch.static_value - value)
+        }
         (Verdict::Open, _) => branch.static_value,
     };
     tree.branch_mut(id).best = place;
@@ -140,11 +165,17 @@ impl Sweep {
     }
 
     /// Computes everything noted and its ancestors, deepest first, and stores what grew deeper.
-    pub fn run(&mut self, tree: &mut Tree, model: &Model, table: &mut Table, table_depth: f32) {
+    pub fn run(
+        &mut self,
+        tree: &mut Tree,
+        backup: &dyn Backup,
+        table: &mut Table,
+        table_depth: f32,
+    ) {
         for ply in (0..self.by_ply.len()).rev() {
             let mut waiting = std::mem::take(&mut self.by_ply[ply]);
             for id in waiting.drain(..) {
-                recompute(tree, model, id);
+                backup.recompute(tree, id);
                 tree.branch_mut(id).is_dirty = false;
                 remember_growth(tree, table, id, table_depth);
                 let parent = tree.branch(id).parent;
@@ -156,9 +187,9 @@ impl Sweep {
 }
 
 /// Computes the whole tree anew, children before parents.
-pub fn recompute_all(tree: &mut Tree, model: &Model) {
+pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
     for id in (0..tree.branch_count() as BranchId).rev() {
-        recompute(tree, model, id);
+        backup.recompute(tree, id);
     }
 }
 

@@ -74,6 +74,10 @@ pub struct Model {
     unevaluated_variance: f32,
     /// Taken off the value of an unevaluated child, score units.
     pub doubt: f32,
+    /// Evaluations below a position that count as much as its own.
+    pub static_weight: f32,
+    /// Share of the children's average by work in the backup.
+    pub average_share: f32,
     policy_floor: f32,
     error_reference: f32,
     error_trust: f32,
@@ -93,6 +97,8 @@ impl Model {
             branching: params.branching,
             unevaluated_variance: params.unevaluated_error.powi(2),
             doubt: params.unevaluated_doubt * params.unevaluated_error,
+            static_weight: params.static_weight,
+            average_share: params.average_share,
             policy_floor: params.policy_floor,
             error_reference: params.error_reference,
             error_trust: params.error_trust,

@@ -9,8 +9,8 @@ use tesla_nn::evaluator::Evaluation;
 
 use crate::backup::recall;
 use crate::estimate::Model;
-use crate::gather::Leaf;
 use crate::history::position_key;
+use crate::leaf::Leaf;
 use crate::node::{BARE, BranchId, KNOWN, NONE, Node, PATH, PENDING, Verdict};
 use crate::rules::repetitions;
 use crate::table::{Entry, Table};
@@ -43,6 +43,8 @@ pub struct Knowledge<'a> {
     pub table: &'a Table,
     /// Policy from which a child is looked up in the table.
     pub table_policy: f32,
+    /// Of the policy: 1 = as the evaluator gives it, larger = flatter.
+    pub temperature: f32,
     /// Keys of the game's earlier positions.
     pub earlier: &'a [u64],
 }
@@ -60,10 +62,12 @@ impl Knowledge<'_> {
         keys.push(leaf.key);
         let spread = self.model.spread(answer.error);
         let estimates = leaf.moves.iter().zip(&answer.moves);
+        let (power, total) = self.flattening(answer);
         let children: Vec<Node> = estimates
             .map(|(&played, estimate)| {
                 let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
-                let child = Node::bare(played, value, estimate.policy, spread);
+                let policy = estimate.policy.powf(power) / total;
+                let child = Node::bare(played, value, policy, spread);
                 self.judge(child, leaf, keys, path_start)
             })
             .collect();
@@ -86,6 +90,16 @@ impl Knowledge<'_> {
         node.spread = spread;
         node.mark(PENDING | BARE, false);
         tree.expand(branch, &children)
+    }
+
+    /// Power of each policy, and by what all are divided then.
+    fn flattening(self, answer: &Evaluation) -> (f32, f32) {
+        let power = 1.0 / self.temperature;
+        if power.total_cmp(&1.0).is_eq() {
+            return (1.0, 1.0);
+        }
+        let total: f32 = answer.moves.iter().map(|estimate| estimate.policy.powf(power)).sum();
+        (power, total.max(f32::MIN_POSITIVE))
     }
 
     /// A new child as the rules and the table see it. `keys` ends with its parent's.

@@ -4,43 +4,15 @@
 //! child's is better, and passes them on in the same way. A leaf reached is queued and counts as
 //! answered with its present value (*believer* update): work and depth grow along the path, which
 //! sends the next grant elsewhere; the leaf itself is no candidate until its answer is in.
-//!
-//! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot and cost no evaluation.
 
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Chess, Position};
 
-use crate::backup::{recompute, worth};
+use crate::backup::{Backup as _, worth};
 use crate::estimate::Model;
-use crate::expand::take_over;
-use crate::history::position_key;
-use crate::node::{
-    BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict,
-};
+use crate::leaf::{Gathered, Harvest, Picked};
+use crate::node::{BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict};
 use crate::params::Params;
-use crate::rules::{decide, repetitions};
-use crate::table::Table;
 use crate::tree::Tree;
-
-/// Longest line in the tree, plies.
-pub const MAX_PLY: usize = 240;
-
-/// A leaf on its way to the evaluator.
-#[derive(Clone, Debug)]
-pub struct Leaf {
-    /// Its node.
-    pub node: NodeId,
-    /// The branch the node belongs to; [`NONE`] at the root.
-    pub parent: BranchId,
-    /// The position.
-    pub position: Chess,
-    /// Key of the position.
-    pub key: u64,
-    /// Its legal moves, at least one.
-    pub moves: Box<[Move]>,
-    /// Earlier occurrences on the path and in the game, at most 2.
-    pub repetitions: u8,
-}
 
 /// What a visit did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,79 +78,31 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
     model.cost(if child.has(KNOWN) { work.max(model.work(child.depth)) } else { work })
 }
 
-/// What picking follows: the error model, the tunables, and what the table knows.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules<'a> {
-    /// The error model.
-    pub model: &'a Model,
-    /// The tunables.
-    pub params: &'a Params,
-    /// Values of positions seen elsewhere.
-    pub table: &'a Table,
-}
-
 /// Picks leaves for one batch. Made anew for each.
 #[derive(Debug)]
 pub struct Gatherer<'a> {
     tree: &'a mut Tree,
     model: &'a Model,
     params: &'a Params,
-    table: &'a Table,
-    /// Keys of the game, then of the path; the present node's ancestors.
-    keys: Vec<u64>,
-    /// Where the path begins among the keys.
-    path_start: usize,
-    leaves: Vec<Leaf>,
+    harvest: Harvest<'a>,
     blocked: Vec<NodeId>,
-    /// Positions and legal moves already promised room in the tree.
-    promised: (usize, usize),
-    /// Whether a leaf was turned away for want of room.
-    is_full: bool,
-    /// Leaves that may still be proven on the spot before the gathering pauses.
-    free_proofs: u32,
-}
-
-/// A batch, perhaps empty.
-#[derive(Debug, Default)]
-pub struct Gathered {
-    /// The leaves, in the order picked.
-    pub leaves: Vec<Leaf>,
-    /// Whether the tree had no room for more.
-    pub is_full: bool,
-    /// Whether the batch is small only because many leaves were proven on the way.
-    pub is_paused: bool,
 }
 
 impl<'a> Gatherer<'a> {
-    /// A gatherer for this tree, below a game whose earlier positions have these keys.
-    /// `promised` = positions and legal moves in flight, which need room too.
+    /// A gatherer for this tree that puts what it picks into `harvest`.
     pub fn new(
         tree: &'a mut Tree,
-        rules: Rules<'a>,
-        earlier: &[u64],
-        promised: (usize, usize),
+        model: &'a Model,
+        params: &'a Params,
+        harvest: Harvest<'a>,
     ) -> Self {
-        let Rules { model, params, table } = rules;
-        Self {
-            tree,
-            model,
-            params,
-            table,
-            keys: earlier.to_vec(),
-            path_start: earlier.len(),
-            leaves: Vec::new(),
-            blocked: Vec::new(),
-            promised,
-            is_full: false,
-            free_proofs: 0,
-        }
+        Self { tree, model, params, harvest, blocked: Vec::new() }
     }
 
     /// Picks up to `budget` leaves below the root.
     pub fn gather(mut self, root: &Chess, budget: u32) -> Gathered {
-        self.free_proofs = 256 + 16 * budget;
         let mut left = budget;
-        while left > 0 && self.may_go_on() && !self.tree.node(ROOT).is_proven() {
+        while left > 0 && self.harvest.may_go_on() && !self.tree.node(ROOT).is_proven() {
             let desired = self.tree.node(ROOT).depth + self.params.horizon;
             let grant = self.visit(ROOT, NONE, root, left, desired);
             left -= grant.used;
@@ -189,8 +113,7 @@ impl<'a> Gatherer<'a> {
         for &node in &self.blocked {
             self.tree.node_mut(node).mark(BLOCKED, false);
         }
-        let is_paused = self.free_proofs == 0 && !self.tree.node(ROOT).is_proven();
-        Gathered { leaves: self.leaves, is_full: self.is_full, is_paused }
+        self.harvest.finish(self.tree)
     }
 
     /// Spends up to `budget` evaluations at and below `node`.
@@ -206,9 +129,9 @@ impl<'a> Gatherer<'a> {
         if id == NONE {
             return self.pick(node, parent, position);
         }
-        self.keys.push(self.tree.branch(id).key);
+        self.harvest.keys.push(self.tree.branch(id).key);
         let mut total = Grant::default();
-        while total.used < budget && self.may_go_on() {
+        while total.used < budget && self.harvest.may_go_on() {
             let Some(pick) = self.best_pick(id, desired) else {
                 self.block(node);
                 break;
@@ -220,13 +143,13 @@ impl<'a> Gatherer<'a> {
             here.depth = here.depth.max(self.model.depth(here.work));
             if grant.changed {
                 total.changed = true;
-                recompute(self.tree, self.model, id);
+                self.model.recompute(self.tree, id);
                 if self.tree.node(node).is_proven() {
                     break;
                 }
             }
         }
-        self.keys.pop();
+        self.harvest.keys.pop();
         total
     }
 
@@ -274,50 +197,18 @@ impl<'a> Gatherer<'a> {
         pick
     }
 
-    /// Queues a leaf for evaluation, or proves it where the rules or a mate in one decide it.
+    /// Queues a leaf for evaluation, or settles it without one.
     fn pick(&mut self, node: NodeId, parent: BranchId, position: &Chess) -> Grant {
-        if self.tree.node(node).has(PENDING) || self.keys.len() - self.path_start >= MAX_PLY {
-            self.block(node);
-            return Grant::default();
+        match self.harvest.pick(self.tree, self.model, [node, parent], position) {
+            Picked::Queued => Grant { used: 1, changed: false },
+            Picked::Settled => Grant { used: 0, changed: true },
+            Picked::Refused => {
+                if !self.harvest.is_full {
+                    self.block(node);
+                }
+                Grant::default()
+            }
         }
-        let moves = position.legal_moves();
-        let key = position_key(position);
-        let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
-        if node != ROOT
-            && let Some((verdict, flags)) = decide(position, &moves, visits)
-        {
-            let leaf = self.tree.node_mut(node);
-            leaf.verdict = verdict;
-            leaf.mark(flags, true);
-            self.free_proofs -= 1;
-            return Grant { used: 0, changed: true };
-        }
-        // What the table knows changes what this leaf is worth; it may yet be picked again.
-        let leaf = self.tree.node_mut(node);
-        if node != ROOT && leaf.has(BARE) && take_over(leaf, self.table, key, position) {
-            self.free_proofs -= 1;
-            return Grant { used: 0, changed: true };
-        }
-        if !self.tree.has_room(self.promised.0 + 1, self.promised.1 + moves.len()) {
-            self.is_full = true;
-            return Grant::default();
-        }
-        self.promised.0 += 1;
-        self.promised.1 += moves.len();
-        let leaf = self.tree.node_mut(node);
-        leaf.mark(PENDING, true);
-        leaf.work += 1;
-        leaf.depth = leaf.depth.max(self.model.depth(leaf.work));
-        let repetitions = visits.in_all.min(2) as u8;
-        let (position, moves) = (position.clone(), moves.iter().copied().collect());
-        self.leaves.push(Leaf { node, parent, position, key, moves, repetitions });
-        Grant { used: 1, changed: false }
-    }
-
-    /// False ends the gathering: it has proven enough for now, or the tree is full (to try every
-    /// other leaf of a full tree would take as long as the tree is large).
-    fn may_go_on(&self) -> bool {
-        self.free_proofs > 0 && !self.is_full
     }
 
     fn block(&mut self, node: NodeId) {

@@ -8,7 +8,9 @@
 //! * [`table`] — the transposition table, 128 bits an entry;
 //! * [`tesla`] — the Tesla search: the loop around the device;
 //! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
-//! * [`node`], [`tree`] — its tree; [`gather`] — the next batch; [`rules`] — what needs no device;
+//! * [`node`], [`tree`] — its tree; [`gather`], [`leaf`] — the next batch; [`rules`] — what needs no
+//!   device;
+//! * [`puct`] — the control: PUCT's choice and backup on the same tree;
 //! * [`expand`], [`backup`] — answers into the tree and up to the root;
 //! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
 //! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
@@ -25,12 +27,14 @@ pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod history;
+pub mod leaf;
 #[cfg(feature = "net")]
 pub mod network;
 pub mod node;
 pub mod options;
 pub mod params;
 pub mod perft;
+pub mod puct;
 pub mod reuse;
 pub mod roster;
 pub mod rules;

@@ -95,6 +95,10 @@ params! {
     unevaluated_error = 0.06 in 0.0..=1.0 step 0.01;
     /// Doubt in the value of an unevaluated child (kappa), in units of `unevaluated_error`.
     unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
+    /// Evaluations below a position that count as much as its own evaluation; 0 = plain minimax.
+    static_weight = 0.0 in 0.0..=100.0 step 0.5;
+    /// Share of the children's average by work in the backup; the rest is minimax.
+    average_share = 0.0 in 0.0..=1.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
     /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
@@ -131,8 +135,23 @@ params! {
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
     /// Plies since its own anchor from which that is done.
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
+    /// Whether the tree is kept from move to move (0 = no).
+    reuse = 1.0 in 0.0..=1.0 step 1.0;
     /// Share of `Hash` that the transposition table takes; the tree takes the rest.
     table_share = 0.25 in 0.0..=0.9 step 0.05;
+    /// PUCT: weight of the policy against the value (lc0's `CPuct`, for values in [-1, 1]).
+    puct_exploration = 1.745 in 0.0..=10.0 step 0.2;
+    /// PUCT: growth of that weight with the logarithm of the visits (`CPuctFactor`).
+    puct_growth = 3.894 in 0.0..=20.0 step 0.5;
+    /// PUCT: visits at which the growth sets in (`CPuctBase`).
+    puct_base = 38739.0 in 1.0..=1_000_000.0 step 2000.0;
+    /// PUCT: what a child never visited lacks to its parent's value, by the root of the policy that
+    /// was visited (`FpuValue`, for values in [-1, 1]).
+    puct_reduction = 0.33 in 0.0..=2.0 step 0.05;
+    /// PUCT: temperature of the policy (`PolicyTemperature`); larger = flatter.
+    puct_temperature = 1.359 in 0.1..=5.0 step 0.1;
+    /// PUCT: share of minimax in the backup; the rest is the average of all visits.
+    puct_minimax = 0.0 in 0.0..=1.0 step 0.1;
     /// Smallest depth of a value worth a place in the table, plies.
     table_depth = 1.0 in 0.0..=16.0 step 0.5;
     /// Policy from which a new child is looked up in the table at once; the others when picked,

@@ -5,8 +5,8 @@ use shakmaty::Position as _;
 
 use crate::backup::remember;
 use crate::estimate::Model;
-use crate::gather::Leaf;
 use crate::history::Game;
+use crate::leaf::Leaf;
 use crate::node::{BARE, BranchId, KNOWN, NONE, Node, NodeId, PATH, PENDING, ROOT, Verdict};
 use crate::table::Table;
 use crate::tree::{Branch, Tree};

@@ -10,10 +10,13 @@ use crate::search_api::Search;
 use crate::tesla::TeslaSearch;
 
 /// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA];
+pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT];
 
 /// Best-first minimax.
 const TESLA: &str = "Tesla";
+
+/// The control: lc0's rule on Tesla's tree.
+const PUCT: &str = "PUCT";
 
 /// The baseline.
 const ALPHA_BETA: &str = "AlphaBeta";
@@ -125,8 +128,12 @@ pub fn search_on(
     evaluator: Box<dyn Evaluator>,
 ) -> Result<Box<dyn Search>, String> {
     Ok(match machine.search {
-        TESLA => {
-            let mut search = TeslaSearch::new(evaluator);
+        TESLA | PUCT => {
+            let mut search = if machine.search == PUCT {
+                TeslaSearch::puct(evaluator)
+            } else {
+                TeslaSearch::new(evaluator)
+            };
             search.set_params(machine.params.clone());
             Box::new(search)
         }

@@ -14,10 +14,12 @@ use crate::answer::{self, RootMove};
 use crate::backup::{Sweep, recompute_all};
 use crate::estimate::Model;
 use crate::expand::Knowledge;
-use crate::gather::{Gatherer, Leaf, Rules};
+use crate::gather::Gatherer;
 use crate::history::Game;
+use crate::leaf::{Gathered, Harvest, Leaf};
 use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
+use crate::puct::{self, Puct, Visits};
 use crate::reuse;
 use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
@@ -29,14 +31,19 @@ const DEFAULT_HASH_MB: usize = 64;
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 /// What may be in flight when nobody knows how soon the answer is wanted.
 const PROMPT: Duration = Duration::from_millis(40);
+/// PUCT reckons with so many times fewer evaluations than there is time for, when it decides whether
+/// another move can still become the most visited (lc0's `SmartPruningFactor`).
+const SMART_PRUNING: f32 = 1.33;
 /// Pause between looks at the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
 
-/// The best-first search of seed 003.
+/// The best-first search of seed 003, and its control on the same tree.
 pub struct TeslaSearch {
     evaluator: Box<dyn Evaluator>,
     params: Params,
     model: Model,
+    /// The control's rule; `None` = benefit/cost and minimax.
+    puct: Option<Puct>,
     tree: Tree,
     table: Table,
     hash_mb: usize,
@@ -80,6 +87,7 @@ impl fmt::Debug for TeslaSearch {
             .debug_struct("TeslaSearch")
             .field("evaluator", &self.evaluator.description())
             .field("nodes", &self.tree.len())
+            .field("is_puct", &self.puct.is_some())
             .field("hash_mb", &self.hash_mb)
             .finish_non_exhaustive()
     }
@@ -92,6 +100,7 @@ impl TeslaSearch {
         let mut search = Self {
             evaluator,
             model: Model::new(&params),
+            puct: None,
             params,
             tree: Tree::new(0),
             table: Table::new(0),
@@ -107,6 +116,12 @@ impl TeslaSearch {
         search
     }
 
+    /// The same tree, batches and evaluator under PUCT.
+    pub fn puct(evaluator: Box<dyn Evaluator>) -> Self {
+        let search = Self::new(evaluator);
+        Self { puct: Some(Puct::new(&search.params)), ..search }
+    }
+
     /// The tunables.
     pub fn params(&self) -> &Params {
         &self.params
@@ -115,6 +130,7 @@ impl TeslaSearch {
     /// Plays by other tunables from now on; forgets the tree, which was built by the old ones.
     pub fn set_params(&mut self, params: Params) {
         self.model = Model::new(&params);
+        self.puct = self.puct.is_some().then(|| Puct::new(&params));
         self.params = params;
         self.allot();
     }
@@ -141,7 +157,7 @@ impl TeslaSearch {
 
     /// What is known of each root move, best first.
     pub fn root_moves(&self) -> Vec<RootMove> {
-        answer::root_moves(&self.tree, &self.model, &self.params)
+        answer::root_moves(&self.tree, &self.model, &self.params, self.choose())
     }
 
     /// Divides the memory between tree and table; forgets both.
@@ -163,11 +179,15 @@ impl TeslaSearch {
             let _ = self.evaluator.collect();
         }
         self.in_flight.clear();
+        if let Some(puct) = &mut self.puct {
+            puct.clear();
+        }
         self.table.new_generation();
         let found =
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
         // A leaf is worth nothing as a root, and one that is proven would end the search before
         // there is a move to answer with.
+        let found = found.filter(|_| self.params.reuse > 0.5);
         if let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) {
             reuse::remember_line(&self.tree, &mut self.table);
             self.tree.retain(node, |_, _| true);
@@ -183,7 +203,7 @@ impl TeslaSearch {
         }
         self.game = Some(task.game.clone());
         self.exclude(task);
-        recompute_all(&mut self.tree, &self.model);
+        self.back_up_all();
         self.progress.entered_at = task.budget.elapsed();
         self.progress.collected_at = self.progress.entered_at;
     }
@@ -232,10 +252,7 @@ impl TeslaSearch {
             let pending = self.in_flight.iter().flatten();
             let promised = pending
                 .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
-            let (tree, earlier) = (&mut self.tree, task.game.earlier_keys());
-            let rules = Rules { model: &self.model, params: &self.params, table: &self.table };
-            let gatherer = Gatherer::new(tree, rules, earlier, promised);
-            let gathered = gatherer.gather(task.game.position(), size);
+            let gathered = self.gather(task, size, promised);
             self.progress.is_full = gathered.is_full;
             if gathered.leaves.is_empty() {
                 if gathered.is_paused && !task.stop.is_stopped() && !task.budget.hard_over() {
@@ -249,6 +266,50 @@ impl TeslaSearch {
             self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
             self.evaluator.submit(requests);
             self.in_flight.push_back(gathered.leaves);
+        }
+    }
+
+    /// Picks up to `size` leaves. `promised` = positions and legal moves in flight.
+    fn gather(&mut self, task: &Task<'_>, size: u32, promised: (usize, usize)) -> Gathered {
+        let (root, earlier) = (task.game.position(), task.game.earlier_keys());
+        let (tree, model) = (&mut self.tree, &self.model);
+        match &mut self.puct {
+            None => {
+                let harvest = Harvest::new(Some(&self.table), earlier, promised, size);
+                Gatherer::new(tree, model, &self.params, harvest).gather(root, size)
+            }
+            Some(puct) => {
+                // Averages take nothing from the table: its values are minimax's or other trees'.
+                let harvest = Harvest::new(None, earlier, promised, size);
+                let nodes = task.limits.nodes.unwrap_or(u64::MAX);
+                let remaining = nodes.saturating_sub(self.progress.asked);
+                let remaining = u32::try_from(remaining).unwrap_or(u32::MAX);
+                puct.gather(tree, model, harvest, root, [size, remaining])
+            }
+        }
+    }
+
+    /// Computes the whole tree anew.
+    fn back_up_all(&mut self) {
+        match &self.puct {
+            None => recompute_all(&mut self.tree, &self.model),
+            Some(puct) => recompute_all(&mut self.tree, &Visits { puct, model: &self.model }),
+        }
+    }
+
+    /// A leaf that will not be answered.
+    fn give_up(&mut self, leaf: &Leaf) {
+        if let Some(puct) = &mut self.puct {
+            puct.land(&self.tree, leaf);
+        }
+        reuse::give_up(&mut self.tree, &self.model, leaf);
+    }
+
+    /// The root move to play, as far as is known.
+    fn choose(&self) -> Option<NodeId> {
+        match &self.puct {
+            None => answer::choose(&self.tree, &self.model, &self.params),
+            Some(_) => puct::choose(&self.tree, &self.model),
         }
     }
 
@@ -323,11 +384,19 @@ impl TeslaSearch {
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         self.keep_pace(task, leaves.len());
         let earlier = task.game.earlier_keys();
+        let (table_policy, temperature) = match self.puct {
+            None => (self.params.table_policy, 1.0),
+            Some(_) => (f32::INFINITY, self.params.puct_temperature),
+        };
         for (leaf, answer) in leaves.iter().zip(&answers) {
+            if let Some(puct) = &mut self.puct {
+                puct.land(&self.tree, leaf);
+            }
             let known = Knowledge {
                 model: &self.model,
                 table: &self.table,
-                table_policy: self.params.table_policy,
+                table_policy,
+                temperature,
                 earlier,
             };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
@@ -340,11 +409,18 @@ impl TeslaSearch {
             self.exclude(task);
         }
         for leaf in leaves.get(answers.len()..).unwrap_or_default() {
-            reuse::give_up(&mut self.tree, &self.model, leaf);
+            self.give_up(leaf);
         }
         let depth = self.params.table_depth;
-        self.sweep.run(&mut self.tree, &self.model, &mut self.table, depth);
-        let best = answer::choose(&self.tree, &self.model, &self.params);
+        match &mut self.puct {
+            None => self.sweep.run(&mut self.tree, &self.model, &mut self.table, depth),
+            Some(puct) => {
+                puct.forget_collisions();
+                let backup = Visits { puct, model: &self.model };
+                self.sweep.run(&mut self.tree, &backup, &mut self.table, f32::INFINITY);
+            }
+        }
+        let best = self.choose();
         if best != self.progress.best {
             self.progress.best = best;
             self.progress.best_since = self.progress.nodes;
@@ -355,9 +431,12 @@ impl TeslaSearch {
     /// Takes back every leaf in flight after the device failed.
     fn abandon(&mut self) {
         for leaf in std::mem::take(&mut self.in_flight).iter().flatten() {
-            reuse::give_up(&mut self.tree, &self.model, leaf);
+            self.give_up(leaf);
         }
-        recompute_all(&mut self.tree, &self.model);
+        if let Some(puct) = &mut self.puct {
+            puct.forget_collisions();
+        }
+        self.back_up_all();
     }
 
     /// Whether the search must answer now. Reads the clock only where there is one.
@@ -383,6 +462,13 @@ impl TeslaSearch {
             return true;
         }
         let elapsed = task.budget.elapsed();
+        if self.puct.is_some() {
+            // lc0's smart pruning: no other move can become the most visited one.
+            let left = soft.saturating_sub(elapsed).as_secs_f32();
+            let possible = left / self.pace.max(f32::MIN_POSITIVE) / SMART_PRUNING;
+            let is_decided = self.pace > 0.0 && puct::lead(&self.tree) as f32 > possible;
+            return elapsed >= soft || is_decided;
+        }
         if elapsed >= soft {
             let settled_for = self.progress.nodes - self.progress.best_since;
             let is_settled = settled_for as f32
@@ -448,7 +534,7 @@ impl Search for TeslaSearch {
             std::thread::sleep(IDLE);
         }
         reuse::remember_line(&self.tree, &mut self.table);
-        let best = answer::choose(&self.tree, &self.model, &self.params);
+        let best = self.choose();
         match best {
             Some(best) => {
                 let info = self.info(task, best);

@@ -1,0 +1,170 @@
+//! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
+//!
+//! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
+//! the spot; one that the table knows starts from there.
+
+use shakmaty::{Chess, Move, Position};
+
+use crate::estimate::Model;
+use crate::expand::take_over;
+use crate::history::position_key;
+use crate::node::{BARE, BranchId, NodeId, PENDING, ROOT};
+use crate::rules::{decide, repetitions};
+use crate::table::Table;
+use crate::tree::Tree;
+
+/// Longest line in the tree, plies.
+pub const MAX_PLY: usize = 240;
+
+/// A leaf on its way to the evaluator.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// Its node.
+    pub node: NodeId,
+    /// The branch the node belongs to; [`NONE`] at the root.
+    pub parent: BranchId,
+    /// The position.
+    pub position: Chess,
+    /// Key of the position.
+    pub key: u64,
+    /// Its legal moves, at least one.
+    pub moves: Box<[Move]>,
+    /// Earlier occurrences on the path and in the game, at most 2.
+    pub repetitions: u8,
+}
+
+/// A batch, perhaps empty.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The leaves, in the order picked.
+    pub leaves: Vec<Leaf>,
+    /// Whether the tree had no room for more.
+    pub is_full: bool,
+    /// Whether the batch is small only because many leaves were settled on the way.
+    pub is_paused: bool,
+}
+
+/// What became of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picked {
+    /// It waits for the evaluator.
+    Queued,
+    /// It is proven, or the table knows it: its value has changed.
+    Settled,
+    /// It is pending already, too deep, or there is no room.
+    Refused,
+}
+
+/// A batch in the making.
+#[derive(Debug)]
+pub struct Harvest<'a> {
+    /// Values of positions seen elsewhere; `None` = leaves start from nothing.
+    table: Option<&'a Table>,
+    /// Keys of the game, then of the path; the present node's ancestors.
+    pub keys: Vec<u64>,
+    /// Where the path begins among the keys.
+    path_start: usize,
+    leaves: Vec<Leaf>,
+    /// Positions and legal moves already promised room in the tree.
+    promised: (usize, usize),
+    /// Whether a leaf was turned away for want of room.
+    pub is_full: bool,
+    /// Leaves that may still be settled on the spot before the gathering pauses.
+    free: u32,
+}
+
+impl<'a> Harvest<'a> {
+    /// An empty batch for at most `budget` leaves, below a game whose earlier positions have these
+    /// keys. `promised` = positions and legal moves in flight, which need room too.
+    pub fn new(
+        table: Option<&'a Table>,
+        earlier: &[u64],
+        promised: (usize, usize),
+        budget: u32,
+    ) -> Self {
+        Self {
+            table,
+            keys: earlier.to_vec(),
+            path_start: earlier.len(),
+            leaves: Vec::new(),
+            promised,
+            is_full: false,
+            free: 256 + 16 * budget,
+        }
+    }
+
+    /// Leaves so far.
+    pub fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
+    }
+
+    /// False ends the gathering: enough was settled for now, or the tree is full (to try every other
+    /// leaf of a full tree would take as long as the tree is large).
+    pub fn may_go_on(&self) -> bool {
+        self.free > 0 && !self.is_full
+    }
+
+    /// Counts something that cost no evaluation.
+    pub fn settle(&mut self) {
+        self.free = self.free.saturating_sub(1);
+    }
+
+    /// The batch.
+    pub fn finish(self, tree: &Tree) -> Gathered {
+        let is_paused = self.free == 0 && !tree.node(ROOT).is_proven();
+        Gathered { leaves: self.leaves, is_full: self.is_full, is_paused }
+    }
+
+    /// Queues `node`, a leaf below the branch `parent`, or settles it. `keys` ends with its parent's.
+    pub fn pick(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        [node, parent]: [NodeId; 2],
+        position: &Chess,
+    ) -> Picked {
+        if tree.node(node).has(PENDING) || self.keys.len() - self.path_start >= MAX_PLY {
+            return Picked::Refused;
+        }
+        let moves = position.legal_moves();
+        let key = position_key(position);
+        let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
+        if node != ROOT
+            && let Some((verdict, flags)) = decide(position, &moves, visits)
+        {
+            let leaf = tree.node_mut(node);
+            leaf.verdict = verdict;
+            leaf.mark(flags, true);
+            self.settle();
+            return Picked::Settled;
+        }
+        // What the table knows changes what this leaf is worth; it may yet be picked again.
+        let leaf = tree.node_mut(node);
+        if node != ROOT
+            && leaf.has(BARE)
+            && self.table.is_some_and(|table| take_over(leaf, table, key, position))
+        {
+            self.settle();
+            return Picked::Settled;
+        }
+        if !tree.has_room(self.promised.0 + 1, self.promised.1 + moves.len()) {
+            self.is_full = true;
+            return Picked::Refused;
+        }
+        self.promised.0 += 1;
+        self.promised.1 += moves.len();
+        let leaf = tree.node_mut(node);
+        leaf.mark(PENDING, true);
+        leaf.work += 1;
+        leaf.depth = leaf.depth.max(model.depth(leaf.work));
+        let repetitions = visits.in_all.min(2) as u8;
+        let (position, moves) = (position.clone(), moves.iter().copied().collect());
+        self.leaves.push(Leaf { node, parent, position, key, moves, repetitions });
+        Picked::Queued
+    }
+}

@@ -1,0 +1,330 @@
+//! PUCT on the same tree, batches and network: the control that the benefit/cost rule is measured
+//! against.
+//!
+//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in [0, 1]:
+//! a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`, where visits
+//! under way count in `n` but not in `q` (lc0's virtual loss); a child never visited has its parent's
+//! value less a reduction. Where the descent meets a leaf under way it is a *collision*: it counts as
+//! under way too until the next answers arrive, and a batch is sent as it is when its collisions are
+//! used up. Values are averages of visits, or minimax, or a mixture of both.
+//!
+//! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
+//! reuse of the tree are the same code as for the Tesla search.
+
+use shakmaty::{Chess, Position};
+
+use crate::backup::{Backup, worth};
+use crate::estimate::Model;
+use crate::leaf::{Gathered, Harvest, Leaf, Picked};
+use crate::node::{BARE, BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
+use crate::params::Params;
+use crate::tree::Tree;
+
+/// Collisions that a batch may have: so many in a tree of this size …
+const COLLISIONS_MOST: f32 = 80_000.0;
+const COLLISIONS_END: f32 = 145_000.0;
+/// … and one in a tree smaller than this; in between the growth has this power.
+const COLLISIONS_START: f32 = 28.0;
+const COLLISIONS_POWER: f32 = 1.25;
+/// Visits to what is proven already, for each leaf of a batch.
+const FREE_VISITS: f32 = 2.4;
+/// lc0's values lie in [-1, 1]: one score unit is two of them.
+const UNIT: f32 = 0.5;
+
+/// What is under way at and below a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    /// Visits whose answers are awaited.
+    pending: u32,
+    /// Visits that met those.
+    collided: u32,
+}
+
+/// The rule and what it has under way.
+#[derive(Debug)]
+pub struct Puct {
+    params: Params,
+    /// By node.
+    flights: Vec<Flight>,
+    /// Nodes that counted a collision, once for each.
+    collided: Vec<NodeId>,
+}
+
+/// How one descent ended.
+enum Descent {
+    Queued,
+    Visited,
+    Collided,
+    Full,
+}
+
+impl Puct {
+    /// The rule with these tunables.
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), flights: Vec::new(), collided: Vec::new() }
+    }
+
+    /// Nothing is under way any more.
+    pub fn clear(&mut self) {
+        self.flights.clear();
+        self.collided.clear();
+    }
+
+    /// Visits that were answered.
+    fn visits(&self, tree: &Tree, id: NodeId) -> u32 {
+        let flight = self.flights.get(id as usize).copied().unwrap_or_default();
+        tree.node(id).work.saturating_sub(flight.pending)
+    }
+
+    /// Picks up to `budget` leaves below the root, of `remaining` that the limits still allow.
+    pub fn gather(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        mut harvest: Harvest<'_>,
+        root: &Chess,
+        [budget, remaining]: [u32; 2],
+    ) -> Gathered {
+        self.flights.resize(tree.len(), Flight::default());
+        let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
+        let mut free_visits = 1 + (FREE_VISITS * budget as f32) as u32;
+        while harvest.len() < budget as usize
+            && harvest.may_go_on()
+            && free_visits > 0
+            && !tree.node(ROOT).is_proven()
+        {
+            let left = remaining.saturating_sub(harvest.len() as u32);
+            match self.descend(tree, model, &mut harvest, root, left) {
+                Descent::Queued => {}
+                Descent::Visited => free_visits -= 1,
+                Descent::Collided => {
+                    collisions -= 1;
+                    if collisions == 0 {
+                        break;
+                    }
+                }
+                Descent::Full => break,
+            }
+        }
+        harvest.finish(tree)
+    }
+
+    /// One visit from the root to a leaf.
+    fn descend(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        harvest: &mut Harvest<'_>,
+        root: &Chess,
+        remaining: u32,
+    ) -> Descent {
+        let above = harvest.keys.len();
+        let mut position = root.clone();
+        let mut path = vec![ROOT];
+        let (mut node, mut parent) = (ROOT, NONE);
+        let picked = loop {
+            let here = *tree.node(node);
+            if here.is_proven() {
+                harvest.settle();
+                break Picked::Settled;
+            }
+            if !here.is_expanded() {
+                break harvest.pick(tree, model, [node, parent], &position);
+            }
+            let branch = tree.branch(here.branch);
+            harvest.keys.push(branch.key);
+            let Some(child) = self.select(tree, here.branch, remaining) else {
+                break Picked::Refused;
+            };
+            position.play_unchecked(tree.node(child).played);
+            path.push(child);
+            (node, parent) = (child, here.branch);
+        };
+        harvest.keys.truncate(above);
+        match picked {
+            Picked::Queued => {
+                for (place, &id) in path.iter().enumerate() {
+                    // The leaf's own visit is counted already.
+                    tree.node_mut(id).work += u32::from(place + 1 < path.len());
+                    self.flights[id as usize].pending += 1;
+                }
+                Descent::Queued
+            }
+            Picked::Settled => {
+                for &id in path.iter().rev() {
+                    tree.node_mut(id).work += 1;
+                    let branch = tree.node(id).branch;
+                    if branch != NONE {
+                        self.recompute(tree, model, branch);
+                    }
+                }
+                Descent::Visited
+            }
+            Picked::Refused if harvest.is_full => Descent::Full,
+            Picked::Refused => {
+                for &id in &path {
+                    self.flights[id as usize].collided += 1;
+                }
+                self.collided.extend(path);
+                Descent::Collided
+            }
+        }
+    }
+
+    /// The child that the next visit goes to.
+    fn select(&self, tree: &Tree, id: BranchId, remaining: u32) -> Option<NodeId> {
+        let branch = tree.branch(id);
+        let children = tree.children(branch);
+        let is_root = branch.ply == 0;
+        let visits = self.visits(tree, branch.node);
+        let numbered = || (branch.first..).zip(children);
+        let most_visits = numbered().map(|(id, _)| self.visits(tree, id)).max().unwrap_or(0);
+        let visited = numbered().filter(|&(id, _)| self.visits(tree, id) > 0);
+        let visited_policy: f32 = visited.map(|(_, child)| child.policy).sum();
+        let base = self.params.puct_base;
+        let growth = self.params.puct_growth * ((visits as f32 + base) / base).ln();
+        let rest = visits.saturating_sub(1).max(1) as f32;
+        let weight = UNIT * (self.params.puct_exploration + growth) * rest.sqrt();
+        let reduction = UNIT * self.params.puct_reduction * visited_policy.sqrt();
+        let unvisited = tree.node(branch.node).value - reduction;
+        let mut best: Option<(f32, NodeId)> = None;
+        for (id, child) in numbered() {
+            let answered = self.visits(tree, id);
+            // At the root, what cannot become the most visited child any more is left alone.
+            if child.has(EXCLUDED) || is_root && remaining < most_visits - answered {
+                continue;
+            }
+            let flight = self.flights[id as usize];
+            let started = answered + flight.pending + flight.collided;
+            let value = if answered > 0 { worth_once_visited(child) } else { unvisited };
+            let rank = value + weight * child.policy / (1.0 + started as f32);
+            if best.is_none_or(|(highest, _)| rank > highest) {
+                best = Some((rank, id));
+            }
+        }
+        best.map(|(_, id)| id)
+    }
+
+    /// A leaf is under way no longer: answered, or given up.
+    pub fn land(&mut self, tree: &Tree, leaf: &Leaf) {
+        let (mut node, mut parent) = (leaf.node, leaf.parent);
+        loop {
+            let flight = &mut self.flights[node as usize];
+            flight.pending = flight.pending.saturating_sub(1);
+            if parent == NONE {
+                break;
+            }
+            let branch = tree.branch(parent);
+            (node, parent) = (branch.node, branch.parent);
+        }
+    }
+
+    /// Answers have arrived: collisions count no longer.
+    pub fn forget_collisions(&mut self) {
+        for id in self.collided.drain(..) {
+            self.flights[id as usize].collided -= 1;
+        }
+    }
+
+    /// Computes the node of a branch anew: proofs as in minimax, else the values of its visits.
+    pub fn recompute(&self, tree: &mut Tree, model: &Model, id: BranchId) {
+        let before = *tree.branch(id);
+        model.recompute(tree, id);
+        let branch = *tree.branch(id);
+        let children = tree.children(&branch);
+        let mut total = 1.0_f32;
+        let mut sum = branch.static_value;
+        let mut highest: Option<f32> = None;
+        let mut most: Option<(u32, f32, u16)> = None;
+        for (place, (id, child)) in (branch.first..).zip(children).enumerate() {
+            if child.has(EXCLUDED) {
+                continue;
+            }
+            let visits = self.visits(tree, id);
+            if visits > 0 {
+                let value = worth_once_visited(child);
+                total += visits as f32;
+                sum += visits as f32 * value;
+                highest = Some(highest.map_or(value, |highest| highest.max(value)));
+            }
+            if most.is_none_or(|(most, policy, _)| {
+                visits > most || visits == most && child.policy > policy
+            }) {
+                most = Some((visits, child.policy, place as u16));
+            }
+        }
+        let node = tree.node(branch.node);
+        if node.is_proven() || branch.known_depth > model.depth(total as u32) {
+            return;
+        }
+        let share = self.params.puct_minimax;
+        let highest = highest.unwrap_or(branch.static_value);
+        let value = (1.0 - share) * sum / total + share * highest;
+        tree.node_mut(branch.node).value = value;
+        tree.branch_mut(id).best = most.map_or(before.best, |(_, _, place)| place);
+    }
+}
+
+/// A rule's backup together with the depths that reports are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Visits<'a> {
+    /// The rule.
+    pub puct: &'a Puct,
+    /// Depths.
+    pub model: &'a Model,
+}
+
+impl Backup for Visits<'_> {
+    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+        self.puct.recompute(tree, self.model, id);
+    }
+}
+
+/// What a child that was visited is worth to its parent's side to move.
+fn worth_once_visited(child: &Node) -> f32 {
+    match child.verdict {
+        Verdict::Draw => 0.5,
+        Verdict::Win(_) => 0.0,
+        Verdict::Loss(_) => 1.0,
+        Verdict::Open => 1.0 - child.value,
+    }
+}
+
+/// Collisions that a batch may have in a tree with so many visits.
+fn collisions_allowed(visits: f32) -> u32 {
+    let range = COLLISIONS_END - COLLISIONS_START;
+    let place = ((visits - COLLISIONS_START) / range).clamp(0.0, 1.0);
+    (COLLISIONS_MOST * place.powf(COLLISIONS_POWER)).max(1.0) as u32
+}
+
+/// The root move to play: the shortest mate, else the most visited that does not lose, else the
+/// longest resistance. `None` before the first evaluation.
+pub fn choose(tree: &Tree, model: &Model) -> Option<NodeId> {
+    let branch = tree.branch_of(ROOT)?;
+    let rank = |child: &Node| -> (u8, u32, f32) {
+        match child.verdict {
+            Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
+            Verdict::Win(plies) => (0, u32::from(plies), 0.0),
+            Verdict::Draw | Verdict::Open if child.has(BARE) => (1, 0, child.policy),
+            Verdict::Draw | Verdict::Open => (1, child.work, worth(child, model)),
+        }
+    };
+    let children = (branch.first..).zip(tree.children(branch));
+    let allowed = children.filter(|(_, child)| !child.has(EXCLUDED));
+    let best = allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
+    best.map(|(id, _)| id)
+}
+
+/// By how many visits the most visited root move leads.
+pub fn lead(tree: &Tree) -> u32 {
+    let Some(branch) = tree.branch_of(ROOT) else { return 0 };
+    let (mut first, mut second) = (0, 0);
+    for child in tree.children(branch).iter().filter(|child| !child.has(EXCLUDED)) {
+        if child.work > first {
+            (first, second) = (child.work, first);
+        } else {
+            second = second.max(child.work);
+        }
+    }
+    first - second
+}

@@ -1,0 +1,295 @@
+//! PUCT, the control: lc0's formula to the visit, averages that are averages, and full obedience.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess, Move, Position, Role};
+use tesla_engine::history::Game;
+use tesla_engine::node::{BARE, PENDING, ROOT, Verdict};
+use tesla_engine::params::Params;
+use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::timeman::Budget;
+use tesla_engine::tree::Tree;
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, MoveEstimate, Request};
+
+/// Thinks all positions even, with a policy that falls by half from move to move, pawns first, so
+/// that positions do not come back. Notes the sizes of its batches.
+#[derive(Default)]
+struct Even {
+    waiting: std::collections::VecDeque<Vec<Request>>,
+    batches: Arc<Mutex<Vec<usize>>>,
+    most: usize,
+}
+
+impl Even {
+    fn boxed(most: usize) -> (Box<Self>, Arc<Mutex<Vec<usize>>>) {
+        let batches = Arc::<Mutex<Vec<usize>>>::default();
+        (Box::new(Self { batches: Arc::clone(&batches), most, ..Self::default() }), batches)
+    }
+}
+
+/// The policy of each of these moves.
+fn policies(moves: &[Move]) -> Vec<f32> {
+    let mut order: Vec<usize> = (0..moves.len()).collect();
+    order.sort_by_key(|&place| moves[place].role() != Role::Pawn);
+    let mut policies = vec![0.0; moves.len()];
+    for (rank, place) in order.into_iter().enumerate() {
+        policies[place] = 0.5_f32.powi(rank as i32);
+    }
+    let total: f32 = policies.iter().sum();
+    policies.iter().map(|policy| policy / total).collect()
+}
+
+impl Evaluator for Even {
+    fn description(&self) -> String {
+        "even".to_owned()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.most
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        self.batches.lock().unwrap().push(batch.len());
+        self.waiting.push_back(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.waiting.len()
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        let batch = self.waiting.pop_front().ok_or(EvalError::NothingInFlight)?;
+        let answer = |request: &Request| Evaluation {
+            value: 0.5,
+            error: 0.1,
+            wdl: [0.25, 0.5, 0.25],
+            moves: policies(&request.moves)
+                .into_iter()
+                .map(|policy| MoveEstimate { policy, action_value: 0.5 })
+                .collect(),
+            ..Evaluation::default()
+        };
+        Ok(batch.iter().map(answer).collect())
+    }
+}
+
+fn game(fen: &str) -> Game {
+    let fen: Fen = fen.parse().unwrap();
+    Game::new(fen.into_position(CastlingMode::Standard).unwrap())
+}
+
+fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
+    let budget = Budget::new(limits, Duration::ZERO);
+    let stop = StopToken::default();
+    let outcome =
+        search.search(&Task { game, limits, budget: &budget, stop: &stop }, &mut |info| {
+            assert_eq!(info.pv.is_empty(), info.nodes == 0);
+        });
+    assert!(game.position().is_legal(outcome.best));
+    outcome
+}
+
+fn nodes(count: u64) -> Limits {
+    Limits { nodes: Some(count), ..Limits::default() }
+}
+
+fn params(changes: &[(&str, f32)]) -> Params {
+    let mut params = Params::default();
+    for &(name, value) in changes {
+        params.set(name, value).unwrap();
+    }
+    params
+}
+
+fn classical(batch: usize) -> TeslaSearch {
+    let mut search = TeslaSearch::puct(Box::new(ClassicalEvaluator::with_batch_size(batch)));
+    search.set_hash_mb(32);
+    search
+}
+
+/// The root's visits when all values are even, by lc0's formula written down once more: its values
+/// lie in [-1, 1] and are 0 here.
+fn even_visits(policies: &[f32], all: u32) -> Vec<u32> {
+    let mut visits = vec![0_u32; policies.len()];
+    for done in 1..all {
+        let exploration = 1.745 + 3.894 * ((done as f32 + 38739.0) / 38739.0).ln();
+        let below: u32 = visits.iter().sum();
+        let weight = exploration * (below.max(1) as f32).sqrt();
+        let seen: f32 = policies.iter().zip(&visits).filter(|&(_, &n)| n > 0).map(|(p, _)| p).sum();
+        let rank = |place: usize| {
+            let value = if visits[place] == 0 { -0.33 * seen.sqrt() } else { 0.0 };
+            value + weight * policies[place] / (1.0 + visits[place] as f32)
+        };
+        let best = (0..policies.len()).reduce(|a, b| if rank(b) > rank(a) { b } else { a });
+        // What cannot become the most visited with what is left is passed over.
+        let most = *visits.iter().max().unwrap();
+        let left = all - done;
+        let allowed = (0..policies.len()).filter(|&place| most - visits[place] <= left);
+        let best = allowed.reduce(|a, b| if rank(b) > rank(a) { b } else { a }).or(best);
+        visits[best.unwrap()] += 1;
+    }
+    visits
+}
+
+#[test]
+fn visits_follow_the_formula() {
+    let game = Game::new(Chess::new());
+    let policies = policies(&game.position().legal_moves());
+    for temperature in [1.0, 1.359] {
+        let mut search = TeslaSearch::puct(Even::boxed(1).0);
+        search.set_params(params(&[("puct_temperature", temperature), ("batches_in_flight", 1.0)]));
+        run(&mut search, &game, &nodes(300));
+        let flat: Vec<f32> = policies.iter().map(|p| p.powf(1.0 / temperature)).collect();
+        let total: f32 = flat.iter().sum();
+        let flat: Vec<f32> = flat.iter().map(|policy| policy / total).collect();
+        let tree = search.tree();
+        let children = tree.children(tree.branch_of(ROOT).unwrap());
+        let visits: Vec<u32> = children.iter().map(|child| child.work).collect();
+        assert_eq!(visits, even_visits(&flat, 300));
+    }
+}
+
+/// A batch ends at its first collision while the tree is small, and never asks for more than fits.
+#[test]
+fn collisions_end_a_batch() {
+    let (evaluator, batches) = Even::boxed(64);
+    let mut search = TeslaSearch::puct(evaluator);
+    run(&mut search, &Game::new(Chess::new()), &nodes(3_000));
+    let batches = batches.lock().unwrap();
+    assert_eq!(batches[0], 1);
+    assert!(batches.iter().take(4).all(|&size| size < 16), "{batches:?}");
+    assert!(batches.iter().all(|&size| size <= 64));
+    assert!(batches.iter().rev().take(10).any(|&size| size > 16), "{batches:?}");
+    assert_eq!(batches.iter().sum::<usize>(), 3_000);
+}
+
+/// Every value is what its visits say, and proofs are minimax's.
+fn assert_averages(tree: &Tree, minimax: f32) {
+    for id in 0..tree.branch_count() as u32 {
+        let branch = tree.branch(id);
+        let node = tree.node(branch.node);
+        let children = tree.children(branch);
+        assert!(children.iter().all(|child| !child.has(PENDING)));
+        if node.verdict != Verdict::Open {
+            continue;
+        }
+        let (mut sum, mut total) = (f64::from(branch.static_value), 1.0);
+        let mut highest: Option<f64> = None;
+        for child in children.iter().filter(|child| child.work > 0) {
+            let value = match child.verdict {
+                Verdict::Win(_) => 0.0,
+                Verdict::Draw => 0.5,
+                Verdict::Loss(_) => panic!("a proven win is hidden"),
+                Verdict::Open => {
+                    assert!(!child.has(BARE));
+                    1.0 - f64::from(child.value)
+                }
+            };
+            sum += f64::from(child.work) * value;
+            total += f64::from(child.work);
+            highest = Some(highest.map_or(value, |highest| highest.max(value)));
+        }
+        assert!((f64::from(node.work) - total).abs() < 0.5);
+        let highest = highest.unwrap_or(f64::from(branch.static_value));
+        let minimax = f64::from(minimax);
+        let expected = (1.0 - minimax) * sum / total + minimax * highest;
+        assert!((f64::from(node.value) - expected).abs() < 1e-4, "{} {expected}", node.value);
+        let most = children.iter().map(|child| child.work).max();
+        assert_eq!(Some(tree.node(branch.best_child()).work), most);
+    }
+}
+
+#[test]
+fn finds_mates_and_proves_them() {
+    for batch in [1, 64] {
+        let mate_in_two = game("7k/8/R7/1R6/8/8/8/K7 w - - 0 1");
+        let mut search = classical(batch);
+        let outcome = run(&mut search, &mate_in_two, &nodes(4_000));
+        assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "b5b7");
+        assert_eq!(search.tree().node(ROOT).verdict, Verdict::Win(3));
+    }
+}
+
+#[test]
+fn a_clock_is_kept() {
+    let clock = Clock {
+        remaining: Duration::from_millis(400),
+        increment: Duration::ZERO,
+        moves_to_go: None,
+    };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let mut search = classical(32);
+    let began = std::time::Instant::now();
+    run(&mut search, &Game::new(Chess::new()), &limits);
+    assert!(began.elapsed() < Duration::from_millis(390));
+}
+
+#[test]
+fn the_tree_is_reused() {
+    let mut search = classical(16);
+    let mut game = Game::new(Chess::new());
+    let outcome = run(&mut search, &game, &nodes(2_000));
+    game.play(outcome.best);
+    let reply = outcome.ponder.unwrap();
+    let kept = {
+        let tree = search.tree();
+        let branch = tree.branch_of(ROOT).unwrap();
+        tree.children(branch).iter().find(|child| child.played == outcome.best).unwrap().work
+    };
+    game.play(reply);
+    run(&mut search, &game, &nodes(1));
+    let work = search.tree().node(ROOT).work;
+    assert!(work > 1 && work < kept, "{work} {kept}");
+    assert_averages(search.tree(), 0.0);
+}
+
+#[test]
+fn memory_is_a_hard_cap() {
+    let mut search = classical(16);
+    search.set_hash_mb(1);
+    let outcome = run(&mut search, &Game::new(Chess::new()), &nodes(6_000));
+    assert_eq!(outcome.info.nodes, 6_000);
+    assert!(search.tree().bytes() <= 1 << 20);
+}
+
+/// A position reached from the start by these choices among the legal moves.
+fn walk(choices: &[u8]) -> Option<Game> {
+    let mut game = Game::new(Chess::new());
+    for &choice in choices {
+        let moves = game.position().legal_moves();
+        game.play(*moves.get(usize::from(choice) % moves.len().max(1))?);
+    }
+    (!game.position().is_game_over()).then_some(game)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn values_are_what_visits_say(
+        choices in prop::collection::vec(any::<u8>(), 0..90),
+        minimax in prop_oneof![Just(0.0_f32), Just(0.5), Just(1.0)],
+    ) {
+        let Some(game) = walk(&choices) else { return Ok(()) };
+        for batch in [1, 32] {
+            let mut signatures = Vec::new();
+            for _ in 0..2 {
+                let mut search = classical(batch);
+                search.set_params(params(&[("puct_minimax", minimax)]));
+                let outcome = run(&mut search, &game, &nodes(150));
+                let is_proven = search.tree().node(ROOT).verdict != Verdict::Open;
+                prop_assert!(outcome.info.nodes == 150 || is_proven);
+                assert_averages(search.tree(), minimax);
+                signatures.push(search.signature());
+            }
+            prop_assert_eq!(signatures[0], signatures[1]);
+        }
+    }
+}
