@@ -2,7 +2,7 @@
 
 use shakmaty::{CastlingSide, Chess, Color, Move, Position, Square};
 
-use super::cache::Node;
+use super::node::Node;
 use crate::encode::{ATTACK_STATES, MoveToken, READOUT_SQUARE, RULE_FEATURES, Window};
 
 /// Most tokens that a job sees: 32 pieces, the readouts of its chain and its own. The books end
