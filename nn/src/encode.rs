@@ -133,18 +133,16 @@ impl Window {
     pub fn push(&mut self, played: Move, position: &Chess, repetitions: u8, moves: &[Move]) {
         let first = self.tokens.len();
         let mover = !position.turn();
-        if let Move::Castle { king, rook } = played {
-            let side = CastlingSide::from_king_side(king < rook);
-            self.standing[usize::from(king)] = None;
-            self.standing[usize::from(rook)] = None;
-            self.place(position.board(), Square::from_coords(side.king_to_file(), king.rank()));
-            self.place(position.board(), Square::from_coords(side.rook_to_file(), rook.rank()));
-        } else {
-            let captured = captured_square(played, mover);
-            for square in played.from().into_iter().chain(captured) {
-                self.standing[usize::from(square)] = None;
-            }
-            self.place(position.board(), played.to());
+        let left = match played {
+            Move::Castle { king, rook } => [Some(king), Some(rook)],
+            _ => [played.from(), captured_square(played, mover)],
+        };
+        for square in left.into_iter().flatten() {
+            self.standing[usize::from(square)] = None;
+        }
+        let (to, rook_to) = arrivals(played, mover);
+        for square in [Some(to), rook_to].into_iter().flatten() {
+            self.place(position.board(), square);
         }
         let visible = self.visible();
         for token in first..self.tokens.len() {
@@ -226,7 +224,7 @@ impl Window {
         let from = m.from()?;
         let piece = self.standing[usize::from(from)]?;
         let captured = captured_square(m, mover).and_then(|sq| self.standing[usize::from(sq)]);
-        let to = destination(m);
+        let (to, _) = arrivals(m, mover);
         let promotion = match m.promotion() {
             None => 0,
             Some(role) => role_index(role),
@@ -241,14 +239,11 @@ impl Window {
     }
 }
 
-/// Where the moving piece (the king, when castling) stands afterwards.
-fn destination(m: Move) -> Square {
-    match m {
-        Move::Castle { king, rook } => {
-            let side = CastlingSide::from_king_side(king < rook);
-            Square::from_coords(side.king_to_file(), king.rank())
-        }
-        _ => m.to(),
+/// Where the moving piece (the king, when castling) stands afterwards, and the castling rook.
+pub(crate) fn arrivals(m: Move, mover: Color) -> (Square, Option<Square>) {
+    match m.castling_side() {
+        Some(side) => (side.king_to(mover), Some(side.rook_to(mover))),
+        None => (m.to(), None),
     }
 }
 

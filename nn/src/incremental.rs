@@ -6,9 +6,17 @@
 //! order:
 //!
 //! * [`books`] — which positions are kept, anchored anew, dropped;
-//! * [`cache`] — slots, nodes and who is least attended;
+//! * [`cache`] — the positions of all searches, within a bound;
+//! * [`session`] — one search's positions;
+//! * [`node`] — a position and the slots of its tokens;
+//! * [`slots`] — what is kept of a token, for as long as any position needs it;
+//! * [`eviction`] — who is least attended;
 //! * [`plan`] — a request as rows of the network's tables and a list of visible tokens.
 
 pub(crate) mod books;
 pub(crate) mod cache;
+mod eviction;
+mod node;
 pub(crate) mod plan;
+mod session;
+pub(crate) mod slots;

@@ -9,6 +9,8 @@
 //! * [`shared`] — one device for many searches, which fill its batches together.
 
 #[cfg(feature = "net")]
+pub mod batch;
+#[cfg(feature = "net")]
 pub mod canary;
 pub mod classical;
 #[cfg(feature = "net")]

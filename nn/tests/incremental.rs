@@ -6,12 +6,13 @@ use burn::tensor::{Device, Tensor};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use shakmaty::{Chess, Move, Position};
+use tesla_nn::batch::Batch;
 use tesla_nn::canary;
 use tesla_nn::cpu::{Engine, Options};
 use tesla_nn::decode::decode;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{CacheFigures, Evaluation, Handle, Request};
-use tesla_nn::model::{Batch, Model, ModelConfig, VALUE_BINS};
+use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
 use tesla_nn::weights;
 
 #[path = "incremental/device.rs"]

@@ -4,11 +4,12 @@
 
 use burn::tensor::{Device, Tensor};
 use shakmaty::{Chess, Position};
+use tesla_nn::batch::Batch;
 use tesla_nn::canary;
 use tesla_nn::device::DeviceChoice;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{EvalError, Evaluator};
-use tesla_nn::model::{Batch, Model, ModelConfig, VALUE_BINS};
+use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
 use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
 use tesla_nn::weights::{self, WeightsError};
 

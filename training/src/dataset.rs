@@ -6,8 +6,8 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shakmaty::{Chess, Move, Position};
+use tesla_nn::batch::Batch;
 use tesla_nn::encode::Window;
-use tesla_nn::model::Batch;
 
 use crate::labels::Labels;
 use crate::record::{GameRecord, RecordError, find_files, key, read_file, unpack};

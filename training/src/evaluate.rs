@@ -6,8 +6,9 @@ use std::thread;
 
 use burn::tensor::Device;
 use serde::Serialize;
+use tesla_nn::batch::Batch;
 use tesla_nn::decode::decode;
-use tesla_nn::model::{Batch, Model, VALUE_BINS};
+use tesla_nn::model::{Model, VALUE_BINS};
 
 use crate::dataset::{Dataset, WindowRef};
 use crate::labels::Labels;

@@ -1,7 +1,8 @@
 //! What the teacher said about the readouts of a batch.
 
 use shakmaty::Move;
-use tesla_nn::model::{Batch, VALUE_BINS};
+use tesla_nn::batch::Batch;
+use tesla_nn::model::VALUE_BINS;
 
 use crate::record::{Ply, pack};
 

@@ -13,7 +13,8 @@ use burn::tensor::Device;
 use crossbeam_channel::{Receiver, bounded};
 use serde::{Deserialize, Serialize};
 use tesla_engine::search_api::StopToken;
-use tesla_nn::model::{Batch, Model};
+use tesla_nn::batch::Batch;
+use tesla_nn::model::Model;
 use tesla_nn::weights;
 
 use crate::adamw::State;

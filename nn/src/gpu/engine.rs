@@ -13,8 +13,9 @@ use super::store::{self, Layout, Store};
 use crate::decode::decode;
 use crate::evaluator::{CacheFigures, Evaluation, Handle, Request};
 use crate::incremental::books::{Books, CHILD_ROWS, Renewal};
-use crate::incremental::cache::{Cache, Seen};
+use crate::incremental::cache::Cache;
 use crate::incremental::plan::{Job, MAX_SOURCES, Plan, Source};
+use crate::incremental::slots::Seen;
 use crate::model::{Model, ModelConfig, VALUE_BINS};
 use crate::weights::{self, WeightsError};
 

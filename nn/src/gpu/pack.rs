@@ -1,9 +1,9 @@
 //! Plans as index lists of a fixed shape: everything the device needs of a pass, on the host.
 
 use super::store::{self, NOTHING, TRASH};
+use crate::batch::{HIDDEN, Inputs, Moves, NO_PIECE, PLAIN_RULES, pair};
 use crate::encode::{MAX_PIECES, READOUT_SQUARE};
 use crate::incremental::plan::{Plan, Source};
-use crate::model::{HIDDEN, Inputs, Moves, NO_PIECE, PLAIN_RULES, pair};
 
 /// Tokens of a whole encode: room for all pieces, and the readout.
 pub(super) const WHOLE_TOKENS: usize = MAX_PIECES + 1;

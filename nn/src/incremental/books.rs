@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use shakmaty::{Move, Position as _};
 
-use super::cache::{Cache, Node, Tokens};
+use super::cache::Cache;
+use super::node::{Node, Tokens};
 use super::plan::{Job, Plan, Source};
 use crate::evaluator::{CacheFigures, Handle, Request};
 

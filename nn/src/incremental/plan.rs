@@ -1,9 +1,9 @@
 //! A job as rows of the network's tables and lists of the tokens that it sees.
 
-use shakmaty::{CastlingSide, Chess, Color, Move, Position, Square};
+use shakmaty::{Chess, Color, Move, Position, Square};
 
-use super::cache::Node;
-use crate::encode::{ATTACK_STATES, MoveToken, READOUT_SQUARE, RULE_FEATURES, Window};
+use super::node::Node;
+use crate::encode::{ATTACK_STATES, MoveToken, READOUT_SQUARE, RULE_FEATURES, Window, arrivals};
 
 /// Most tokens that a job sees: 32 pieces, the readouts of its chain and its own. The books end
 /// chains sooner; a longer one would be encoded whole.
@@ -124,9 +124,9 @@ impl Plan {
         for &(square, slot) in &tokens.pieces {
             slots[usize::from(square)] = Some(slot);
         }
-        let arrived = destinations(played);
+        let (to, rook_to) = arrivals(played, node.position.turn());
         for (index, &square) in plan.standing.iter().enumerate() {
-            if !arrived.contains(&Some(square)) {
+            if square != to && Some(square) != rook_to {
                 plan.sources.push(Source::Cached(slots[usize::from(square)]?));
                 continue;
             }
@@ -173,18 +173,4 @@ impl Plan {
 fn turned(piece_square: u16) -> u16 {
     let (kind, square) = (piece_square / 64, piece_square % 64);
     (kind + 6) % 12 * 64 + (square ^ 0b111_000)
-}
-
-/// Squares where pieces stand anew after a move.
-fn destinations(played: Move) -> [Option<Square>; 2] {
-    match played {
-        Move::Castle { king, rook } => {
-            let side = CastlingSide::from_king_side(king < rook);
-            [
-                Some(Square::from_coords(side.king_to_file(), king.rank())),
-                Some(Square::from_coords(side.rook_to_file(), rook.rank())),
-            ]
-        }
-        _ => [Some(played.to()), None],
-    }
 }

@@ -1,0 +1,46 @@
+//! One search's nodes.
+
+use std::collections::{HashMap, HashSet};
+
+use super::node::Node;
+
+/// One search's nodes, and what they use of the cache.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// By name; a descendant's is later than its ancestors'.
+    pub(super) nodes: HashMap<u32, Node>,
+    /// Slots in use.
+    pub(super) used: usize,
+    /// Never evicted: the principal variation.
+    pub(super) protected: HashSet<u32>,
+    /// What attention counts now; it grows, so that what is older counts less.
+    pub(super) weight: f64,
+}
+
+impl Session {
+    /// A session that knows nothing.
+    pub(super) fn new() -> Self {
+        Self { nodes: HashMap::new(), used: 0, protected: HashSet::new(), weight: 1.0 }
+    }
+
+    /// Counts one more evaluation below a node and its ancestors.
+    pub(super) fn visit(&mut self, id: u32) {
+        let mut next = Some(id);
+        // Deeper trees than this are rare; the bound also guards against names used twice.
+        for _ in 0..64 {
+            let Some(node) = next.and_then(|id| self.nodes.get_mut(&id)) else { return };
+            node.work += 1;
+            next = node.parent.map(|(id, _)| id);
+        }
+    }
+
+    /// Forgets the older half of the positions that have no tokens.
+    pub(super) fn forget_old_positions(&mut self) {
+        let bare = self.nodes.iter().filter(|(_, node)| node.tokens.is_none());
+        let mut ids: Vec<u32> = bare.map(|(&id, _)| id).collect();
+        ids.sort_unstable();
+        for id in &ids[..ids.len().div_ceil(2)] {
+            self.nodes.remove(id);
+        }
+    }
+}

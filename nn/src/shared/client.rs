@@ -1,0 +1,93 @@
+//! One search's end of a shared device.
+
+use std::collections::VecDeque;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::{Answer, Note, Parcel};
+use crate::evaluator::{EvalError, Evaluator, Handle, Request};
+
+/// One search's end of a [`SharedDevice`](super::SharedDevice).
+///
+/// [`Evaluator::batch_size`] is what the search would have if it had the device alone, so that it
+/// gathers the same batches in any company. What it says of its positions holds for its own only.
+#[derive(Debug)]
+pub struct SharedClient {
+    parcels: Sender<Parcel>,
+    session: u32,
+    /// For the device before the next batch.
+    notes: Vec<Note>,
+    /// One for each batch in flight, oldest first. Only the parcel holds the other end, so that a
+    /// hub that is gone is heard of at once.
+    answers: VecDeque<Receiver<Answer>>,
+    description: String,
+    batch_size: usize,
+}
+
+impl SharedClient {
+    /// A client that has sent nothing yet, under a number of its own.
+    pub(super) fn new(
+        parcels: Sender<Parcel>,
+        session: u32,
+        description: String,
+        batch_size: usize,
+    ) -> Self {
+        let (notes, answers) = (Vec::new(), VecDeque::new());
+        Self { parcels, session, notes, answers, description, batch_size }
+    }
+
+    fn send(&mut self, batch: Vec<Request>, reply: Option<Sender<Answer>>) {
+        let notes = std::mem::take(&mut self.notes);
+        // A parcel that finds nobody is dropped, and its reply with it.
+        let _ = self.parcels.send(Parcel { session: self.session, notes, batch, reply });
+    }
+}
+
+impl Evaluator for SharedClient {
+    fn description(&self) -> String {
+        self.description.clone()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    fn submit(&mut self, mut batch: Vec<Request>) {
+        for request in &mut batch {
+            request.session = self.session;
+        }
+        let (reply, answer) = bounded(1);
+        self.answers.push_back(answer);
+        self.send(batch, Some(reply));
+    }
+
+    fn in_flight(&self) -> usize {
+        self.answers.len()
+    }
+
+    fn collect(&mut self) -> Answer {
+        let answer = self.answers.pop_front().ok_or(EvalError::NothingInFlight)?;
+        let lost = || EvalError::DeviceLost("the thread that shares it has ended".to_owned());
+        answer.recv().map_err(|_| lost())?
+    }
+
+    fn forget_all(&mut self) {
+        // The session stays: it may have a share of the device's cache, which others want too.
+        self.notes = vec![Note::Retain(Vec::new())];
+    }
+
+    fn protect(&mut self, _: u32, handles: Vec<Handle>) {
+        self.notes.push(Note::Protect(handles));
+    }
+
+    fn retain(&mut self, _: u32, handles: Vec<Handle>) {
+        self.notes.push(Note::Retain(handles));
+    }
+}
+
+impl Drop for SharedClient {
+    fn drop(&mut self) {
+        self.notes = vec![Note::Forget];
+        self.send(Vec::new(), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Many searches on one device.
+
+use std::time::Duration;
+
+use shakmaty::{Chess, Position};
+
+use super::*;
+use crate::classical::ClassicalEvaluator;
+use crate::simulated::{Behaviour, SimulatedDevice};
+
+/// Positions of a game that depends on `seed`.
+fn requests(seed: usize, count: usize) -> Vec<Request> {
+    let mut position = Chess::default();
+    let mut requests = Vec::new();
+    for ply in 0..count {
+        let moves = position.legal_moves();
+        requests.push(Request::single(&position));
+        position.play_unchecked(moves[(seed * 7 + ply * 5) % moves.len()]);
+        if position.legal_moves().is_empty() {
+            position = Chess::default();
+        }
+    }
+    requests
+}
+
+fn values(answers: &[Evaluation]) -> Vec<f32> {
+    answers.iter().map(|answer| answer.value).collect()
+}
+
+#[test]
+fn everybody_gets_their_own_answers() {
+    let behaviour = Behaviour { base: Duration::from_millis(1), ..Behaviour::default() };
+    let device = SimulatedDevice::new(ClassicalEvaluator::with_batch_size(8), behaviour);
+    let shared = SharedDevice::start(Box::new(device)).unwrap();
+    thread::scope(|scope| {
+        for seed in 0..8 {
+            let mut client = shared.client(0);
+            scope.spawn(move || {
+                let mut alone = ClassicalEvaluator::new();
+                for round in 0..20 {
+                    let sizes = [round % 4, (seed + round) % 13];
+                    for size in sizes {
+                        client.submit(requests(seed + round, size));
+                        alone.submit(requests(seed + round, size));
+                    }
+                    assert_eq!(client.in_flight(), 2);
+                    for size in sizes {
+                        let answers = client.collect().unwrap();
+                        assert_eq!(answers.len(), size);
+                        assert_eq!(values(&answers), values(&alone.collect().unwrap()));
+                    }
+                }
+                assert_eq!(client.collect(), Err(EvalError::NothingInFlight));
+            });
+        }
+    });
+    let usage = shared.usage();
+    let sent: usize = (0..8_usize)
+        .flat_map(|seed| (0..20).map(move |round| round % 4 + (seed + round) % 13))
+        .sum();
+    assert_eq!(usage.asked, sent as u64);
+    assert!(usage.evaluated < usage.asked / 2, "asked again: {usage:?}");
+    assert!(usage.batches < 8 * 40, "nothing was merged: {usage:?}");
+}
+
+#[test]
+fn batches_are_merged_up_to_the_devices_size() {
+    let behaviour = Behaviour { base: Duration::from_millis(20), ..Behaviour::default() };
+    let device = SimulatedDevice::new(ClassicalEvaluator::with_batch_size(8), behaviour);
+    let shared = SharedDevice::start(Box::new(device)).unwrap();
+    let mut clients: Vec<_> = (0..9).map(|_| shared.client(0)).collect();
+    // The first keeps the device busy while the others' four halves of a batch queue up.
+    for (index, client) in clients.iter_mut().enumerate() {
+        // All games begin alike: without the first ply these are four positions of its own.
+        client.submit(requests(index + 1, 5).split_off(1));
+        thread::sleep(Duration::from_millis(1));
+    }
+    for client in &mut clients {
+        assert_eq!(client.collect().unwrap().len(), 4);
+    }
+    let usage = shared.usage();
+    assert_eq!(usage.asked, 36);
+    assert!(usage.evaluated > 30 && (3..=4).contains(&usage.batches), "{usage:?}");
+}
+
+#[test]
+fn what_is_known_is_not_asked_again() {
+    let shared = SharedDevice::start(Box::new(ClassicalEvaluator::new())).unwrap();
+    let (mut one, mut other) = (shared.client(0), shared.client(1));
+    assert_eq!((one.batch_size() > 1, other.batch_size()), (true, 1));
+    let mut batch = requests(3, 6);
+    batch.push(batch[2].clone());
+    one.submit(batch.clone());
+    let first = one.collect().unwrap();
+    assert_eq!(first[2], first[6]);
+    other.submit(batch.clone());
+    assert_eq!(other.collect().unwrap(), first);
+    assert_eq!(shared.usage(), Usage { asked: 14, evaluated: 6, batches: 1, cache: None });
+    // A position that occurs again on its path is another question.
+    batch[0].repetitions = 1;
+    other.submit(batch[..1].to_vec());
+    assert_eq!(other.collect().unwrap().len(), 1);
+    assert_eq!(shared.usage().evaluated, 7);
+}
+
+#[test]
+fn a_lost_device_is_told_to_all_and_a_lost_client_stops_nobody() {
+    let behaviour = Behaviour { fail_after: Some(3), ..Behaviour::default() };
+    let device = SimulatedDevice::new(ClassicalEvaluator::new(), behaviour);
+    let shared = SharedDevice::start(Box::new(device)).unwrap();
+    let mut gone = shared.client(0);
+    gone.submit(requests(1, 3));
+    drop(gone);
+    let mut clients = [shared.client(0), shared.client(0)];
+    for round in 0..4 {
+        for client in &mut clients {
+            client.submit(requests(2 + round, 5));
+            let _ = client.collect();
+        }
+    }
+    drop(shared);
+    for client in &mut clients {
+        client.submit(requests(9, 9));
+        assert!(matches!(client.collect(), Err(EvalError::DeviceLost(_))));
+        assert_eq!(client.in_flight(), 0);
+    }
+}
