@@ -6,6 +6,7 @@ mod incremental;
 mod paths;
 mod perft;
 mod positions;
+mod roots;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ enum Command {
     Incremental(incremental::Arguments),
     /// Searches middle games and counts how often the moves on its paths are refuted
     Paths(paths::Arguments),
+    /// Searches positions and prints what is known of each root move, as CSV
+    Roots(roots::Arguments),
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,5 +44,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
+        Command::Roots(arguments) => roots::run(&arguments),
     }
 }

@@ -65,11 +65,16 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
             Verdict::Loss(plies) => (4, -f32::from(plies)),
-            Verdict::Draw => (3, 0.5),
+            Verdict::Draw => {
+                // As settled as the move with the most work.
+                let most = children.iter().map(|child| child.work).max().unwrap_or(0);
+                (3, 0.5 + params.final_work * (most as f32).ln_1p())
+            }
             Verdict::Open if child.has(BARE) => (2, worth(child, model)),
             Verdict::Open => {
                 let error = error_scale(child, desired, model);
-                (3, worth(child, model) - params.final_caution * error)
+                let bonus = params.final_work * (child.work as f32).ln_1p();
+                (3, worth(child, model) - params.final_caution * error + bonus)
             }
             Verdict::Win(plies) => (1, f32::from(plies)),
         }

@@ -174,6 +174,7 @@ impl<'a> Gatherer<'a> {
         let lead = Lead::of(children, self.model);
         let is_root = branch.ply == 0;
         let verify = if is_root { self.params.verify_root } else { self.params.verify };
+        let best_policy = children.get(lead.best).map_or(1.0, |best| best.policy);
         let mut pick: Option<Pick> = None;
         for (place, child) in children.iter().enumerate() {
             if child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven() {
@@ -183,6 +184,9 @@ impl<'a> Gatherer<'a> {
             let mut overtake = self.model.overtake(gap, error_scale(child, desired, self.model));
             if place == lead.best {
                 overtake += verify * (0.5 - overtake);
+            } else {
+                let odds = (child.policy / best_policy).max(1e-6).powf(self.params.policy_trust);
+                overtake = overtake * odds / (overtake * odds + 1.0 - overtake);
             }
             let cost = cost(child, self.model);
             let rate = self.model.value_of_computation(overtake, child.policy, cost);

@@ -101,6 +101,8 @@ params! {
     average_share = 0.0 in 0.0..=1.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
+    /// Power of the policy in the odds that a child overtakes the best; 0 = its value alone counts.
+    policy_trust = 0.0 in 0.0..=2.0 step 0.1;
     /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
     /// its chance to be overtaken, 1 = always one half, because its value is its parent's value.
     verify = 1.0 in 0.0..=1.0 step 0.1;
@@ -130,6 +132,9 @@ params! {
     grant_share = 0.125 in 0.0..=1.0 step 0.05;
     /// Error scales that are taken off a root move's value when the move to play is chosen.
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
+    /// What a root move's work adds to its value, score units by natural logarithm, when the move to
+    /// play is chosen.
+    final_work = 0.0 in 0.0..=1.0 step 0.02;
     /// Evaluations below a position from which it is encoded whole, so that its children's chains
     /// begin anew.
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;

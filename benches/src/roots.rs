@@ -1,0 +1,47 @@
+//! What a search knows of each root move, as CSV: material for fitting the rule's numbers.
+
+use std::error::Error;
+
+use shakmaty::CastlingMode;
+use tesla_engine::options::Settings;
+use tesla_engine::roster::{self, Machine};
+use tesla_engine::tesla::TeslaSearch;
+
+use crate::positions::searched;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Evaluations per position
+    #[arg(long, default_value_t = 200)]
+    nodes: u64,
+    /// A tunable, as name=value
+    #[arg(long)]
+    set: Vec<String>,
+    #[command(flatten)]
+    positions: crate::positions::Arguments,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let mut settings = Settings::default();
+    for pair in &arguments.set {
+        let (name, value) = pair.split_once('=').ok_or("--set needs name=value")?;
+        settings.set(name, value)?;
+    }
+    let machine = Machine::of(&settings);
+    let (evaluator, _) = roster::evaluator(&machine)?;
+    let mut search = TeslaSearch::new(evaluator);
+    search.set_params(machine.params);
+    println!("position,move,value,error,work,policy,overtake");
+    for (number, position) in arguments.positions.read()?.iter().enumerate() {
+        searched(&mut search, arguments.nodes, position);
+        for row in search.root_moves() {
+            let played = row.mv.to_uci(CastlingMode::Standard);
+            println!(
+                "{number},{played},{:.5},{:.5},{},{:.5},{:.5}",
+                row.value, row.error, row.work, row.policy, row.overtake
+            );
+        }
+    }
+    Ok(())
+}
