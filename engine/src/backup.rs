@@ -23,12 +23,14 @@ struct Summary {
     shortest_loss: Option<(u16, u16)>,
     /// The longest resistance when every move loses: its plies and its place.
     longest_win: Option<(u16, u16)>,
-    /// The best open or drawn child: its worth and its place.
+    /// The best child that is drawn or was looked at: its worth and its place.
     best: Option<(f32, u16)>,
+    /// The child never looked at that has the highest policy.
+    likeliest: Option<(f32, u16)>,
     /// Some child is open.
     any_open: bool,
-    /// Some child's position was looked at, so that the children know more than the parent.
-    any_informed: bool,
+    /// Some child is drawn.
+    any_draw: bool,
     /// Some drawn child is drawn by its path.
     any_path_draw: bool,
     /// Work of all children.
@@ -42,8 +44,9 @@ fn summarise(children: &[Node], model: &Model) -> Summary {
         shortest_loss: None,
         longest_win: None,
         best: None,
+        likeliest: None,
         any_open: false,
-        any_informed: false,
+        any_draw: false,
         any_path_draw: false,
         work: 0,
         weighed: (0.0, 0.0),
@@ -68,12 +71,18 @@ fn summarise(children: &[Node], model: &Model) -> Summary {
                 continue;
             }
             Verdict::Draw => {
-                summary.any_informed = true;
+                summary.any_draw = true;
                 summary.any_path_draw |= child.has(PATH);
             }
             Verdict::Open => {
                 summary.any_open = true;
-                summary.any_informed |= !child.has(BARE);
+                // Action values are too noisy for a maximum over dozens of them.
+                if child.has(BARE) {
+                    if summary.likeliest.is_none_or(|(policy, _)| child.policy > policy) {
+                        summary.likeliest = Some((child.policy, place));
+                    }
+                    continue;
+                }
             }
         }
         let value = worth(child, model);
@@ -92,7 +101,7 @@ pub trait Backup {
     fn recompute(&self, tree: &mut Tree, id: BranchId);
 }
 
-/// Minimax.
+/// Minimax, tempered where it is uncertain.
 impl Backup for Model {
     fn recompute(&self, tree: &mut Tree, id: BranchId) {
         recompute(tree, self, id);
@@ -107,29 +116,31 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
         ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), place),
         (_, Some((_, place))) if !summary.any_open => (Verdict::Draw, place),
         (_, Some((_, place))) => (Verdict::Open, place),
-        ([None, Some((plies, place))], None) => (Verdict::Loss(plies + 1), place),
-        ([None, None], None) => (Verdict::Open, branch.best),
+        ([None, Some((plies, place))], None) if !summary.any_open => {
+            (Verdict::Loss(plies + 1), place)
+        }
+        ([None, _], None) => {
+            (Verdict::Open, summary.likeliest.map_or(branch.best, |(_, place)| place))
+        }
     };
-    let rests_on_path = match verdict {
+    let fresh_depth = model.depth(1 + summary.work);
+    let is_known = branch.known_depth > fresh_depth;
+    let mut rests_on_path = match verdict {
         Verdict::Draw => summary.any_path_draw,
         Verdict::Open => tree.children(&branch)[usize::from(place)].has(PATH),
         Verdict::Win(_) | Verdict::Loss(_) => false,
     };
-    let fresh_depth = model.depth(1 + summary.work);
-    let is_known = branch.known_depth > fresh_depth;
     let value = match (verdict, summary.best) {
         (Verdict::Win(_), _) => 1.0,
         (Verdict::Loss(_), _) => 0.0,
         (Verdict::Draw, _) => 0.5,
         (Verdict::Open, _) if is_known => branch.known_value,
-        (Verdict::Open, Some((value, _))) if summary.any_informed => {
-            let value = value.clamp(0.0, 1.0);
-            let (sum, work) = summary.weighed;
-            let value =
-                if work > 0.0 { value + model.average_share * (sum / work - value) } else { value };
-            // Its own evaluation is one more opinion, and the highest of many is too high.
-            let trust = model.static_weight / (model.static_weight + summary.work as f32).max(1.0);
-            value + trust * (branch.static_value - value)
+        (Verdict::Open, Some((value, _))) => {
+            let value = tempered(value, &summary, branch.static_value, model);
+            // What is drawn is certain.
+            let takes_draw = summary.any_draw && value < 0.5;
+            rests_on_path |= takes_draw && summary.any_path_draw;
+            if takes_draw { 0.5 } else { value }
         }
         (Verdict::Open, _) => branch.static_value,
     };
@@ -140,6 +151,18 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     node.depth = model.depth(node.work).max(branch.known_depth);
     node.mark(PATH, rests_on_path);
     node.mark(KNOWN, is_known);
+}
+
+/// The value of a node whose best child is worth `highest`. The highest of many uncertain values is
+/// too high: the average of the children by work and the node's own evaluation pull it back, the
+/// latter as if it were `static_weight` evaluations.
+fn tempered(highest: f32, summary: &Summary, static_value: f32, model: &Model) -> f32 {
+    let highest = highest.clamp(0.0, 1.0);
+    let (sum, work) = summary.weighed;
+    let average = if work > 0.0 { sum / work } else { highest };
+    let value = highest + model.average_share * (average - highest);
+    let trust = model.static_weight / (model.static_weight + summary.work as f32).max(1.0);
+    value + trust * (static_value - value)
 }
 
 /// One bottom-up sweep over the unique ancestors of what changed. Keeps its buckets between calls.
@@ -246,5 +269,66 @@ pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
         Some((0.0, Verdict::Loss(plies), depth))
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Move, Square};
+
+    use super::*;
+    use crate::node::ROOT;
+    use crate::params::Params;
+    use crate::tree::Branch;
+
+    fn child(value: f32, work: u32) -> Node {
+        let played = Move::EnPassant { from: Square::A1, to: Square::A1 };
+        let mut node = Node::bare(played, value, 0.2, 1.0);
+        node.work = work;
+        node.mark(BARE, work == 0);
+        node
+    }
+
+    /// The root of these children, whose own evaluation is 0.4, computed.
+    fn root(children: &[Node], model: &Model) -> Node {
+        let mut tree = Tree::new(1 << 20);
+        let branch = Branch::new(1, [ROOT, NONE], 0.4);
+        let id = tree.expand(branch, children);
+        model.recompute(&mut tree, id);
+        *tree.node(ROOT)
+    }
+
+    fn model(average_share: f32, static_weight: f32) -> Model {
+        let mut params = Params::default();
+        params.set("average_share", average_share).unwrap();
+        params.set("static_weight", static_weight).unwrap();
+        Model::new(&params)
+    }
+
+    #[test]
+    fn guesses_lend_no_value_and_the_highest_is_tempered() {
+        let close = |node: Node, value: f32| (node.value - value).abs() < 1e-6;
+        let plain = model(0.0, 0.0);
+        assert!(close(root(&[child(0.0, 0), child(0.3, 0)], &plain), 0.4));
+        let children = [child(0.0, 0), child(0.3, 6), child(0.7, 2)];
+        assert!(close(root(&children, &plain), 0.7));
+        // The average of 0.7 six times and 0.3 twice is 0.6.
+        assert!(close(root(&children, &model(0.5, 0.0)), 0.65));
+        assert!(close(root(&children, &model(0.0, 2.0)), 0.8 * 0.7 + 0.2 * 0.4));
+    }
+
+    #[test]
+    fn a_draw_is_a_floor_and_says_so() {
+        let mut draw = child(0.5, 0);
+        draw.verdict = Verdict::Draw;
+        draw.mark(BARE, false);
+        let tempered = model(0.0, 1.0);
+        // 0.51 once and the node's own 0.4 come to less than a draw.
+        let children = [draw, child(0.49, 1)];
+        let node = root(&children, &tempered);
+        assert!((node.value - 0.5).abs() < 1e-6 && !node.has(PATH) && !node.is_proven());
+        draw.mark(PATH, true);
+        assert!(root(&[draw, child(0.49, 1)], &tempered).has(PATH));
+        assert!(!root(&[draw, child(0.1, 5)], &tempered).has(PATH));
     }
 }

@@ -72,21 +72,13 @@ impl Knowledge<'_> {
             })
             .collect();
         let node = tree.node_mut(leaf.node);
-        let branch = Branch {
-            key: leaf.key,
-            node: leaf.node,
-            parent: leaf.parent,
-            first: 0,
-            count: 0,
-            ply: 0,
-            best: most_likely(&children),
-            stored_depth: 0,
-            is_dirty: false,
-            handle: answer.handle.0,
-            static_value: answer.value.clamp(0.0, 1.0),
-            known_value: node.value,
-            known_depth: if node.has(KNOWN) { node.depth } else { -1.0 },
-        };
+        let mut branch =
+            Branch::new(leaf.key, [leaf.node, leaf.parent], answer.value.clamp(0.0, 1.0));
+        branch.best = most_likely(&children);
+        branch.handle = answer.handle.0;
+        if node.has(KNOWN) {
+            (branch.known_value, branch.known_depth) = (node.value, node.depth);
+        }
         node.spread = spread;
         node.mark(PENDING | BARE, false);
         tree.expand(branch, &children)

@@ -10,7 +10,9 @@ use shakmaty::{Chess, Position};
 use crate::backup::{Backup as _, worth};
 use crate::estimate::Model;
 use crate::leaf::{Gathered, Harvest, Picked};
-use crate::node::{BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict};
+use crate::node::{
+    BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, NONE, Node, NodeId, PENDING, ROOT, Verdict,
+};
 use crate::params::Params;
 use crate::tree::Tree;
 
@@ -43,11 +45,19 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// The two best of these children that do not lose by force.
+    /// The two best of these children that do not lose by force. A child that was not looked at is
+    /// the best only where none was: then it is the one with the highest policy.
     pub fn of(children: &[Node], model: &Model) -> Self {
         let mut lead = Self { best: 0, first: f32::NEG_INFINITY, second: f32::NEG_INFINITY };
+        let mut likeliest: Option<usize> = None;
         for (place, child) in children.iter().enumerate() {
             if child.has(EXCLUDED) || matches!(child.verdict, Verdict::Win(_)) {
+                continue;
+            }
+            if child.has(BARE) && !child.is_proven() {
+                if likeliest.is_none_or(|best| child.policy > children[best].policy) {
+                    likeliest = Some(place);
+                }
                 continue;
             }
             let value = worth(child, model);
@@ -55,6 +65,14 @@ impl Lead {
                 lead = Self { best: place, first: value, second: lead.first };
             } else if value > lead.second {
                 lead.second = value;
+            }
+        }
+        if let Some(place) = likeliest {
+            let value = worth(&children[place], model);
+            if lead.first == f32::NEG_INFINITY {
+                lead = Self { best: place, first: value, second: value };
+            } else if lead.second == f32::NEG_INFINITY {
+                lead.second = value.min(lead.first);
             }
         }
         lead
@@ -76,6 +94,13 @@ pub fn error_scale(child: &Node, desired: f32, model: &Model) -> f32 {
 pub fn cost(child: &Node, model: &Model) -> f32 {
     let work = child.work as f32;
     model.cost(if child.has(KNOWN) { work.max(model.work(child.depth)) } else { work })
+}
+
+/// Chance that a child is better than the best, from what its value alone says and from the `odds`
+/// that the policy gives it against the best (Bayes' rule, the policy as prior).
+fn posterior(overtake: f32, odds: f32) -> f32 {
+    let ours = overtake * odds;
+    ours / (ours + 1.0 - overtake).max(f32::MIN_POSITIVE)
 }
 
 /// Picks leaves for one batch. Made anew for each.
@@ -174,6 +199,8 @@ impl<'a> Gatherer<'a> {
         let lead = Lead::of(children, self.model);
         let is_root = branch.ply == 0;
         let verify = if is_root { self.params.verify_root } else { self.params.verify };
+        let trust = self.params.policy_trust;
+        let is_whole_prior = trust.total_cmp(&1.0).is_eq();
         let best_policy = children.get(lead.best).map_or(1.0, |best| best.policy);
         let mut pick: Option<Pick> = None;
         for (place, child) in children.iter().enumerate() {
@@ -185,8 +212,10 @@ impl<'a> Gatherer<'a> {
             if place == lead.best {
                 overtake += verify * (0.5 - overtake);
             } else {
-                let odds = (child.policy / best_policy).max(1e-6).powf(self.params.policy_trust);
-                overtake = overtake * odds / (overtake * odds + 1.0 - overtake);
+                let odds = child.policy / best_policy.max(f32::MIN_POSITIVE);
+                // A power is the dearest part of the loop.
+                let odds = if is_whole_prior { odds } else { odds.powf(trust) };
+                overtake = posterior(overtake, odds);
             }
             let cost = cost(child, self.model);
             let rate = self.model.value_of_computation(overtake, child.policy, cost);
@@ -218,5 +247,38 @@ impl<'a> Gatherer<'a> {
     fn block(&mut self, node: NodeId) {
         self.tree.node_mut(node).mark(BLOCKED, true);
         self.blocked.push(node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Verdict;
+
+    fn bare(value: f32, policy: f32) -> Node {
+        let played =
+            shakmaty::Move::EnPassant { from: shakmaty::Square::A1, to: shakmaty::Square::A1 };
+        Node::bare(played, value, policy, 1.0)
+    }
+
+    #[test]
+    fn policy_is_the_prior() {
+        assert!((posterior(0.3, 1.0) - 0.3).abs() < 1e-6);
+        assert!((posterior(0.5, 0.25) - 0.2).abs() < 1e-6);
+        assert!(posterior(0.0, 9.0) == 0.0 && posterior(1.0, 0.0) <= 1.0);
+    }
+
+    /// What was not looked at leads only where nothing was, and then by its policy.
+    #[test]
+    fn a_guess_does_not_lead() {
+        let model = Model::new(&Params::default());
+        let mut children = [bare(0.1, 0.2), bare(0.4, 0.7), bare(0.9, 0.1)];
+        assert_eq!(Lead::of(&children, &model).best, 1);
+        children[2].mark(BARE, false); // worth 0.1, while the first promises 0.9
+        let lead = Lead::of(&children, &model);
+        assert_eq!(lead.best, 2);
+        assert!((lead.first - 0.1).abs() < 1e-6 && lead.second <= lead.first);
+        children[2].verdict = Verdict::Win(3);
+        assert_eq!(Lead::of(&children, &model).best, 1);
     }
 }

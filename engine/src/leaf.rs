@@ -21,7 +21,7 @@ pub const MAX_PLY: usize = 240;
 pub struct Leaf {
     /// Its node.
     pub node: NodeId,
-    /// The branch the node belongs to; [`NONE`] at the root.
+    /// The branch the node belongs to; [`NONE`](crate::node::NONE) at the root.
     pub parent: BranchId,
     /// The position.
     pub position: Chess,
@@ -112,6 +112,11 @@ impl<'a> Harvest<'a> {
     /// Counts something that cost no evaluation.
     pub fn settle(&mut self) {
         self.free = self.free.saturating_sub(1);
+    }
+
+    /// Ends the gathering for now: what was settled counts before more is picked.
+    pub fn pause(&mut self) {
+        self.free = 0;
     }
 
     /// The batch.

@@ -96,13 +96,14 @@ params! {
     /// Doubt in the value of an unevaluated child (kappa), in units of `unevaluated_error`.
     unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
     /// Evaluations below a position that count as much as its own evaluation; 0 = plain minimax.
-    static_weight = 0.0 in 0.0..=100.0 step 0.5;
+    static_weight = 1.0 in 0.0..=100.0 step 0.5;
     /// Share of the children's average by work in the backup; the rest is minimax.
-    average_share = 0.0 in 0.0..=1.0 step 0.1;
+    average_share = 0.2 in 0.0..=1.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
-    /// Power of the policy in the odds that a child overtakes the best; 0 = its value alone counts.
-    policy_trust = 0.0 in 0.0..=2.0 step 0.1;
+    /// Power of the policy in the odds that a child is better than the best; 0 = its value alone
+    /// counts, 1 = the policy is a prior of full weight.
+    policy_trust = 1.0 in 0.0..=2.0 step 0.1;
     /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
     /// its chance to be overtaken, 1 = always one half, because its value is its parent's value.
     verify = 1.0 in 0.0..=1.0 step 0.1;
@@ -134,14 +135,12 @@ params! {
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
     /// What a root move's work adds to its value, score units by natural logarithm, when the move to
     /// play is chosen.
-    final_work = 0.0 in 0.0..=1.0 step 0.02;
+    final_work = 0.05 in 0.0..=1.0 step 0.02;
     /// Evaluations below a position from which it is encoded whole, so that its children's chains
     /// begin anew.
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
     /// Plies since its own anchor from which that is done.
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
-    /// Whether the tree is kept from move to move (0 = no).
-    reuse = 1.0 in 0.0..=1.0 step 1.0;
     /// Share of `Hash` that the transposition table takes; the tree takes the rest.
     table_share = 0.25 in 0.0..=0.9 step 0.05;
     /// PUCT: weight of the policy against the value (lc0's `CPuct`, for values in [-1, 1]).

@@ -88,15 +88,17 @@ impl Puct {
         self.flights.resize(tree.len(), Flight::default());
         let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
         let mut free_visits = 1 + (FREE_VISITS * budget as f32) as u32;
-        while harvest.len() < budget as usize
-            && harvest.may_go_on()
-            && free_visits > 0
-            && !tree.node(ROOT).is_proven()
+        while harvest.len() < budget as usize && harvest.may_go_on() && !tree.node(ROOT).is_proven()
         {
             let left = remaining.saturating_sub(harvest.len() as u32);
             match self.descend(tree, model, &mut harvest, root, left) {
                 Descent::Queued => {}
-                Descent::Visited => free_visits -= 1,
+                Descent::Visited => {
+                    free_visits -= 1;
+                    if free_visits == 0 {
+                        harvest.pause();
+                    }
+                }
                 Descent::Collided => {
                     collisions -= 1;
                     if collisions == 0 {

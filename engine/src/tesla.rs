@@ -187,7 +187,6 @@ impl TeslaSearch {
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
         // A leaf is worth nothing as a root, and one that is proven would end the search before
         // there is a move to answer with.
-        let found = found.filter(|_| self.params.reuse > 0.5);
         if let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) {
             reuse::remember_line(&self.tree, &mut self.table);
             self.tree.retain(node, |_, _| true);

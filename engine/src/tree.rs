@@ -44,6 +44,25 @@ pub struct Branch {
 }
 
 impl Branch {
+    /// The branch of `node`, which lies below `parent`: nothing known but the evaluator's own value.
+    pub fn new(key: u64, [node, parent]: [u32; 2], static_value: f32) -> Self {
+        Self {
+            key,
+            node,
+            parent,
+            first: 0,
+            count: 0,
+            ply: 0,
+            best: 0,
+            stored_depth: 0,
+            is_dirty: false,
+            handle: 0,
+            static_value,
+            known_value: 0.0,
+            known_depth: -1.0,
+        }
+    }
+
     /// The children's indices.
     pub fn children(&self) -> std::ops::Range<NodeId> {
         self.first..self.first + NodeId::from(self.count)
@@ -262,21 +281,7 @@ mod tests {
     }
 
     fn branch(node: NodeId, parent: BranchId) -> Branch {
-        Branch {
-            key: 7,
-            node,
-            parent,
-            first: 0,
-            count: 0,
-            ply: 0,
-            best: 0,
-            stored_depth: 0,
-            is_dirty: false,
-            handle: 0,
-            static_value: 0.5,
-            known_value: 0.0,
-            known_depth: -1.0,
-        }
+        Branch::new(7, [node, parent], 0.5)
     }
 
     fn family(count: u32) -> Vec<Node> {
