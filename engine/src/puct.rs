@@ -16,7 +16,7 @@ use shakmaty::{Chess, Position};
 use crate::backup::{Backup, worth};
 use crate::estimate::Model;
 use crate::leaf::{Gathered, Harvest, Leaf, Picked};
-use crate::node::{BARE, BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
+use crate::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
 use crate::params::Params;
 use crate::tree::Tree;
 
@@ -307,7 +307,7 @@ pub fn choose(tree: &Tree, model: &Model) -> Option<NodeId> {
         match child.verdict {
             Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
             Verdict::Win(plies) => (0, u32::from(plies), 0.0),
-            Verdict::Draw | Verdict::Open if child.has(BARE) => (1, 0, child.policy),
+            Verdict::Draw | Verdict::Open if child.work == 0 => (1, 0, child.policy),
             Verdict::Draw | Verdict::Open => (1, child.work, worth(child, model)),
         }
     };

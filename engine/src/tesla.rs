@@ -34,6 +34,8 @@ const PROMPT: Duration = Duration::from_millis(40);
 /// PUCT reckons with so many times fewer evaluations than there is time for, when it decides whether
 /// another move can still become the most visited (lc0's `SmartPruningFactor`).
 const SMART_PRUNING: f32 = 1.33;
+/// Visits by which a move may lead while none of them asks the device anything.
+const MOST_LEAD: u64 = 10_000_000;
 /// Pause between looks at the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
 
@@ -79,6 +81,8 @@ struct Progress {
     collected_at: Duration,
     /// The tree had no room at the last gathering.
     is_full: bool,
+    /// The last gathering only settled leaves, and there are more.
+    is_paused: bool,
 }
 
 impl fmt::Debug for TeslaSearch {
@@ -223,6 +227,12 @@ impl TeslaSearch {
         while !self.is_done(task) {
             self.fill(task);
             if self.in_flight.is_empty() {
+                if self.progress.is_paused {
+                    if self.is_settled(task) {
+                        break;
+                    }
+                    continue;
+                }
                 let has_more =
                     self.progress.is_full && reuse::fold(&mut self.tree, &mut self.table);
                 if !has_more {
@@ -243,9 +253,9 @@ impl TeslaSearch {
     /// Gathers and submits until enough batches are in flight.
     fn fill(&mut self, task: &Task<'_>) {
         while self.in_flight.len() < self.params.batches_in_flight as usize {
+            (self.progress.is_full, self.progress.is_paused) = (false, false);
             let size = self.batch_size(task).min(self.affordable(task));
             if size == 0 {
-                self.progress.is_full = false;
                 return;
             }
             let pending = self.in_flight.iter().flatten();
@@ -254,9 +264,7 @@ impl TeslaSearch {
             let gathered = self.gather(task, size, promised);
             self.progress.is_full = gathered.is_full;
             if gathered.leaves.is_empty() {
-                if gathered.is_paused && !task.stop.is_stopped() && !task.budget.hard_over() {
-                    continue;
-                }
+                self.progress.is_paused = gathered.is_paused;
                 return;
             }
             self.progress.asked += gathered.leaves.len() as u64;
@@ -448,6 +456,13 @@ impl TeslaSearch {
             || limits.nodes.is_some_and(|nodes| self.progress.asked >= nodes)
             || limits.depth.is_some_and(|depth| self.depth() >= depth && root.is_expanded())
             || limits.clock.is_some() && self.is_satisfied(task)
+    }
+
+    /// Whether visits that ask the device nothing could go on without end: PUCT's go to a drawn move
+    /// for as long as it is the best, and no other can become the most visited any more.
+    fn is_settled(&self, task: &Task<'_>) -> bool {
+        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
+        self.puct.is_some() && u64::from(puct::lead(&self.tree)) > left.min(MOST_LEAD)
     }
 
     /// The stop rule under a clock: more thought is not worth its time.

@@ -217,6 +217,18 @@ fn finds_mates_and_proves_them() {
     }
 }
 
+/// To take the queen leaves too little to mate with; everything else loses.
+#[test]
+fn plays_a_draw_that_the_rules_give() {
+    let game = game("8/8/8/8/3q4/1N6/8/K6k w - - 0 1");
+    let mut search = classical(1);
+    // So that the others are looked at too.
+    search.set_params(params(&[("puct_exploration", 10.0), ("puct_temperature", 5.0)]));
+    let outcome = run(&mut search, &game, &nodes(400));
+    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "b3d4");
+    assert!(search.root_moves().iter().skip(1).any(|row| row.work > 0));
+}
+
 #[test]
 fn a_clock_is_kept() {
     let clock = Clock {
