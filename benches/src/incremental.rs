@@ -19,8 +19,8 @@ pub(crate) struct Arguments {
     nodes: u64,
     #[command(flatten)]
     positions: crate::positions::Arguments,
-    /// Ways to search, as UCI options: `--way KVCache=0 --way KVCache=256,anchor_work=64`
-    #[arg(long = "way", default_values = ["KVCache=0", "KVCache=256"])]
+    /// Ways to search, as UCI options: `--way KVCache=0 --way KVCache=512,anchor_work=64`
+    #[arg(long = "way", default_values = ["KVCache=0", "KVCache=512"])]
     ways: Vec<String>,
     /// Evaluations per position of the ways with KVCache=0, which are slow; 0 = as many
     #[arg(long, default_value_t = 0)]

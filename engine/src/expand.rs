@@ -5,13 +5,13 @@
 
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, Move, Position};
-use tesla_nn::evaluator::Evaluation;
+use tesla_nn::evaluator::{Evaluation, MoveEstimate};
 
 use crate::backup::recall;
 use crate::estimate::Model;
 use crate::history::position_key;
 use crate::leaf::Leaf;
-use crate::node::{BARE, BranchId, KNOWN, NONE, Node, PATH, PENDING, Verdict};
+use crate::node::{BARE, BranchId, KNOWN, NONE, Node, PATH, PENDING, ROOT, Verdict};
 use crate::rules::repetitions;
 use crate::table::{Entry, Table};
 use crate::tree::{Branch, Tree};
@@ -43,8 +43,6 @@ pub struct Knowledge<'a> {
     pub table: &'a Table,
     /// Policy from which a child is looked up in the table.
     pub table_policy: f32,
-    /// Of the policy: 1 = as the evaluator gives it, larger = flatter.
-    pub temperature: f32,
     /// Keys of the game's earlier positions.
     pub earlier: &'a [u64],
 }
@@ -62,15 +60,31 @@ impl Knowledge<'_> {
         keys.push(leaf.key);
         let spread = self.model.spread(answer.error);
         let estimates = leaf.moves.iter().zip(&answer.moves);
-        let (power, total) = self.flattening(answer);
-        let children: Vec<Node> = estimates
-            .map(|(&played, estimate)| {
-                let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
-                let policy = estimate.policy.powf(power) / total;
-                let child = Node::bare(played, value, policy, spread);
-                self.judge(child, leaf, keys, path_start)
-            })
-            .collect();
+        let scope = Scope::of(leaf);
+        let bare = |(&played, estimate): (&Move, &MoveEstimate)| {
+            let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
+            Node::bare(played, value, estimate.policy, spread)
+        };
+        let mut children: Vec<Node> = estimates.map(bare).collect();
+        let is_likely = |child: &Node| child.policy >= self.table_policy;
+        let key = |child: &Node| {
+            let is_wanted = is_likely(child) || scope.may_end(child.played);
+            if is_wanted { scope.key_after(child.played) } else { 0 }
+        };
+        let child_keys: Vec<u64> = children.iter().map(key).collect();
+        // All look-ups together: each is a cache miss, and they can be waited for at once.
+        let probe = |(child, &key)| is_likely(child).then(|| self.table.probe(key)).flatten();
+        let entries: Vec<Option<Entry>> = children.iter().zip(&child_keys).map(probe).collect();
+        for ((child, key), entry) in children.iter_mut().zip(child_keys).zip(entries) {
+            let played = child.played;
+            if scope.may_end(played) && scope.settle(child, key, keys, path_start) {
+                continue;
+            }
+            if let Some(entry) = entry {
+                let after = || scope.after(played);
+                start_from(child, self.table, &entry, scope.halfmoves_after(played), after);
+            }
+        }
         let node = tree.node_mut(leaf.node);
         let mut branch =
             Branch::new(leaf.key, [leaf.node, leaf.parent], answer.value.clamp(0.0, 1.0));
@@ -83,35 +97,70 @@ impl Knowledge<'_> {
         node.mark(PENDING | BARE, false);
         tree.expand(branch, &children)
     }
+}
 
-    /// Power of each policy, and by what all are divided then.
-    fn flattening(self, answer: &Evaluation) -> (f32, f32) {
-        let power = 1.0 / self.temperature;
-        if power.total_cmp(&1.0).is_eq() {
-            return (1.0, 1.0);
+/// What can be the matter with the children of a leaf: most of the rules need not be asked about most
+/// of them.
+#[derive(Clone, Copy, Debug)]
+struct Scope<'a> {
+    leaf: &'a Leaf,
+    /// A child may be mate: below the root no position with a mating move is expanded.
+    is_root: bool,
+    /// A child may lack the material to mate.
+    is_bare: bool,
+    /// A child may repeat a position or be drawn by the fifty-move rule.
+    is_long: bool,
+}
+
+impl<'a> Scope<'a> {
+    fn of(leaf: &'a Leaf) -> Self {
+        let board = leaf.position.board();
+        let mating = board.pawns() | board.rooks() | board.queens();
+        Self {
+            leaf,
+            is_root: leaf.node == ROOT,
+            // One of them may be captured while another becomes a knight.
+            is_bare: mating.count() <= 2,
+            is_long: leaf.position.halfmoves() >= 3,
         }
-        let total: f32 = answer.moves.iter().map(|estimate| estimate.policy.powf(power)).sum();
-        (power, total.max(f32::MIN_POSITIVE))
     }
 
-    /// A new child as the rules and the table see it. `keys` ends with its parent's.
-    fn judge(self, mut child: Node, leaf: &Leaf, keys: &[u64], path_start: usize) -> Node {
-        let mut position = leaf.position.clone();
-        let key = key_after(&position, leaf.key, child.played);
-        position.play_unchecked(child.played);
-        let key = key.unwrap_or_else(|| position_key(&position));
-        let visits = repetitions(keys, path_start, key, position.halfmoves());
-        if position.is_checkmate() {
+    /// Whether the rules may end the game with this move.
+    fn may_end(&self, played: Move) -> bool {
+        self.is_root || self.is_bare || self.is_long && !played.is_zeroing()
+    }
+
+    fn after(&self, played: Move) -> Chess {
+        let mut position = self.leaf.position.clone();
+        position.play_unchecked(played);
+        position
+    }
+
+    /// Halfmoves since the last irreversible one, after `played`.
+    fn halfmoves_after(&self, played: Move) -> u32 {
+        if played.is_zeroing() { 0 } else { self.leaf.position.halfmoves().saturating_add(1) }
+    }
+
+    /// Key of the position after `played`.
+    fn key_after(&self, played: Move) -> u64 {
+        // Where shakmaty can update it cheaply.
+        let Leaf { position, key, .. } = self.leaf;
+        let updated = position.update_zobrist_hash(Zobrist64(*key), played, EnPassantMode::Legal);
+        updated.map_or_else(|| position_key(&self.after(played)), |Zobrist64(key)| key)
+    }
+
+    /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's.
+    fn settle(&self, child: &mut Node, key: u64, keys: &[u64], path_start: usize) -> bool {
+        let halfmoves = self.halfmoves_after(child.played);
+        if self.is_root && self.after(child.played).is_checkmate() {
             child.verdict = Verdict::Loss(0);
-        } else if position.is_insufficient_material() {
+        } else if self.is_bare && self.after(child.played).is_insufficient_material() {
             child.verdict = Verdict::Draw;
-        } else if position.halfmoves() >= 100 || visits.is_draw() {
+        } else if halfmoves >= 100 || repetitions(keys, path_start, key, halfmoves).is_draw() {
             child.verdict = Verdict::Draw;
             child.mark(PATH, true);
-        } else if child.policy >= self.table_policy {
-            take_over(&mut child, self.table, key, &position);
         }
-        child
+        child.is_proven()
     }
 }
 
@@ -126,23 +175,21 @@ fn most_likely(children: &[Node]) -> u16 {
     best as u16
 }
 
-/// The key after `played`, where shakmaty can update it cheaply.
-fn key_after(position: &Chess, key: u64, played: Move) -> Option<u64> {
-    position
-        .update_zobrist_hash(Zobrist64(key), played, EnPassantMode::Legal)
-        .map(|Zobrist64(key)| key)
-}
-
-/// Starts a bare node from what the table knows of its position, if anything, and says whether it
-/// did.
-pub fn take_over(child: &mut Node, table: &Table, key: u64, position: &Chess) -> bool {
-    let Some(entry) = table.probe(key) else { return false };
-    let Some((value, verdict, depth)) = recall(&entry) else { return false };
-    if entry.is_pv && !line_is_legal(table, &entry, position) {
+/// Starts a bare node from what the table knows of its position, if that can be believed, and says
+/// whether it did. `halfmoves` = the position's; `position` makes it, which is rarely needed.
+pub fn start_from(
+    child: &mut Node,
+    table: &Table,
+    entry: &Entry,
+    halfmoves: u32,
+    position: impl FnOnce() -> Chess,
+) -> bool {
+    let Some((value, verdict, depth)) = recall(entry) else { return false };
+    if entry.is_pv && !line_is_legal(table, entry, position()) {
         return false;
     }
     if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
-        && position.halfmoves() + u32::from(plies) >= 100
+        && halfmoves + u32::from(plies) >= 100
     {
         return false; // the fifty-move rule may come first
     }
@@ -156,8 +203,7 @@ pub fn take_over(child: &mut Node, table: &Table, key: u64, position: &Chess) ->
 
 /// Walks the line that the table gives for a position on a principal variation: a move that is not
 /// legal there betrays a key that two positions share.
-fn line_is_legal(table: &Table, entry: &Entry, position: &Chess) -> bool {
-    let mut position = position.clone();
+fn line_is_legal(table: &Table, entry: &Entry, mut position: Chess) -> bool {
     let mut entry = *entry;
     for _ in 0..WALK {
         let Some(best) = entry.best else { return true };
@@ -189,10 +235,12 @@ mod tests {
         // White's move is not legal for Black: the entry belongs to another position.
         let key = position_key(&after);
         table.store(key, entry(played, true));
-        assert!(!take_over(&mut child, &table, key, &after));
+        let probed = table.probe(key).unwrap();
+        assert!(!start_from(&mut child, &table, &probed, 1, || after.clone()));
         assert!(child.has(BARE) && !child.has(KNOWN));
         table.store(key, entry(after.legal_moves()[0], true));
-        assert!(take_over(&mut child, &table, key, &after));
+        let probed = table.probe(key).unwrap();
+        assert!(start_from(&mut child, &table, &probed, 1, || after.clone()));
         assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
         assert!((child.depth - 3.0).abs() < 1e-6);
     }
@@ -203,9 +251,17 @@ mod tests {
         for step in 0..120_usize {
             let moves = position.legal_moves();
             let Some(&played) = moves.get(step * 7 % moves.len().max(1)) else { break };
-            let quick = key_after(&position, position_key(&position), played);
+            let leaf = Leaf {
+                node: ROOT,
+                parent: NONE,
+                position: position.clone(),
+                key: position_key(&position),
+                moves: Box::new([]),
+                repetitions: 0,
+            };
+            let key = Scope::of(&leaf).key_after(played);
             position.play_unchecked(played);
-            assert!(quick.is_none_or(|key| key == position_key(&position)));
+            assert_eq!(key, position_key(&position));
         }
     }
 }

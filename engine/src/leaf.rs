@@ -6,7 +6,7 @@
 use shakmaty::{Chess, Move, Position};
 
 use crate::estimate::Model;
-use crate::expand::take_over;
+use crate::expand::start_from;
 use crate::history::position_key;
 use crate::node::{BARE, BranchId, NodeId, PENDING, ROOT};
 use crate::rules::{decide, repetitions};
@@ -152,7 +152,9 @@ impl<'a> Harvest<'a> {
         let leaf = tree.node_mut(node);
         if node != ROOT
             && leaf.has(BARE)
-            && self.table.is_some_and(|table| take_over(leaf, table, key, position))
+            && let Some(table) = self.table
+            && let Some(entry) = table.probe(key)
+            && start_from(leaf, table, &entry, position.halfmoves(), || position.clone())
         {
             self.settle();
             return Picked::Settled;

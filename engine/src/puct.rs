@@ -12,6 +12,7 @@
 //! reuse of the tree are the same code as for the Tesla search.
 
 use shakmaty::{Chess, Position};
+use tesla_nn::evaluator::Evaluation;
 
 use crate::backup::{Backup, worth};
 use crate::estimate::Model;
@@ -68,6 +69,18 @@ impl Puct {
     pub fn clear(&mut self) {
         self.flights.clear();
         self.collided.clear();
+    }
+
+    /// The policy as the rule reads it, flattened by its temperature.
+    pub fn flatten(&self, answer: &mut Evaluation) {
+        let power = 1.0 / self.params.puct_temperature;
+        for estimate in &mut answer.moves {
+            estimate.policy = estimate.policy.powf(power);
+        }
+        let total: f32 = answer.moves.iter().map(|estimate| estimate.policy).sum();
+        for estimate in &mut answer.moves {
+            estimate.policy /= total.max(f32::MIN_POSITIVE);
+        }
     }
 
     /// Visits that were answered.

@@ -1,7 +1,8 @@
 //! What the rules of chess decide without an evaluator: mate, stalemate, bare kings, repetition,
 //! the fifty-move rule; and a mate in one, which is seen as quickly.
 
-use shakmaty::{Chess, Move, Position};
+use shakmaty::attacks::{between, bishop_attacks, knight_attacks, pawn_attacks, rook_attacks};
+use shakmaty::{Bitboard, Chess, Move, Position, Role};
 
 use crate::node::{PATH, Verdict};
 
@@ -53,11 +54,67 @@ pub fn decide(position: &Chess, moves: &[Move], visits: Visits) -> Option<(Verdi
 
 /// A move that mates at once.
 pub fn mating_move(position: &Chess, moves: &[Move]) -> Option<Move> {
+    let checks = Checks::of(position);
     moves.iter().copied().find(|&played| {
+        if !checks.may_check(played) {
+            return false;
+        }
         let mut after = position.clone();
         after.play_unchecked(played);
         after.is_checkmate()
     })
+}
+
+/// From where the side to move gives check.
+struct Checks {
+    /// By role, pawn first: where such a piece would attack the other king.
+    squares: [Bitboard; 5],
+    /// Pieces that stand between the other king and a slider of ours.
+    screens: Bitboard,
+}
+
+impl Checks {
+    fn of(position: &Chess) -> Self {
+        let (board, us) = (position.board(), position.turn());
+        let occupied = board.occupied();
+        let Some(king) = board.king_of(!us) else {
+            return Self { squares: [Bitboard::EMPTY; 5], screens: Bitboard::EMPTY };
+        };
+        let (bishop, rook) = (bishop_attacks(king, occupied), rook_attacks(king, occupied));
+        let pawn = pawn_attacks(!us, king);
+        let mut screens = Bitboard::EMPTY;
+        let ours = board.by_color(us);
+        let straight =
+            ours & (board.rooks() | board.queens()) & rook_attacks(king, Bitboard::EMPTY);
+        let diagonal =
+            ours & (board.bishops() | board.queens()) & bishop_attacks(king, Bitboard::EMPTY);
+        for slider in straight | diagonal {
+            let screen = between(king, slider) & occupied;
+            if screen.count() == 1 {
+                screens |= screen;
+            }
+        }
+        Self { squares: [pawn, knight_attacks(king), bishop, rook, bishop | rook], screens }
+    }
+
+    /// False where the move gives no check; it may be true for some that give none.
+    fn may_check(&self, played: Move) -> bool {
+        match played {
+            Move::Normal { role, from, to, promotion: None, .. } => {
+                let squares = match role {
+                    Role::Pawn => self.squares[0],
+                    Role::Knight => self.squares[1],
+                    Role::Bishop => self.squares[2],
+                    Role::Rook => self.squares[3],
+                    Role::Queen => self.squares[4],
+                    Role::King => Bitboard::EMPTY,
+                };
+                squares.contains(to) || self.screens.contains(from)
+            }
+            // Promotion, castling and en passant open lines in ways not worth a rule.
+            _ => true,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -82,5 +139,39 @@ mod tests {
         let mate = mating_move(&position, &position.legal_moves()).unwrap();
         assert_eq!(mate.to(), shakmaty::Square::A8);
         assert_eq!(mating_move(&Chess::new(), &Chess::new().legal_moves()), None);
+    }
+
+    /// No check escapes the quick look, on random games from positions with discoveries, castling,
+    /// promotions and en passant.
+    #[test]
+    fn every_check_is_expected() {
+        let starts = [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        ];
+        let (mut checks, mut quiet) = (0, 0);
+        for (start, seed) in starts.iter().flat_map(|start| (1..40_usize).map(move |s| (start, s)))
+        {
+            let fen: shakmaty::fen::Fen = start.parse().unwrap();
+            let mut position: Chess = fen.into_position(shakmaty::CastlingMode::Standard).unwrap();
+            for ply in 0..60_usize {
+                let moves = position.legal_moves();
+                let expected = Checks::of(&position);
+                for &played in &moves {
+                    let after = position.clone().play(played).unwrap();
+                    assert!(expected.may_check(played) || !after.is_check(), "{played:?}");
+                    checks += usize::from(after.is_check());
+                    quiet += usize::from(!expected.may_check(played));
+                }
+                let Some(&played) = moves.get((seed * 31 + ply * ply * 7) % moves.len().max(1))
+                else {
+                    break;
+                };
+                position.play_unchecked(played);
+            }
+        }
+        assert!(checks > 1_000 && quiet > 10 * checks, "{checks} {quiet}");
     }
 }

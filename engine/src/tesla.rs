@@ -381,7 +381,7 @@ impl TeslaSearch {
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.
     fn collect(&mut self, task: &Task<'_>) -> Result<(), EvalError> {
-        let answers = match self.evaluator.collect() {
+        let mut answers = match self.evaluator.collect() {
             Ok(answers) => answers,
             Err(error) => {
                 self.abandon();
@@ -391,21 +391,14 @@ impl TeslaSearch {
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         self.keep_pace(task, leaves.len());
         let earlier = task.game.earlier_keys();
-        let (table_policy, temperature) = match self.puct {
-            None => (self.params.table_policy, 1.0),
-            Some(_) => (f32::INFINITY, self.params.puct_temperature),
-        };
-        for (leaf, answer) in leaves.iter().zip(&answers) {
+        let table_policy =
+            if self.puct.is_some() { f32::INFINITY } else { self.params.table_policy };
+        for (leaf, answer) in leaves.iter().zip(&mut answers) {
             if let Some(puct) = &mut self.puct {
                 puct.land(&self.tree, leaf);
+                puct.flatten(answer);
             }
-            let known = Knowledge {
-                model: &self.model,
-                table: &self.table,
-                table_policy,
-                temperature,
-                earlier,
-            };
+            let known = Knowledge { model: &self.model, table: &self.table, table_policy, earlier };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);

@@ -259,7 +259,7 @@ fn company_changes_nothing() {
     assert_eq!(together.figures().used, 0);
 }
 
-/// A chain is as long as the network was trained for, then begins anew; and a node with enough work
+/// A chain is as long as the network was trained for, then begins anew some plies above; and a node with enough work
 /// below it becomes an anchor, from which its children are as fresh as a whole encode's.
 #[test]
 fn chains_begin_anew() {
@@ -274,9 +274,10 @@ fn chains_begin_anew() {
     let mut deep = engine(&bytes, 1, 1 << 24);
     let answers = along(&mut deep, &long, 0);
     assert_eq!((deep.figures().whole, deep.figures().anchored), (1, 1));
-    // The tenth position is a child of the ninth, encoded whole.
-    let expected = burns(&model, &long[8..]);
-    for (ours, theirs) in answers[9..].iter().zip(&expected[1..]) {
+    assert_eq!(deep.figures().remade, 4);
+    // The tenth position is a child of the ninth, made anew from the fifth, encoded whole.
+    let expected = burns(&model, &long[4..]);
+    for (ours, theirs) in answers[9..].iter().zip(&expected[5..]) {
         assert!(agree(ours, theirs, 2e-5));
     }
     let options = Options { threads: 1, cache_bytes: 1 << 24, anchor_work: 3, anchor_chain: 2 };

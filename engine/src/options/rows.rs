@@ -65,7 +65,7 @@ fn memory_rows() -> Vec<Row> {
                    their children are evaluated, in MiB beside `Hash`: a hard cap; 0 evaluates \
                    every position from scratch.",
             kind: Kind::Spin {
-                default: 256,
+                default: 512,
                 min: 0,
                 max: 1_048_576,
                 set: |settings, megabytes| settings.kv_cache_mb = megabytes as usize,

@@ -1,5 +1,10 @@
 //! Batches of requests on all cores.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
+};
 use shakmaty::Position as _;
 
 use super::attention::MAX_KEYS;
@@ -16,6 +21,9 @@ use crate::weights::WeightsError;
 const CHUNK_ROWS: usize = 192;
 /// Rows below which a second thread costs more than it brings.
 const SHARE_ROWS: usize = 12;
+
+/// Part of a batch that goes to the threads that are done first.
+const SPARE: f32 = 0.3;
 
 /// How to run.
 #[derive(Clone, Copy, Debug)]
@@ -156,34 +164,54 @@ fn run(
         None => job.position.board().occupied().count() + 1,
     };
     let rows: Vec<usize> = sorted.iter().map(rows).collect();
-    let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS);
-    let shares = split(&sorted, &rows, threads.clamp(1, jobs.len().max(1)));
-    let mut answers: Vec<Vec<Answer>> = shares.iter().map(|_| Vec::new()).collect();
-    rayon::scope(|scope| {
-        let mut places = shares.into_iter().zip(&mut answers).zip(scratch);
-        let own = places.next();
-        for ((jobs, answers), scratch) in places {
-            scope.spawn(move |_| *answers = share(network, cache, jobs, scratch));
+    let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS).max(1);
+    let shares = split(&sorted, &rows, &portions(threads));
+    let taken = AtomicUsize::new(0);
+    let mut answers: Vec<(usize, Vec<Answer>)> = Vec::new();
+    let work = |scratch: &mut Scratch| {
+        let mut done = Vec::new();
+        loop {
+            let place = taken.fetch_add(1, Ordering::Relaxed);
+            let Some(&jobs) = shares.get(place) else { return done };
+            done.push((place, share(network, cache, jobs, scratch)));
         }
-        if let Some(((jobs, answers), scratch)) = own {
-            *answers = share(network, cache, jobs, scratch);
-        }
-    });
-    let mut answers: Vec<(usize, Answer)> =
-        order.into_iter().zip(answers.into_iter().flatten()).collect();
+    };
+    let done: Vec<_> =
+        scratch.par_iter_mut().take(threads).with_max_len(1).flat_map_iter(work).collect();
+    answers.extend(done);
+    answers.sort_unstable_by_key(|&(place, _)| place);
+    let answers = answers.into_iter().map(|(_, answers)| answers);
+    let mut answers: Vec<(usize, Answer)> = order.into_iter().zip(answers.flatten()).collect();
     answers.sort_unstable_by_key(|&(index, _)| index);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// Cuts the jobs into `parts` runs of about the same weight.
-fn split<'a, T>(jobs: &'a [T], weights: &[usize], parts: usize) -> Vec<&'a [T]> {
-    let total: usize = weights.iter().sum();
-    let (mut start, mut sum, mut cuts) = (0, 0, Vec::with_capacity(parts));
+/// How much of a batch each share has: a large one for every thread, and small ones for whoever is
+/// done first, because other work (the search's) keeps a core from time to time.
+fn portions(threads: usize) -> Vec<f32> {
+    if threads == 1 {
+        return vec![1.0];
+    }
+    let count = threads as f32;
+    let large = std::iter::repeat_n((1.0 - SPARE) / count, threads);
+    large.chain(std::iter::repeat_n(SPARE / count, threads)).collect()
+}
+
+/// Cuts the jobs into runs of about these portions of the weight; they sum to 1.
+fn split<'a, T>(jobs: &'a [T], weights: &[usize], portions: &[f32]) -> Vec<&'a [T]> {
+    let total = weights.iter().sum::<usize>() as f32;
+    let (mut start, mut sum, mut due) = (0, 0, 0.0);
+    let mut cuts = Vec::with_capacity(portions.len());
+    let mut portions = portions.iter();
+    due += portions.next().map_or(1.0, |portion| portion * total);
     for (index, weight) in weights.iter().enumerate() {
         sum += weight;
-        if cuts.len() + 1 < parts && sum * parts >= total * (cuts.len() + 1) {
+        if sum as f32 >= due
+            && let Some(portion) = portions.next()
+        {
             cuts.push(&jobs[start..=index]);
             start = index + 1;
+            due += portion * total;
         }
     }
     cuts.push(&jobs[start..]);

@@ -1,6 +1,6 @@
 //! What is kept of a batch and what goes for it: everything but the arithmetic.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use shakmaty::{Move, Position as _};
 
@@ -17,6 +17,9 @@ const LONGEST_CHAIN: usize = 9;
 /// Positions between a node and an ancestor with tokens from which it is made again; from farther
 /// away a whole encode costs little more.
 const LONGEST_REMAKE: usize = 5;
+/// Plies above a node whose chain is full at which an ancestor becomes an anchor: the lines that
+/// share it are made again from it, and every one has as many plies to go before its chain is full.
+const SHARED_ANCHOR: usize = 4;
 
 /// When a kept position is anchored anew.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,24 @@ pub(crate) struct Renewal {
     pub(crate) work: u32,
     /// Positions in its chain from which it does, the anchor included.
     pub(crate) chain: usize,
+}
+
+/// What a node's tokens will be once its batch is prepared.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    /// Positions in its chain.
+    chain: usize,
+    /// As of [`Stale`].
+    level: usize,
+}
+
+/// A path from a node upwards as steps downwards, the first of them on the level after `level`.
+fn steps(mut path: Vec<Stale>, level: usize) -> Vec<Stale> {
+    path.reverse();
+    for (place, step) in path.iter_mut().enumerate() {
+        step.level = level + 1 + place;
+    }
+    path
 }
 
 /// The cache, and what was done with it. A slot holds a `T`.
@@ -121,14 +142,17 @@ impl<T: Default> Books<T> {
             return Vec::new();
         }
         let mut stale: Vec<Stale> = Vec::new();
-        let mut known = HashSet::new();
+        let mut planned = HashMap::new();
         let parent_of = |request: &Request| request.parent.map(|(handle, _)| handle.0);
         for request in requests {
             let Some(id) = parent_of(request) else { continue };
             self.cache.visit(request.session, id);
-            if !known.contains(&(request.session, id)) {
-                let made = self.stale(request.session, id);
-                stale.extend(made.into_iter().filter(|made| known.insert((made.session, made.id))));
+            if !planned.contains_key(&(request.session, id)) {
+                for made in self.stale(request.session, id, &planned) {
+                    let chain = self.chain_of(&made, &planned);
+                    planned.insert((made.session, made.id), Planned { chain, level: made.level });
+                    stale.push(made);
+                }
             }
         }
         stale.sort_by_key(|stale| stale.level);
@@ -165,41 +189,68 @@ impl<T: Default> Books<T> {
         stale
     }
 
-    /// What must be made anew before the next child of a node: the node itself, whole, or from its
-    /// nearest ancestor that has tokens, step by step.
-    fn stale(&self, session: u32, id: u32) -> Vec<Stale> {
+    /// What must be made anew before the next child of a node, beside what is `planned` already:
+    /// the node itself, whole, or step by step from its nearest ancestor that has tokens and a chain
+    /// short enough. Where all chains are too long, an ancestor becomes an anchor.
+    fn stale(&self, session: u32, id: u32, planned: &HashMap<(u32, u32), Planned>) -> Vec<Stale> {
         let Some(node) = self.cache.node(session, id) else { return Vec::new() };
-        let rows = node.position.board().occupied().count() + 1;
-        let whole = vec![Stale { session, id, base: None, level: 0, rows }];
-        let is_worked = node.work >= self.renewal.work;
-        if let Some(tokens) = &node.tokens {
-            let chain = tokens.readouts.len();
-            let is_stale = chain >= LONGEST_CHAIN || chain >= self.renewal.chain && is_worked;
-            return if is_stale { whole } else { Vec::new() };
+        let whole = |id: u32, node: &Node| {
+            let rows = node.position.board().occupied().count() + 1;
+            Stale { session, id, base: None, level: 0, rows }
+        };
+        let chain = node.tokens.as_ref().map(|tokens| tokens.readouts.len());
+        if node.work >= self.renewal.work && chain.is_none_or(|chain| chain >= self.renewal.chain) {
+            return vec![whole(id, node)];
+        }
+        if chain.is_some_and(|chain| chain < LONGEST_CHAIN) {
+            return Vec::new();
         }
         let mut path = Vec::new();
-        let (mut below, mut id) = (node, id);
-        while !is_worked
-            && path.len() < LONGEST_REMAKE
+        let (mut below, mut below_id) = (node, id);
+        let mut is_too_long = chain.is_some();
+        let mut anchor = None;
+        while path.len() < LONGEST_REMAKE
             && let Some((above_id, played)) = below.parent
             && let Some(above) = self.cache.node(session, above_id)
         {
             let base = Some((above_id, played));
-            path.push(Stale { session, id, base, level: 0, rows: CHILD_ROWS });
-            if let Some(tokens) = &above.tokens {
+            path.push(Stale { session, id: below_id, base, level: 0, rows: CHILD_ROWS });
+            let present = above.tokens.as_ref().map(|tokens| tokens.readouts.len());
+            let present = present.map(|chain| Planned { chain, level: 0 });
+            let planned = planned.get(&(session, above_id)).copied();
+            if let Some(from) = planned.or(present) {
                 // The children of the last must fit into the chain too.
-                if tokens.readouts.len() + path.len() >= LONGEST_CHAIN {
-                    break;
+                if from.chain + path.len() < LONGEST_CHAIN {
+                    return steps(path, from.level);
                 }
-                path.reverse();
-                for (level, stale) in (1..).zip(&mut path) {
-                    stale.level = level;
+                if planned.is_some() {
+                    // What two batches ask for at once is made in one way only.
+                    return vec![whole(id, node)];
                 }
-                return path;
+                is_too_long = true;
             }
-            (below, id) = (above, above_id);
+            if path.len() <= SHARED_ANCHOR {
+                anchor = Some(whole(above_id, above));
+            }
+            (below, below_id) = (above, above_id);
         }
-        whole
+        match anchor.filter(|_| is_too_long) {
+            Some(anchor) => {
+                path.truncate(SHARED_ANCHOR);
+                let mut made = vec![anchor];
+                made.extend(steps(path, 0));
+                made
+            }
+            None => vec![whole(id, node)],
+        }
+    }
+
+    /// Positions in the chain of a node that will be made like this.
+    fn chain_of(&self, made: &Stale, planned: &HashMap<(u32, u32), Planned>) -> usize {
+        let Some((base, _)) = made.base else { return 1 };
+        let planned = planned.get(&(made.session, base)).map(|planned| planned.chain);
+        let tokens = || self.cache.node(made.session, base)?.tokens.as_ref();
+        1 + planned.or_else(|| Some(tokens()?.readouts.len())).unwrap_or(0)
     }
 
     /// What makes the tokens of a stale node; nothing if its ancestor found no room after all.
@@ -208,7 +259,11 @@ impl<T: Default> Books<T> {
         let parent = match stale.base {
             Some((id, played)) => {
                 let base = self.cache.node(stale.session, id)?;
-                base.tokens.as_ref()?;
+                // Its chain is too long only where what should have come before found no room.
+                let chain = base.tokens.as_ref()?.readouts.len();
+                if chain >= LONGEST_CHAIN {
+                    return None;
+                }
                 Some((base, played))
             }
             None => None,
@@ -315,8 +370,6 @@ impl<T: Default> Books<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use proptest::prelude::*;
     use shakmaty::{Chess, Piece, Square};
 
@@ -416,7 +469,8 @@ mod tests {
                     prop_assert_eq!(seen, position.board().into_iter().collect::<Vec<_>>());
                 }
             }
-            prop_assert!(shadow.books.figures().remade == 0 || shadow.books.figures().evicted > 0);
+            let figures = shadow.books.figures();
+            prop_assert!(figures.remade == 0 || figures.evicted + figures.anchored > 0);
         }
     }
 }
