@@ -40,12 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut ways = Vec::new();
     for name in &arguments.ways {
         let mut settings = Settings::default();
-        for assignment in name.split(',') {
-            let (option, value) = assignment
-                .split_once('=')
-                .ok_or_else(|| format!("'{assignment}' is no option; write OPTION=VALUE"))?;
-            settings.set(option, value)?;
-        }
+        crate::assign(&mut settings, name)?;
         let made = roster::search(&Machine::of(&settings))?;
         println!("{name}: {}", made.description);
         let mut search = made.search;

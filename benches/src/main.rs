@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
+mod bookkeeping;
 mod incremental;
 mod paths;
 mod perft;
@@ -12,6 +13,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use tesla_engine::options::Settings;
 
 /// Measures Tesla.
 #[derive(Parser)]
@@ -35,6 +37,8 @@ enum Command {
     Incremental(incremental::Arguments),
     /// Searches middle games and counts how often the moves on its paths are refuted
     Paths(paths::Arguments),
+    /// Measures what the search itself costs a leaf, without a network, and its memory
+    Bookkeeping(bookkeeping::Arguments),
     /// Searches positions and prints what is known of each root move, as CSV
     Roots(roots::Arguments),
 }
@@ -44,6 +48,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
+        Command::Bookkeeping(arguments) => bookkeeping::run(&arguments),
         Command::Roots(arguments) => roots::run(&arguments),
     }
+}
+
+/// Sets options from text like `KVCache=256,anchor_work=64`.
+fn assign(settings: &mut Settings, text: &str) -> Result<(), Box<dyn Error>> {
+    for assignment in text.split(',').filter(|part| !part.is_empty()) {
+        let (option, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| format!("'{assignment}' is no option; write OPTION=VALUE"))?;
+        settings.set(option, value)?;
+    }
+    Ok(())
 }

@@ -46,12 +46,12 @@ fn count(tree: &Tree, counts: &mut [[u64; 2]; PLIES]) {
     for id in 0..tree.branch_count() as u32 {
         let mut branch = tree.branch(id);
         for [moves, refuted] in counts.iter_mut() {
-            if branch.parent == NONE {
+            if branch.parent() == NONE {
                 break;
             }
-            let parent = tree.branch(branch.parent);
+            let parent = tree.branch(branch.parent());
             *moves += 1;
-            *refuted += u64::from(parent.best_child() != branch.node);
+            *refuted += u64::from(parent.best_child() != Some(tree.node_of(branch)));
             branch = parent;
         }
     }

@@ -25,8 +25,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut settings = Settings::default();
     for pair in &arguments.set {
-        let (name, value) = pair.split_once('=').ok_or("--set needs name=value")?;
-        settings.set(name, value)?;
+        crate::assign(&mut settings, pair)?;
     }
     let machine = Machine::of(&settings);
     let (evaluator, _) = roster::evaluator(&machine)?;

@@ -5,16 +5,17 @@ use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
 use crate::backup::worth;
+use crate::edge::Edge;
 use crate::estimate::Model;
-use crate::gather::{Lead, cost, error_scale};
+use crate::gather::{Child, Lead, cost, error_scale};
 use crate::history::{Game, position_key};
-use crate::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
+use crate::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
 use crate::params::Params;
 use crate::rules::mating_move;
 use crate::score::Score;
 use crate::search_api::{Info, Outcome, Task};
 use crate::table::Table;
-use crate::tree::Tree;
+use crate::tree::{Branch, Tree};
 
 /// Longest line reported, plies.
 const MAX_LINE: usize = 64;
@@ -43,8 +44,10 @@ fn desired(tree: &Tree, params: &Params) -> f32 {
     tree.node(ROOT).depth + params.horizon
 }
 
+/// The root's children, all of which have nodes, and the first one's id.
 fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
-    tree.branch_of(ROOT).map_or((NONE, &[]), |branch| (branch.first, tree.children(branch)))
+    let children = |branch| (tree.at(Spot { parent: 0, place: 0 }), tree.children(branch));
+    tree.branch_of(ROOT).map_or((NONE, &[]), children)
 }
 
 /// A child's score seen from its parent.
@@ -62,14 +65,12 @@ fn seen_from_parent(child: &Node) -> Score {
 pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
     let (first, children) = root_children(tree);
     let desired = desired(tree, params);
+    let most = children.iter().map(|child| child.work).max().unwrap_or(0);
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
             Verdict::Loss(plies) => (4, -f32::from(plies)),
-            Verdict::Draw => {
-                // As settled as the move with the most work.
-                let most = children.iter().map(|child| child.work).max().unwrap_or(0);
-                (3, 0.5 + params.final_work * (most as f32).ln_1p())
-            }
+            // As settled as the move with the most work.
+            Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
             Verdict::Open if child.has(BARE) => (2, worth(child, model)),
             Verdict::Open => {
                 let error = error_scale(child, desired, model);
@@ -107,13 +108,13 @@ pub fn is_most_worked(tree: &Tree, best: Option<NodeId>) -> bool {
 /// The most that `planned` further evaluations on one root move promise to gain, score units.
 pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
     let (_, children) = root_children(tree);
-    let lead = Lead::of(children, model);
+    let lead = Lead::of(children, &[], model);
     let desired = desired(tree, params);
     let gains = children.iter().enumerate().map(|(place, child)| {
         if child.has(EXCLUDED) || child.is_proven() {
             return 0.0;
         }
-        let gap = lead.gap(place, worth(child, model));
+        let gap = lead.gap(Child::Node(place), worth(child, model));
         let gain = model.gain(gap, error_scale(child, desired, model));
         gain * (planned / cost(child, model)).min(1.0)
     });
@@ -128,7 +129,7 @@ pub fn root_moves(
     chosen: Option<NodeId>,
 ) -> Vec<RootMove> {
     let (first, children) = root_children(tree);
-    let lead = Lead::of(children, model);
+    let lead = Lead::of(children, &[], model);
     let desired = desired(tree, params);
     let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
     for (place, child) in children.iter().enumerate() {
@@ -138,7 +139,8 @@ pub fn root_moves(
         let value = worth(child, model);
         let is_open = !child.is_proven();
         let error = if is_open { error_scale(child, desired, model) } else { 0.0 };
-        let overtake = if is_open { model.overtake(lead.gap(place, value), error) } else { 0.0 };
+        let overtake =
+            if is_open { model.overtake(lead.gap(Child::Node(place), value), error) } else { 0.0 };
         let row = RootMove {
             mv: child.played,
             score: seen_from_parent(child),
@@ -173,12 +175,17 @@ pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> 
         line.push(played);
         seen.push(position_key(&position));
         position.play_unchecked(played);
-        match tree.branch_of(node) {
-            Some(branch) if tree.node(node).verdict != Verdict::Loss(0) => {
-                node = branch.best_child();
+        let Some(branch) = tree.branch_of(node) else { break };
+        let Some(next) = branch.best_child() else {
+            // Nothing below was looked at: the likeliest move is a guess at the reply.
+            if let Some(reply) = likeliest_move(tree, branch, &position) {
+                line.push(reply);
+                seen.push(position_key(&position));
+                position.play_unchecked(reply);
             }
-            _ => break,
-        }
+            break;
+        };
+        node = next;
     }
     let verdict = tree.node(node).verdict;
     if verdict == Verdict::Win(1) {
@@ -187,6 +194,12 @@ pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> 
         extend_from_table(&mut line, position, seen, table);
     }
     line
+}
+
+/// The move with the highest policy among those never looked at; the branch is the position's.
+fn likeliest_move(tree: &Tree, branch: &Branch, position: &Chess) -> Option<Move> {
+    let (place, _) = Edge::likeliest(tree.edges(branch))?;
+    position.legal_moves().get(place).copied()
 }
 
 /// Follows the table's best moves until it knows none, the line is long or the game may be drawn:

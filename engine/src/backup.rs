@@ -11,22 +11,25 @@ pub fn worth(child: &Node, model: &Model) -> f32 {
         Verdict::Draw => 0.5,
         Verdict::Win(_) => 0.0,
         Verdict::Loss(_) => 1.0,
-        Verdict::Open if child.has(BARE) => 1.0 - child.value - model.doubt,
+        Verdict::Open if child.has(BARE) => promise(1.0 - child.value, model),
         Verdict::Open => 1.0 - child.value,
     }
+}
+
+/// What a move that was never looked at is worth, by the evaluator's action value.
+pub fn promise(action_value: f32, model: &Model) -> f32 {
+    action_value - model.doubt
 }
 
 /// What the children say of their parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Summary {
     /// The shortest mate given: its plies and its place.
-    shortest_loss: Option<(u16, u16)>,
+    shortest_loss: Option<(u16, u8)>,
     /// The longest resistance when every move loses: its plies and its place.
-    longest_win: Option<(u16, u16)>,
+    longest_win: Option<(u16, u8)>,
     /// The best child that is drawn or was looked at: its worth and its place.
-    best: Option<(f32, u16)>,
-    /// The child never looked at that has the highest policy.
-    likeliest: Option<(f32, u16)>,
+    best: Option<(f32, u8)>,
     /// Some child is open.
     any_open: bool,
     /// Some child is drawn.
@@ -39,20 +42,20 @@ struct Summary {
     weighed: (f32, f32),
 }
 
-fn summarise(children: &[Node], model: &Model) -> Summary {
+/// `any_left` = some move has no node.
+fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
     let mut summary = Summary {
         shortest_loss: None,
         longest_win: None,
         best: None,
-        likeliest: None,
-        any_open: false,
+        any_open: any_left,
         any_draw: false,
         any_path_draw: false,
         work: 0,
         weighed: (0.0, 0.0),
     };
     for (place, child) in children.iter().enumerate() {
-        let place = place as u16;
+        let place = place as u8;
         summary.work += child.work;
         if child.has(EXCLUDED) {
             continue;
@@ -78,9 +81,6 @@ fn summarise(children: &[Node], model: &Model) -> Summary {
                 summary.any_open = true;
                 // Action values are too noisy for a maximum over dozens of them.
                 if child.has(BARE) {
-                    if summary.likeliest.is_none_or(|(policy, _)| child.policy > policy) {
-                        summary.likeliest = Some((child.policy, place));
-                    }
                     continue;
                 }
             }
@@ -110,24 +110,25 @@ impl Backup for Model {
 
 fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let branch = *tree.branch(id);
-    let summary = summarise(tree.children(&branch), model);
+    let id_of_node = tree.node_of(&branch);
+    let summary = summarise(tree.children(&branch), Tree::has_edges_left(&branch), model);
     let best = [summary.shortest_loss, summary.longest_win];
     let (verdict, place) = match (best, summary.best) {
-        ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), place),
-        (_, Some((_, place))) if !summary.any_open => (Verdict::Draw, place),
-        (_, Some((_, place))) => (Verdict::Open, place),
+        ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), Some(place)),
+        (_, Some((_, place))) if !summary.any_open => (Verdict::Draw, Some(place)),
+        (_, Some((_, place))) => (Verdict::Open, Some(place)),
         ([None, Some((plies, place))], None) if !summary.any_open => {
-            (Verdict::Loss(plies + 1), place)
+            (Verdict::Loss(plies + 1), Some(place))
         }
-        ([None, _], None) => {
-            (Verdict::Open, summary.likeliest.map_or(branch.best, |(_, place)| place))
-        }
+        ([None, _], None) => (Verdict::Open, None),
     };
     let fresh_depth = model.depth(1 + summary.work);
     let is_known = branch.known_depth > fresh_depth;
     let mut rests_on_path = match verdict {
         Verdict::Draw => summary.any_path_draw,
-        Verdict::Open => tree.children(&branch)[usize::from(place)].has(PATH),
+        Verdict::Open => {
+            place.is_some_and(|place| tree.children(&branch)[usize::from(place)].has(PATH))
+        }
         Verdict::Win(_) | Verdict::Loss(_) => false,
     };
     let value = match (verdict, summary.best) {
@@ -144,8 +145,8 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
         }
         (Verdict::Open, _) => branch.static_value,
     };
-    tree.branch_mut(id).best = place;
-    let node = tree.node_mut(branch.node);
+    tree.branch_mut(id).set_best(place);
+    let node = tree.node_mut(id_of_node);
     node.verdict = verdict;
     node.value = value;
     node.depth = model.depth(node.work).max(branch.known_depth);
@@ -201,7 +202,7 @@ impl Sweep {
                 backup.recompute(tree, id);
                 tree.branch_mut(id).is_dirty = false;
                 remember_growth(tree, table, id, table_depth);
-                let parent = tree.branch(id).parent;
+                let parent = tree.branch(id).parent();
                 self.add(tree, parent);
             }
             self.by_ply[ply] = waiting;
@@ -219,7 +220,7 @@ pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
 /// Stores a branch in the table when it has reached a new whole depth.
 fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth: f32) {
     let branch = *tree.branch(id);
-    let node = tree.node(branch.node);
+    let node = tree.node(tree.node_of(&branch));
     let depth = if node.is_proven() { u8::MAX } else { node.depth.max(0.0) as u8 };
     let is_due = depth > branch.stored_depth && (node.is_proven() || node.depth >= table_depth);
     if is_due && remember(tree, table, id, false) {
@@ -238,7 +239,7 @@ const DRAW: f32 = 1.5;
 /// says whether it did.
 pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bool {
     let branch = tree.branch(id);
-    let node = tree.node(branch.node);
+    let node = tree.node(tree.node_of(branch));
     if node.has(PATH | KNOWN) || tree.children(branch).iter().any(|child| child.has(EXCLUDED)) {
         return false;
     }
@@ -248,7 +249,7 @@ pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bo
         Verdict::Loss(plies) => -PROOF - f32::from(plies),
         Verdict::Draw => DRAW,
     };
-    let best = Some(PackedMove::pack(tree.node(branch.best_child()).played));
+    let best = branch.best_child().map(|best| PackedMove::pack(tree.node(best).played));
     let depth = (node.depth.max(0.0) * DEPTH_STEPS).round().min(255.0) as u8;
     table.store(branch.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
     true
@@ -277,7 +278,8 @@ mod tests {
     use shakmaty::{Move, Square};
 
     use super::*;
-    use crate::node::ROOT;
+    use crate::edge::Edge;
+    use crate::node::{ROOT, Spot};
     use crate::params::Params;
     use crate::tree::Branch;
 
@@ -292,8 +294,13 @@ mod tests {
     /// The root of these children, whose own evaluation is 0.4, computed.
     fn root(children: &[Node], model: &Model) -> Node {
         let mut tree = Tree::new(1 << 20);
-        let branch = Branch::new(1, [ROOT, NONE], 0.4);
-        let id = tree.expand(branch, children);
+        let edges = vec![Edge::new(0.2, 0.5); children.len()];
+        let id = tree.expand(Branch::new(1, Spot::ROOT, 0.4), &edges);
+        for (edge, child) in children.iter().enumerate() {
+            let place = tree.promote(id, edge, child.played).unwrap();
+            let node = tree.at(Spot { parent: id, place });
+            *tree.node_mut(node) = Node { edge: edge as u8, ..*child };
+        }
         model.recompute(&mut tree, id);
         *tree.node(ROOT)
     }

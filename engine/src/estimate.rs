@@ -151,6 +151,16 @@ impl Model {
         }
     }
 
+    /// Share of the overtake probability that is the policy's.
+    pub fn policy_floor(&self) -> f32 {
+        self.policy_floor
+    }
+
+    /// Whether errors are Student's t with two degrees of freedom.
+    pub fn is_default_family(&self) -> bool {
+        self.family == Family::StudentT2
+    }
+
     /// Expected gain from learning an error of this scale behind the gap, score units.
     pub fn gain(&self, gap: f32, scale: f32) -> f32 {
         scale * self.family.excess(gap / scale)

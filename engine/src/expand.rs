@@ -8,10 +8,11 @@ use shakmaty::{Chess, EnPassantMode, Move, Position};
 use tesla_nn::evaluator::{Evaluation, MoveEstimate};
 
 use crate::backup::recall;
+use crate::edge::Edge;
 use crate::estimate::Model;
 use crate::history::position_key;
 use crate::leaf::Leaf;
-use crate::node::{BARE, BranchId, KNOWN, NONE, Node, PATH, PENDING, ROOT, Verdict};
+use crate::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot, Verdict};
 use crate::rules::repetitions;
 use crate::table::{Entry, Table};
 use crate::tree::{Branch, Tree};
@@ -24,12 +25,7 @@ const WALK: usize = 8;
 pub fn path_keys(tree: &Tree, parent: BranchId, earlier: &[u64], keys: &mut Vec<u64>) -> usize {
     keys.clear();
     keys.extend_from_slice(earlier);
-    let mut id = parent;
-    while id != NONE {
-        let branch = tree.branch(id);
-        keys.push(branch.key);
-        id = branch.parent;
-    }
+    keys.extend(tree.upwards(parent).map(|id| tree.branch(id).key));
     keys[earlier.len()..].reverse();
     earlier.len()
 }
@@ -56,46 +52,55 @@ impl Knowledge<'_> {
         answer: &Evaluation,
         keys: &mut Vec<u64>,
     ) -> BranchId {
-        let path_start = path_keys(tree, leaf.parent, self.earlier, keys);
-        keys.push(leaf.key);
-        let spread = self.model.spread(answer.error);
-        let estimates = leaf.moves.iter().zip(&answer.moves);
         let scope = Scope::of(leaf);
-        let bare = |(&played, estimate): (&Move, &MoveEstimate)| {
-            let value = (1.0 - estimate.action_value).clamp(0.0, 1.0);
-            Node::bare(played, value, estimate.policy, spread)
-        };
-        let mut children: Vec<Node> = estimates.map(bare).collect();
-        let is_likely = |child: &Node| child.policy >= self.table_policy;
-        let key = |child: &Node| {
-            let is_wanted = is_likely(child) || scope.may_end(child.played);
-            if is_wanted { scope.key_after(child.played) } else { 0 }
-        };
-        let child_keys: Vec<u64> = children.iter().map(key).collect();
-        // All look-ups together: each is a cache miss, and they can be waited for at once.
-        let probe = |(child, &key)| is_likely(child).then(|| self.table.probe(key)).flatten();
-        let entries: Vec<Option<Entry>> = children.iter().zip(&child_keys).map(probe).collect();
-        for ((child, key), entry) in children.iter_mut().zip(child_keys).zip(entries) {
-            let played = child.played;
-            if scope.may_end(played) && scope.settle(child, key, keys, path_start) {
-                continue;
-            }
-            if let Some(entry) = entry {
-                let after = || scope.after(played);
-                start_from(child, self.table, &entry, scope.halfmoves_after(played), after);
-            }
+        let mut path_start = 0;
+        keys.clear();
+        if scope.is_long {
+            path_start = path_keys(tree, leaf.spot.parent, self.earlier, keys);
+            keys.push(leaf.key);
         }
-        let node = tree.node_mut(leaf.node);
-        let mut branch =
-            Branch::new(leaf.key, [leaf.node, leaf.parent], answer.value.clamp(0.0, 1.0));
-        branch.best = most_likely(&children);
+        let spread = self.model.spread(answer.error);
+        let mut branch = Branch::new(leaf.key, leaf.spot, answer.value.clamp(0.0, 1.0));
         branch.handle = answer.handle.0;
+        let id = tree.at(leaf.spot);
+        let node = tree.node_mut(id);
         if node.has(KNOWN) {
             (branch.known_value, branch.known_depth) = (node.value, node.depth);
         }
         node.spread = spread;
         node.mark(PENDING | BARE, false);
-        tree.expand(branch, &children)
+        let said = |estimate: &MoveEstimate| Edge::new(estimate.policy, estimate.action_value);
+        let edges: Vec<Edge> = answer.moves.iter().map(said).collect();
+        let id = tree.expand(branch, &edges);
+        let likely = |estimate: &MoveEstimate| estimate.policy >= self.table_policy;
+        let wanted = leaf.moves.iter().zip(&answer.moves).enumerate();
+        let wanted = wanted.filter(|&(_, (&played, said))| likely(said) || scope.may_end(played));
+        let wanted: Vec<(usize, Move, u64)> =
+            wanted.map(|(edge, (&played, _))| (edge, played, scope.key_after(played))).collect();
+        // All look-ups together: each is a cache miss, and they can be waited for at once.
+        let probe = |&(edge, _, key): &(usize, Move, u64)| {
+            likely(&answer.moves[edge]).then(|| self.table.probe(key)).flatten()
+        };
+        let entries: Vec<Option<Entry>> = wanted.iter().map(probe).collect();
+        for ((edge, played, key), entry) in wanted.into_iter().zip(entries) {
+            let said = answer.moves[edge];
+            let value = (1.0 - said.action_value).clamp(0.0, 1.0);
+            let mut child = Node::bare(played, value, said.policy, spread);
+            let is_settled = scope.may_end(played)
+                && scope.settle(&mut child, key, keys, path_start)
+                || entry.is_some_and(|entry| {
+                    let after = || scope.after(played);
+                    start_from(&mut child, self.table, &entry, scope.halfmoves_after(played), after)
+                });
+            // Where there is no room it is seen when the move is picked.
+            if (is_settled || scope.is_root)
+                && let Some(place) = tree.promote(id, edge, played)
+            {
+                let to = tree.at(Spot { parent: id, place });
+                *tree.node_mut(to) = Node { edge: edge as u8, ..child };
+            }
+        }
+        id
     }
 }
 
@@ -118,7 +123,7 @@ impl<'a> Scope<'a> {
         let mating = board.pawns() | board.rooks() | board.queens();
         Self {
             leaf,
-            is_root: leaf.node == ROOT,
+            is_root: leaf.spot.is_root(),
             // One of them may be captured while another becomes a knight.
             is_bare: mating.count() <= 2,
             is_long: leaf.position.halfmoves() >= 3,
@@ -149,7 +154,8 @@ impl<'a> Scope<'a> {
         updated.map_or_else(|| position_key(&self.after(played)), |Zobrist64(key)| key)
     }
 
-    /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's.
+    /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's; where
+    /// the child cannot repeat a position they are not read.
     fn settle(&self, child: &mut Node, key: u64, keys: &[u64], path_start: usize) -> bool {
         let halfmoves = self.halfmoves_after(child.played);
         if self.is_root && self.after(child.played).is_checkmate() {
@@ -162,17 +168,6 @@ impl<'a> Scope<'a> {
         }
         child.is_proven()
     }
-}
-
-/// The child with the highest policy: the best guess while nothing below was looked at.
-fn most_likely(children: &[Node]) -> u16 {
-    let mut best = 0;
-    for (place, child) in children.iter().enumerate() {
-        if child.policy > children[best].policy {
-            best = place;
-        }
-    }
-    best as u16
 }
 
 /// Starts a bare node from what the table knows of its position, if that can be believed, and says
@@ -252,8 +247,7 @@ mod tests {
             let moves = position.legal_moves();
             let Some(&played) = moves.get(step * 7 % moves.len().max(1)) else { break };
             let leaf = Leaf {
-                node: ROOT,
-                parent: NONE,
+                spot: Spot::ROOT,
                 position: position.clone(),
                 key: position_key(&position),
                 moves: Box::new([]),

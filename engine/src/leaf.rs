@@ -8,7 +8,7 @@ use shakmaty::{Chess, Move, Position};
 use crate::estimate::Model;
 use crate::expand::start_from;
 use crate::history::position_key;
-use crate::node::{BARE, BranchId, NodeId, PENDING, ROOT};
+use crate::node::{BARE, BranchId, PENDING, ROOT, Spot};
 use crate::rules::{decide, repetitions};
 use crate::table::Table;
 use crate::tree::Tree;
@@ -19,10 +19,8 @@ pub const MAX_PLY: usize = 240;
 /// A leaf on its way to the evaluator.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// Its node.
-    pub node: NodeId,
-    /// The branch the node belongs to; [`NONE`](crate::node::NONE) at the root.
-    pub parent: BranchId,
+    /// Where its node is.
+    pub spot: Spot,
     /// The position.
     pub position: Chess,
     /// Key of the position.
@@ -94,13 +92,8 @@ impl<'a> Harvest<'a> {
     }
 
     /// Leaves so far.
-    pub fn len(&self) -> usize {
+    pub fn picked(&self) -> usize {
         self.leaves.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.leaves.is_empty()
     }
 
     /// False ends the gathering: enough was settled for now, or the tree is full (to try every other
@@ -125,14 +118,23 @@ impl<'a> Harvest<'a> {
         Gathered { leaves: self.leaves, is_full: self.is_full, is_paused }
     }
 
-    /// Queues `node`, a leaf below the branch `parent`, or settles it. `keys` ends with its parent's.
-    pub fn pick(
+    /// Gives a move of a branch, by its place among the legal ones in `position`, a node; answers with
+    /// the node's place. Without room the harvest is full.
+    pub fn promote(
         &mut self,
         tree: &mut Tree,
-        model: &Model,
-        [node, parent]: [NodeId; 2],
+        parent: BranchId,
+        edge: usize,
         position: &Chess,
-    ) -> Picked {
+    ) -> Option<u8> {
+        let place = tree.promote(parent, edge, position.legal_moves()[edge]);
+        self.is_full |= place.is_none();
+        place
+    }
+
+    /// Queues the leaf in this spot, or settles it. `keys` ends with its parent's.
+    pub fn pick(&mut self, tree: &mut Tree, model: &Model, spot: Spot, position: &Chess) -> Picked {
+        let node = tree.at(spot);
         if tree.node(node).has(PENDING) || self.keys.len() - self.path_start >= MAX_PLY {
             return Picked::Refused;
         }
@@ -171,7 +173,7 @@ impl<'a> Harvest<'a> {
         leaf.depth = leaf.depth.max(model.depth(leaf.work));
         let repetitions = visits.in_all.min(2) as u8;
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
-        self.leaves.push(Leaf { node, parent, position, key, moves, repetitions });
+        self.leaves.push(Leaf { spot, position, key, moves, repetitions });
         Picked::Queued
     }
 }

@@ -8,7 +8,7 @@
 //! * [`table`] — the transposition table, 128 bits an entry;
 //! * [`tesla`] — the Tesla search: the loop around the device;
 //! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
-//! * [`node`], [`tree`] — its tree; [`gather`], [`leaf`] — the next batch; [`rules`] — what needs no
+//! * [`node`], [`mod@edge`], [`tree`] — its tree; [`gather`], [`leaf`] — the next batch; [`rules`] — what needs no
 //!   device;
 //! * [`puct`] — the control: PUCT's choice and backup on the same tree;
 //! * [`expand`], [`backup`] — answers into the tree and up to the root;
@@ -23,6 +23,7 @@ pub mod alphabeta;
 pub mod answer;
 pub mod backup;
 pub mod bench;
+pub mod edge;
 pub mod estimate;
 pub mod expand;
 pub mod gather;

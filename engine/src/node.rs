@@ -4,7 +4,8 @@ use shakmaty::Move;
 
 use crate::score::Score;
 
-/// Index of a node.
+/// Index of a node. It is good until the next promotion below its parent: the nodes of one position
+/// lie side by side and move when there are more of them. What must last is a [`Spot`].
 pub type NodeId = u32;
 /// Index of a branch.
 pub type BranchId = u32;
@@ -12,6 +13,25 @@ pub type BranchId = u32;
 pub const NONE: u32 = u32::MAX;
 /// The root's node.
 pub const ROOT: NodeId = 0;
+
+/// Where a node is, however often it moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Spot {
+    /// The branch it belongs to; [`NONE`] at the root.
+    pub parent: BranchId,
+    /// Its place among the branch's nodes.
+    pub place: u8,
+}
+
+impl Spot {
+    /// The root's.
+    pub const ROOT: Self = Self { parent: NONE, place: 0 };
+
+    /// Whether it is the root's.
+    pub fn is_root(self) -> bool {
+        self.parent == NONE
+    }
+}
 
 /// What is proven of a position, for its side to move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +79,8 @@ pub struct Node {
     pub verdict: Verdict,
     /// The move that leads here; meaningless at the root.
     pub played: Move,
+    /// Place of that move among the parent's legal moves.
+    pub edge: u8,
     /// [`PENDING`] and its like.
     pub flags: u8,
 }
@@ -75,6 +97,7 @@ impl Node {
             branch: NONE,
             verdict: Verdict::Open,
             played,
+            edge: 0,
             flags: BARE,
         }
     }

@@ -11,13 +11,18 @@
 //! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
 //! reuse of the tree are the same code as for the Tesla search.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use shakmaty::{Chess, Position};
 use tesla_nn::evaluator::Evaluation;
 
 use crate::backup::{Backup, worth};
+use crate::edge::Edge;
 use crate::estimate::Model;
+use crate::gather::Child;
 use crate::leaf::{Gathered, Harvest, Leaf, Picked};
-use crate::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Verdict};
+use crate::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
 use crate::params::Params;
 use crate::tree::Tree;
 
@@ -45,10 +50,10 @@ struct Flight {
 #[derive(Debug)]
 pub struct Puct {
     params: Params,
-    /// By node.
-    flights: Vec<Flight>,
+    /// Of nodes with anything under way.
+    flights: HashMap<Spot, Flight>,
     /// Nodes that counted a collision, once for each.
-    collided: Vec<NodeId>,
+    collided: Vec<Spot>,
 }
 
 /// How one descent ended.
@@ -62,7 +67,7 @@ enum Descent {
 impl Puct {
     /// The rule with these tunables.
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), flights: Vec::new(), collided: Vec::new() }
+        Self { params: params.clone(), flights: HashMap::new(), collided: Vec::new() }
     }
 
     /// Nothing is under way any more.
@@ -84,9 +89,13 @@ impl Puct {
     }
 
     /// Visits that were answered.
-    fn visits(&self, tree: &Tree, id: NodeId) -> u32 {
-        let flight = self.flights.get(id as usize).copied().unwrap_or_default();
-        tree.node(id).work.saturating_sub(flight.pending)
+    fn visits(&self, node: &Node, spot: Spot) -> u32 {
+        node.work.saturating_sub(self.flight(spot).pending)
+    }
+
+    /// What is under way at a node.
+    fn flight(&self, spot: Spot) -> Flight {
+        self.flights.get(&spot).copied().unwrap_or_default()
     }
 
     /// Picks up to `budget` leaves below the root, of `remaining` that the limits still allow.
@@ -98,12 +107,13 @@ impl Puct {
         root: &Chess,
         [budget, remaining]: [u32; 2],
     ) -> Gathered {
-        self.flights.resize(tree.len(), Flight::default());
         let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
         let mut free_visits = 1 + (FREE_VISITS * budget as f32) as u32;
-        while harvest.len() < budget as usize && harvest.may_go_on() && !tree.node(ROOT).is_proven()
+        while harvest.picked() < budget as usize
+            && harvest.may_go_on()
+            && !tree.node(ROOT).is_proven()
         {
-            let left = remaining.saturating_sub(harvest.len() as u32);
+            let left = remaining.saturating_sub(harvest.picked() as u32);
             match self.descend(tree, model, &mut harvest, root, left) {
                 Descent::Queued => {}
                 Descent::Visited => {
@@ -135,40 +145,45 @@ impl Puct {
     ) -> Descent {
         let above = harvest.keys.len();
         let mut position = root.clone();
-        let mut path = vec![ROOT];
-        let (mut node, mut parent) = (ROOT, NONE);
+        let mut path = vec![Spot::ROOT];
+        let mut spot = Spot::ROOT;
         let picked = loop {
-            let here = *tree.node(node);
+            let here = *tree.node(tree.at(spot));
             if here.is_proven() {
                 harvest.settle();
                 break Picked::Settled;
             }
             if !here.is_expanded() {
-                break harvest.pick(tree, model, [node, parent], &position);
+                break harvest.pick(tree, model, spot, &position);
             }
-            let branch = tree.branch(here.branch);
-            harvest.keys.push(branch.key);
-            let Some(child) = self.select(tree, here.branch, remaining) else {
-                break Picked::Refused;
+            let parent = here.branch;
+            harvest.keys.push(tree.branch(parent).key);
+            let place = match self.select(tree, parent, remaining) {
+                Some(Child::Node(place)) => Some(place as u8),
+                Some(Child::Edge(edge)) => harvest.promote(tree, parent, edge, &position),
+                None => None,
             };
-            position.play_unchecked(tree.node(child).played);
-            path.push(child);
-            (node, parent) = (child, here.branch);
+            let Some(place) = place else { break Picked::Refused };
+            spot = Spot { parent, place };
+            position.play_unchecked(tree.node(tree.at(spot)).played);
+            path.push(spot);
         };
         harvest.keys.truncate(above);
         match picked {
             Picked::Queued => {
-                for (place, &id) in path.iter().enumerate() {
+                for (place, &spot) in path.iter().enumerate() {
                     // The leaf's own visit is counted already.
-                    tree.node_mut(id).work += u32::from(place + 1 < path.len());
-                    self.flights[id as usize].pending += 1;
+                    let node = tree.at(spot);
+                    tree.node_mut(node).work += u32::from(place + 1 < path.len());
+                    self.flights.entry(spot).or_default().pending += 1;
                 }
                 Descent::Queued
             }
             Picked::Settled => {
-                for &id in path.iter().rev() {
-                    tree.node_mut(id).work += 1;
-                    let branch = tree.node(id).branch;
+                for &spot in path.iter().rev() {
+                    let node = tree.at(spot);
+                    tree.node_mut(node).work += 1;
+                    let branch = tree.node(node).branch;
                     if branch != NONE {
                         self.recompute(tree, model, branch);
                     }
@@ -177,8 +192,8 @@ impl Puct {
             }
             Picked::Refused if harvest.is_full => Descent::Full,
             Picked::Refused => {
-                for &id in &path {
-                    self.flights[id as usize].collided += 1;
+                for &spot in &path {
+                    self.flights.entry(spot).or_default().collided += 1;
                 }
                 self.collided.extend(path);
                 Descent::Collided
@@ -187,75 +202,93 @@ impl Puct {
     }
 
     /// The child that the next visit goes to.
-    fn select(&self, tree: &Tree, id: BranchId, remaining: u32) -> Option<NodeId> {
+    fn select(&self, tree: &Tree, id: BranchId, remaining: u32) -> Option<Child> {
         let branch = tree.branch(id);
-        let children = tree.children(branch);
+        let node = tree.node(tree.node_of(branch));
         let is_root = branch.ply == 0;
-        let visits = self.visits(tree, branch.node);
-        let numbered = || (branch.first..).zip(children);
-        let most_visits = numbered().map(|(id, _)| self.visits(tree, id)).max().unwrap_or(0);
-        let visited = numbered().filter(|&(id, _)| self.visits(tree, id) > 0);
-        let visited_policy: f32 = visited.map(|(_, child)| child.policy).sum();
+        let visits = self.visits(node, branch.spot());
+        let (mut most_visits, mut visited_policy) = (0, 0.0);
+        for (spot, child) in numbered(tree, id) {
+            let visits = self.visits(child, spot);
+            most_visits = most_visits.max(visits);
+            visited_policy += if visits > 0 { child.policy } else { 0.0 };
+        }
         let base = self.params.puct_base;
         let growth = self.params.puct_growth * ((visits as f32 + base) / base).ln();
         let rest = visits.saturating_sub(1).max(1) as f32;
         let weight = UNIT * (self.params.puct_exploration + growth) * rest.sqrt();
         let reduction = UNIT * self.params.puct_reduction * visited_policy.sqrt();
-        let unvisited = tree.node(branch.node).value - reduction;
-        let mut best: Option<(f32, NodeId)> = None;
-        for (id, child) in numbered() {
-            let answered = self.visits(tree, id);
+        let unvisited = node.value - reduction;
+        let mut best: Option<(f32, Child)> = None;
+        let mut offer = |rank: f32, child: Child| {
+            if best.is_none_or(|(highest, _)| rank > highest) {
+                best = Some((rank, child));
+            }
+        };
+        for (spot, child) in numbered(tree, id) {
+            let answered = self.visits(child, spot);
             // At the root, what cannot become the most visited child any more is left alone.
             if child.has(EXCLUDED) || is_root && remaining < most_visits - answered {
                 continue;
             }
-            let flight = self.flights[id as usize];
+            let flight = self.flight(spot);
             let started = answered + flight.pending + flight.collided;
             let value = if answered > 0 { worth_once_visited(child) } else { unvisited };
             let rank = value + weight * child.policy / (1.0 + started as f32);
-            if best.is_none_or(|(highest, _)| rank > highest) {
-                best = Some((rank, id));
-            }
+            offer(rank, Child::Node(usize::from(spot.place)));
         }
-        best.map(|(_, id)| id)
+        // Among those never looked at, the policy alone decides. All of the root's have nodes.
+        if let Some((place, edge)) = Edge::likeliest(tree.edges(branch)) {
+            offer(unvisited + weight * edge.policy(), Child::Edge(place));
+        }
+        best.map(|(_, child)| child)
     }
 
     /// A leaf is under way no longer: answered, or given up.
     pub fn land(&mut self, tree: &Tree, leaf: &Leaf) {
-        let (mut node, mut parent) = (leaf.node, leaf.parent);
-        loop {
-            let flight = &mut self.flights[node as usize];
+        self.land_at(leaf.spot);
+        for id in tree.upwards(leaf.spot.parent) {
+            self.land_at(tree.branch(id).spot());
+        }
+    }
+
+    fn land_at(&mut self, spot: Spot) {
+        if let Entry::Occupied(mut entry) = self.flights.entry(spot) {
+            let flight = entry.get_mut();
             flight.pending = flight.pending.saturating_sub(1);
-            if parent == NONE {
-                break;
+            if flight.pending + flight.collided == 0 {
+                entry.remove();
             }
-            let branch = tree.branch(parent);
-            (node, parent) = (branch.node, branch.parent);
         }
     }
 
     /// Answers have arrived: collisions count no longer.
     pub fn forget_collisions(&mut self) {
-        for id in self.collided.drain(..) {
-            self.flights[id as usize].collided -= 1;
+        for spot in self.collided.drain(..) {
+            if let Entry::Occupied(mut entry) = self.flights.entry(spot) {
+                let flight = entry.get_mut();
+                flight.collided -= 1;
+                if flight.pending + flight.collided == 0 {
+                    entry.remove();
+                }
+            }
         }
     }
 
     /// Computes the node of a branch anew: proofs as in minimax, else the values of its visits.
     pub fn recompute(&self, tree: &mut Tree, model: &Model, id: BranchId) {
-        let before = *tree.branch(id);
+        // Proofs, and what a table knows, are minimax's; its value is not.
         model.recompute(tree, id);
         let branch = *tree.branch(id);
-        let children = tree.children(&branch);
         let mut total = 1.0_f32;
         let mut sum = branch.static_value;
         let mut highest: Option<f32> = None;
-        let mut most: Option<(u32, f32, u16)> = None;
-        for (place, (id, child)) in (branch.first..).zip(children).enumerate() {
+        let mut most: Option<(u32, f32, u8)> = None;
+        for (spot, child) in numbered(tree, id) {
             if child.has(EXCLUDED) {
                 continue;
             }
-            let visits = self.visits(tree, id);
+            let visits = self.visits(child, spot);
             if visits > 0 {
                 let value = worth_once_visited(child);
                 total += visits as f32;
@@ -265,19 +298,26 @@ impl Puct {
             if most.is_none_or(|(most, policy, _)| {
                 visits > most || visits == most && child.policy > policy
             }) {
-                most = Some((visits, child.policy, place as u16));
+                most = Some((visits, child.policy, spot.place));
             }
         }
-        let node = tree.node(branch.node);
+        let id_of_node = tree.node_of(&branch);
+        let node = tree.node(id_of_node);
         if node.is_proven() || branch.known_depth > model.depth(total as u32) {
             return;
         }
         let share = self.params.puct_minimax;
         let highest = highest.unwrap_or(branch.static_value);
         let value = (1.0 - share) * sum / total + share * highest;
-        tree.node_mut(branch.node).value = value;
-        tree.branch_mut(id).best = most.map_or(before.best, |(_, _, place)| place);
+        tree.node_mut(id_of_node).value = value;
+        tree.branch_mut(id).set_best(most.map(|(_, _, place)| place));
     }
+}
+
+/// The nodes below a branch and where they are.
+fn numbered(tree: &Tree, parent: BranchId) -> impl Iterator<Item = (Spot, &Node)> {
+    let children = tree.children(tree.branch(parent)).iter();
+    (0..).zip(children).map(move |(place, child)| (Spot { parent, place }, child))
 }
 
 /// A rule's backup together with the depths that reports are made of.
@@ -324,7 +364,7 @@ pub fn choose(tree: &Tree, model: &Model) -> Option<NodeId> {
             Verdict::Draw | Verdict::Open => (1, child.work, worth(child, model)),
         }
     };
-    let children = (branch.first..).zip(tree.children(branch));
+    let children = branch.children().zip(tree.children(branch));
     let allowed = children.filter(|(_, child)| !child.has(EXCLUDED));
     let best = allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
     best.map(|(id, _)| id)

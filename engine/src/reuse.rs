@@ -7,7 +7,7 @@ use crate::backup::remember;
 use crate::estimate::Model;
 use crate::history::Game;
 use crate::leaf::Leaf;
-use crate::node::{BARE, BranchId, KNOWN, NONE, Node, NodeId, PATH, PENDING, ROOT, Verdict};
+use crate::node::{BARE, BranchId, KNOWN, Node, NodeId, PATH, PENDING, ROOT, Verdict};
 use crate::table::Table;
 use crate::tree::{Branch, Tree};
 
@@ -52,22 +52,21 @@ pub fn give_up(tree: &mut Tree, model: &Model, leaf: &Leaf) {
             node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
         }
     };
-    let node = tree.node_mut(leaf.node);
-    node.mark(PENDING, false);
-    take_back(node);
-    let mut id = leaf.parent;
-    while id != NONE {
-        let branch = *tree.branch(id);
-        take_back(tree.node_mut(branch.node));
-        id = branch.parent;
+    let node = tree.at(leaf.spot);
+    tree.node_mut(node).mark(PENDING, false);
+    take_back(tree.node_mut(node));
+    let above: Vec<BranchId> = tree.upwards(leaf.spot.parent).collect();
+    for id in above {
+        let node = tree.node_of(tree.branch(id));
+        take_back(tree.node_mut(node));
     }
 }
 
 /// Drops the subtrees with the least work, keeps their values in node and table, and reports
 /// whether that made room. Nothing may be in flight.
 pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
-    let before = tree.len();
-    let work_of = |id: BranchId| tree.node(tree.branch(id).node).work;
+    let before = tree.branch_count();
+    let work_of = |id: BranchId| tree.node(tree.node_of(tree.branch(id))).work;
     let mut works: Vec<u32> = (0..tree.branch_count() as BranchId).map(work_of).collect();
     if works.is_empty() {
         return false;
@@ -77,14 +76,14 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
     let line = best_branches(tree);
     let mut is_doomed = vec![false; tree.branch_count()];
     for (id, is_doomed) in (0..).zip(&mut is_doomed) {
-        let node = tree.node(tree.branch(id).node);
+        let node = tree.node(tree.node_of(tree.branch(id)));
         *is_doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&id);
         if *is_doomed && node.work > 1 {
             remember(tree, table, id, false);
         }
     }
     tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
-    before - tree.len() >= before / FOLD_DIVISOR
+    before - tree.branch_count() >= before / FOLD_DIVISOR
 }
 
 /// Stores the principal variation in the table, tagged as such.
@@ -100,18 +99,18 @@ pub fn best_branches(tree: &Tree) -> Vec<BranchId> {
     let mut node = ROOT;
     while let Some(branch) = tree.branch_of(node) {
         ids.push(tree.node(node).branch);
-        node = branch.best_child();
+        let Some(best) = branch.best_child() else { break };
+        node = best;
     }
     ids
 }
 
 /// Draws by repetition or the fifty-move rule become open again; they are judged when picked.
 pub fn forget_path_draws(tree: &mut Tree) {
-    for id in 0..tree.len() as NodeId {
-        let node = tree.node_mut(id);
+    tree.for_each_node(|node| {
         if node.has(PATH) && !node.is_expanded() {
             node.verdict = Verdict::Open;
             node.mark(PATH, false);
         }
-    }
+    });
 }

@@ -16,7 +16,7 @@ pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT];
 const TESLA: &str = "Tesla";
 
 /// The control: lc0's rule on Tesla's tree.
-const PUCT: &str = "PUCT";
+pub const PUCT: &str = "PUCT";
 
 /// The baseline.
 const ALPHA_BETA: &str = "AlphaBeta";

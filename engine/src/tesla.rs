@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
+use shakmaty::Position as _;
 use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
 
 use crate::answer::{self, RootMove};
@@ -90,7 +91,7 @@ impl fmt::Debug for TeslaSearch {
         formatter
             .debug_struct("TeslaSearch")
             .field("evaluator", &self.evaluator.description())
-            .field("nodes", &self.tree.len())
+            .field("positions", &self.tree.branch_count())
             .field("is_puct", &self.puct.is_some())
             .field("hash_mb", &self.hash_mb)
             .finish_non_exhaustive()
@@ -201,6 +202,11 @@ impl TeslaSearch {
             reuse::forget_path_draws(&mut self.tree);
             self.retain_handles();
         } else {
+            self.tree.clear();
+        }
+        // Of the root, every move is told of, and may be excluded.
+        let moves = task.game.position().legal_moves();
+        if self.tree.is_empty() || !self.tree.promote_all(0, &moves) {
             self.tree.clear();
             self.evaluator.forget_all();
         }
@@ -357,12 +363,13 @@ impl TeslaSearch {
     }
 
     fn request(&self, leaf: &Leaf) -> Request {
-        let played = self.tree.node(leaf.node).played;
+        let played = self.tree.node(self.tree.at(leaf.spot)).played;
+        let parent = leaf.spot.parent;
         Request {
             position: leaf.position.clone(),
             moves: leaf.moves.clone(),
             repetitions: leaf.repetitions,
-            parent: (leaf.parent != NONE).then(|| (self.handle(leaf.parent), played)),
+            parent: (parent != NONE).then(|| (self.handle(parent), played)),
             keep: true,
             session: 0,
         }
@@ -405,7 +412,7 @@ impl TeslaSearch {
             self.progress.selective_depth = self.progress.selective_depth.max(ply + 1);
             self.sweep.add(&mut self.tree, id);
         }
-        if leaves.first().is_some_and(|leaf| leaf.node == ROOT) {
+        if leaves.first().is_some_and(|leaf| leaf.spot.is_root()) {
             self.exclude(task);
         }
         for leaf in leaves.get(answers.len()..).unwrap_or_default() {

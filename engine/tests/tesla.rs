@@ -20,6 +20,7 @@ use tesla_engine::timeman::Budget;
 use tesla_engine::tree::Tree;
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::guess::Guesser;
 
 /// Counts what is asked, checks that it may be asked, and fails when told to.
 struct Watched {
@@ -388,7 +389,7 @@ fn memory_is_a_hard_cap_and_folding_goes_on() {
 fn assert_sound(tree: &Tree) {
     for id in 0..tree.branch_count() as u32 {
         let branch = tree.branch(id);
-        let node = tree.node(branch.node);
+        let node = tree.node(tree.node_of(branch));
         let below: u32 = tree.children(branch).iter().map(|child| child.work).sum();
         assert_eq!(node.work, 1 + below);
         for child in tree.children(branch) {
@@ -406,11 +407,22 @@ fn assert_sound(tree: &Tree) {
     }
 }
 
+/// 200 bytes an evaluated position, the moves that nobody looked at included; and blocks that were
+/// outgrown are used again.
+#[test]
+fn the_tree_is_compact() {
+    let middlegame =
+        game("r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8", "");
+    let mut search = TeslaSearch::new(Box::new(Guesser::new(64)));
+    run(&mut search, &middlegame, &nodes(20_000));
+    let tree = search.tree();
+    let each = tree.bytes() as f64 / tree.branch_count() as f64;
+    let nodes = tree.nodes().count() as f64 / tree.branch_count() as f64;
+    assert!(each <= 200.0 && nodes > 1.0, "{each} bytes, {nodes} nodes");
+}
+
 fn values(tree: &Tree) -> Vec<(u32, Verdict, bool)> {
-    (0..tree.len() as u32)
-        .map(|id| tree.node(id))
-        .map(|node| (node.value.to_bits(), node.verdict, node.has(KNOWN)))
-        .collect()
+    tree.nodes().map(|node| (node.value.to_bits(), node.verdict, node.has(KNOWN))).collect()
 }
 
 /// A position reached from the start by these choices among the legal moves.

@@ -5,6 +5,7 @@
 //! * [`evaluator`] — the one trait between search and device: submit a batch, collect the answers;
 //! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
 //!   search research, and the alpha-beta baseline's leaves);
+//! * [`guess`] — answers without knowledge, to measure the search's own work;
 //! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere;
 //! * [`shared`] — one device for many searches, which fill its batches together.
 
@@ -23,6 +24,7 @@ pub mod encode;
 pub mod evaluator;
 #[cfg(feature = "net")]
 pub mod gpu;
+pub mod guess;
 #[cfg(feature = "net")]
 mod incremental;
 #[cfg(feature = "net")]

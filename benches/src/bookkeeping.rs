@@ -1,0 +1,111 @@
+//! What the search itself costs: gather, expand and back up without a network.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use shakmaty::Chess;
+use tesla_engine::options::Settings;
+use tesla_engine::roster::Machine;
+use tesla_engine::search_api::Search as _;
+use tesla_engine::tesla::TeslaSearch;
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::guess::Guesser;
+
+use crate::positions::searched;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Trees to measure at, evaluations: each from there on for a tenth as many
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000])]
+    sizes: Vec<u64>,
+    /// Evaluations in a batch
+    #[arg(long, default_value_t = 256)]
+    batch: usize,
+    /// Memory of tree and table, MiB
+    #[arg(long, default_value_t = 1024)]
+    hash: usize,
+    /// Tunables and options: `--set average_share=0,Search=PUCT`
+    #[arg(long, default_value = "")]
+    set: String,
+}
+
+/// When so many evaluations were asked for, without the evaluator's own time.
+type Marks = Arc<Mutex<Vec<(u64, Duration)>>>;
+
+/// Notes the time at every batch.
+struct Stopwatch {
+    inner: Guesser,
+    asked: u64,
+    began: Instant,
+    marks: Marks,
+}
+
+impl Evaluator for Stopwatch {
+    fn description(&self) -> String {
+        self.inner.description()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.inner.batch_size()
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        let now = self.began.elapsed().saturating_sub(self.inner.spent());
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner).push((self.asked, now));
+        self.asked += batch.len() as u64;
+        self.inner.submit(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.inner.in_flight()
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        self.inner.collect()
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let mut settings = Settings::default();
+    crate::assign(&mut settings, &arguments.set)?;
+    let machine = Machine::of(&settings);
+    let marks = Marks::default();
+    let watch = Stopwatch {
+        inner: Guesser::new(arguments.batch),
+        asked: 0,
+        began: Instant::now(),
+        marks: Arc::clone(&marks),
+    };
+    let mut search = if settings.search == tesla_engine::roster::PUCT {
+        TeslaSearch::puct(Box::new(watch))
+    } else {
+        TeslaSearch::new(Box::new(watch))
+    };
+    search.set_params(machine.params);
+    search.set_hash_mb(arguments.hash);
+    let most = arguments.sizes.iter().max().copied().unwrap_or(0);
+    let (outcome, _) = searched(&mut search, most + most / 10 + 1_000, &Chess::default());
+    let marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
+    println!("| evaluations in the tree | leaves/s | µs each |\n|---|---|---|");
+    for &size in &arguments.sizes {
+        let at = |count: u64| marks.iter().find(|&&(asked, _)| asked >= count).copied();
+        let (Some((from, start)), Some((to, end))) = (at(size), at(size + size / 10)) else {
+            println!("| {size} | the search ended before | |");
+            continue;
+        };
+        let seconds = end.saturating_sub(start).as_secs_f64();
+        let leaves = (to - from) as f64;
+        println!("| {size} | {:.0} | {:.2} |", leaves / seconds, 1e6 * seconds / leaves);
+    }
+    let tree = search.tree();
+    println!(
+        "{:.1} bytes an evaluated position, {} of them; depth {} to {}",
+        tree.bytes() as f64 / tree.branch_count() as f64,
+        tree.branch_count(),
+        outcome.info.depth,
+        outcome.info.selective_depth
+    );
+    Ok(())
+}
