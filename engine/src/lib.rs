@@ -10,7 +10,7 @@
 //! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
 //! * [`node`], [`mod@edge`], [`tree`] — its tree; [`gather`], [`leaf`] — the next batch; [`rules`] — what needs no
 //!   device;
-//! * [`puct`] — the control: PUCT's choice and backup on the same tree;
+//! * [`puct`] — the control: PUCT's choice and backup on the same tree; [`rule`] — either of them;
 //! * [`expand`], [`backup`] — answers into the tree and up to the root;
 //! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
 //! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
@@ -38,6 +38,7 @@ pub mod perft;
 pub mod puct;
 pub mod reuse;
 pub mod roster;
+pub mod rule;
 pub mod rules;
 pub mod score;
 pub mod search_api;

@@ -17,7 +17,7 @@ use std::collections::hash_map::Entry;
 use shakmaty::{Chess, Position};
 use tesla_nn::evaluator::Evaluation;
 
-use crate::backup::{Backup, worth};
+use crate::backup::{Backup as _, worth};
 use crate::edge::Edge;
 use crate::estimate::Model;
 use crate::gather::Child;
@@ -158,7 +158,7 @@ impl Puct {
             }
             let parent = here.branch;
             harvest.keys.push(tree.branch(parent).key);
-            let place = match self.select(tree, parent, remaining) {
+            let place = match self.select(tree, model, parent, remaining) {
                 Some(Child::Node(place)) => Some(place as u8),
                 Some(Child::Edge(edge)) => harvest.promote(tree, parent, edge, &position),
                 None => None,
@@ -202,7 +202,7 @@ impl Puct {
     }
 
     /// The child that the next visit goes to.
-    fn select(&self, tree: &Tree, id: BranchId, remaining: u32) -> Option<Child> {
+    fn select(&self, tree: &Tree, model: &Model, id: BranchId, remaining: u32) -> Option<Child> {
         let branch = tree.branch(id);
         let node = tree.node(tree.node_of(branch));
         let is_root = branch.ply == 0;
@@ -233,7 +233,7 @@ impl Puct {
             }
             let flight = self.flight(spot);
             let started = answered + flight.pending + flight.collided;
-            let value = if answered > 0 { worth_once_visited(child) } else { unvisited };
+            let value = if answered > 0 { worth(child, model) } else { unvisited };
             let rank = value + weight * child.policy / (1.0 + started as f32);
             offer(rank, Child::Node(usize::from(spot.place)));
         }
@@ -290,7 +290,7 @@ impl Puct {
             }
             let visits = self.visits(child, spot);
             if visits > 0 {
-                let value = worth_once_visited(child);
+                let value = worth(child, model);
                 total += visits as f32;
                 sum += visits as f32 * value;
                 highest = Some(highest.map_or(value, |highest| highest.max(value)));
@@ -318,31 +318,6 @@ impl Puct {
 fn numbered(tree: &Tree, parent: BranchId) -> impl Iterator<Item = (Spot, &Node)> {
     let children = tree.children(tree.branch(parent)).iter();
     (0..).zip(children).map(move |(place, child)| (Spot { parent, place }, child))
-}
-
-/// A rule's backup together with the depths that reports are made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Visits<'a> {
-    /// The rule.
-    pub puct: &'a Puct,
-    /// Depths.
-    pub model: &'a Model,
-}
-
-impl Backup for Visits<'_> {
-    fn recompute(&self, tree: &mut Tree, id: BranchId) {
-        self.puct.recompute(tree, self.model, id);
-    }
-}
-
-/// What a child that was visited is worth to its parent's side to move.
-fn worth_once_visited(child: &Node) -> f32 {
-    match child.verdict {
-        Verdict::Draw => 0.5,
-        Verdict::Win(_) => 0.0,
-        Verdict::Loss(_) => 1.0,
-        Verdict::Open => 1.0 - child.value,
-    }
 }
 
 /// Collisions that a batch may have in a tree with so many visits.

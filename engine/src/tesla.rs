@@ -4,6 +4,8 @@
 //! Batches are applied in the order sent, so the tree depends on nothing but position, tunables,
 //! evaluator and node limit; the clock only decides when to stop.
 
+mod limits;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
@@ -15,13 +17,12 @@ use crate::answer::{self, RootMove};
 use crate::backup::{Sweep, recompute_all};
 use crate::estimate::Model;
 use crate::expand::Knowledge;
-use crate::gather::Gatherer;
 use crate::history::Game;
-use crate::leaf::{Gathered, Harvest, Leaf};
+use crate::leaf::{Gathered, Leaf};
 use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
-use crate::puct::{self, Puct, Visits};
 use crate::reuse;
+use crate::rule::{Order, Rule};
 use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
 use crate::tree::Tree;
@@ -30,23 +31,13 @@ use crate::tree::Tree;
 const DEFAULT_HASH_MB: usize = 64;
 /// Time between reports when nothing else is new.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
-/// What may be in flight when nobody knows how soon the answer is wanted.
-const PROMPT: Duration = Duration::from_millis(40);
-/// PUCT reckons with so many times fewer evaluations than there is time for, when it decides whether
-/// another move can still become the most visited (lc0's `SmartPruningFactor`).
-const SMART_PRUNING: f32 = 1.33;
-/// Visits by which a move may lead while none of them asks the device anything.
-const MOST_LEAD: u64 = 10_000_000;
 /// Pause between looks at the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
 
 /// The best-first search of seed 003, and its control on the same tree.
 pub struct TeslaSearch {
     evaluator: Box<dyn Evaluator>,
-    params: Params,
-    model: Model,
-    /// The control's rule; `None` = benefit/cost and minimax.
-    puct: Option<Puct>,
+    rule: Rule,
     tree: Tree,
     table: Table,
     hash_mb: usize,
@@ -92,7 +83,7 @@ impl fmt::Debug for TeslaSearch {
             .debug_struct("TeslaSearch")
             .field("evaluator", &self.evaluator.description())
             .field("positions", &self.tree.branch_count())
-            .field("is_puct", &self.puct.is_some())
+            .field("is_puct", &self.rule.is_puct())
             .field("hash_mb", &self.hash_mb)
             .finish_non_exhaustive()
     }
@@ -101,12 +92,18 @@ impl fmt::Debug for TeslaSearch {
 impl TeslaSearch {
     /// A search over this evaluator with the default tunables.
     pub fn new(evaluator: Box<dyn Evaluator>) -> Self {
-        let params = Params::default();
+        Self::with_rule(evaluator, Rule::new(Params::default(), false))
+    }
+
+    /// The same tree, batches and evaluator under PUCT.
+    pub fn puct(evaluator: Box<dyn Evaluator>) -> Self {
+        Self::with_rule(evaluator, Rule::new(Params::default(), true))
+    }
+
+    fn with_rule(evaluator: Box<dyn Evaluator>, rule: Rule) -> Self {
         let mut search = Self {
             evaluator,
-            model: Model::new(&params),
-            puct: None,
-            params,
+            rule,
             tree: Tree::new(0),
             table: Table::new(0),
             hash_mb: DEFAULT_HASH_MB,
@@ -121,22 +118,14 @@ impl TeslaSearch {
         search
     }
 
-    /// The same tree, batches and evaluator under PUCT.
-    pub fn puct(evaluator: Box<dyn Evaluator>) -> Self {
-        let search = Self::new(evaluator);
-        Self { puct: Some(Puct::new(&search.params)), ..search }
-    }
-
     /// The tunables.
     pub fn params(&self) -> &Params {
-        &self.params
+        self.rule.params()
     }
 
     /// Plays by other tunables from now on; forgets the tree, which was built by the old ones.
     pub fn set_params(&mut self, params: Params) {
-        self.model = Model::new(&params);
-        self.puct = self.puct.is_some().then(|| Puct::new(&params));
-        self.params = params;
+        self.rule = Rule::new(params, self.rule.is_puct());
         self.allot();
     }
 
@@ -152,7 +141,7 @@ impl TeslaSearch {
 
     /// The error model in use.
     pub fn model(&self) -> &Model {
-        &self.model
+        self.rule.model()
     }
 
     /// The same number for the same tree.
@@ -162,12 +151,17 @@ impl TeslaSearch {
 
     /// What is known of each root move, best first.
     pub fn root_moves(&self) -> Vec<RootMove> {
-        answer::root_moves(&self.tree, &self.model, &self.params, self.choose())
+        answer::root_moves(
+            &self.tree,
+            self.rule.model(),
+            self.rule.params(),
+            self.rule.choose(&self.tree),
+        )
     }
 
     /// Divides the memory between tree and table; forgets both.
     fn allot(&mut self) {
-        let share = f64::from(self.params.table_share);
+        let share = f64::from(self.rule.params().table_share);
         let table_mb = (self.hash_mb as f64 * share) as usize;
         self.table = Table::new(0);
         self.tree = Tree::new(0);
@@ -184,9 +178,7 @@ impl TeslaSearch {
             let _ = self.evaluator.collect();
         }
         self.in_flight.clear();
-        if let Some(puct) = &mut self.puct {
-            puct.clear();
-        }
+        self.rule.clear();
         self.table.new_generation();
         let found =
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
@@ -212,7 +204,7 @@ impl TeslaSearch {
         }
         self.game = Some(task.game.clone());
         self.exclude(task);
-        self.back_up_all();
+        recompute_all(&mut self.tree, &self.rule);
         self.progress.entered_at = task.budget.elapsed();
         self.progress.collected_at = self.progress.entered_at;
     }
@@ -258,7 +250,7 @@ impl TeslaSearch {
 
     /// Gathers and submits until enough batches are in flight.
     fn fill(&mut self, task: &Task<'_>) {
-        while self.in_flight.len() < self.params.batches_in_flight as usize {
+        while self.in_flight.len() < self.rule.params().batches_in_flight as usize {
             (self.progress.is_full, self.progress.is_paused) = (false, false);
             let size = self.batch_size(task).min(self.affordable(task));
             if size == 0 {
@@ -284,82 +276,16 @@ impl TeslaSearch {
 
     /// Picks up to `size` leaves. `promised` = positions and legal moves in flight.
     fn gather(&mut self, task: &Task<'_>, size: u32, promised: (usize, usize)) -> Gathered {
-        let (root, earlier) = (task.game.position(), task.game.earlier_keys());
-        let (tree, model) = (&mut self.tree, &self.model);
-        match &mut self.puct {
-            None => {
-                let harvest = Harvest::new(Some(&self.table), earlier, promised, size);
-                Gatherer::new(tree, model, &self.params, harvest).gather(root, size)
-            }
-            Some(puct) => {
-                // Averages take nothing from the table: its values are minimax's or other trees'.
-                let harvest = Harvest::new(None, earlier, promised, size);
-                let nodes = task.limits.nodes.unwrap_or(u64::MAX);
-                let remaining = nodes.saturating_sub(self.progress.asked);
-                let remaining = u32::try_from(remaining).unwrap_or(u32::MAX);
-                puct.gather(tree, model, harvest, root, [size, remaining])
-            }
-        }
-    }
-
-    /// Computes the whole tree anew.
-    fn back_up_all(&mut self) {
-        match &self.puct {
-            None => recompute_all(&mut self.tree, &self.model),
-            Some(puct) => recompute_all(&mut self.tree, &Visits { puct, model: &self.model }),
-        }
-    }
-
-    /// A leaf that will not be answered.
-    fn give_up(&mut self, leaf: &Leaf) {
-        if let Some(puct) = &mut self.puct {
-            puct.land(&self.tree, leaf);
-        }
-        reuse::give_up(&mut self.tree, &self.model, leaf);
-    }
-
-    /// The root move to play, as far as is known.
-    fn choose(&self) -> Option<NodeId> {
-        match &self.puct {
-            None => answer::choose(&self.tree, &self.model, &self.params),
-            Some(_) => puct::choose(&self.tree, &self.model),
-        }
-    }
-
-    /// Leaves in the next batch at most: grows with the tree, never beyond the limits.
-    fn batch_size(&self, task: &Task<'_>) -> u32 {
-        let work = self.tree.node(ROOT).work as f32;
-        let grown = (self.params.batch_floor + work / self.params.batch_share) as u64;
-        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
-        grown.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
-    }
-
-    /// Leaves that the device can still answer before the hard limit or, where a `stop` or
-    /// `ponderhit` may come at any moment, promptly; those in flight apart.
-    fn affordable(&self, task: &Task<'_>) -> u32 {
-        if self.pace <= 0.0 || !self.tree.node(ROOT).is_expanded() {
-            return u32::MAX;
-        }
-        let pending = self.in_flight.iter().map(Vec::len).sum::<usize>() as u32;
-        let leaves_in = |time: Duration| (time.as_secs_f32() / self.pace) as u32;
-        match task.budget.hard() {
-            Some(hard) => {
-                leaves_in(hard.saturating_sub(task.budget.elapsed())).saturating_sub(pending)
-            }
-            None if task.limits.infinite || task.limits.clock.is_some() => {
-                leaves_in(PROMPT).saturating_sub(pending).max(u32::from(pending == 0))
-            }
-            None => u32::MAX,
-        }
-    }
-
-    /// Notes how long the device took for a batch.
-    fn keep_pace(&mut self, task: &Task<'_>, evaluations: usize) {
-        let now = task.budget.elapsed();
-        let took = now.saturating_sub(self.progress.collected_at).as_secs_f32();
-        self.progress.collected_at = now;
-        let pace = took / evaluations.max(1) as f32;
-        self.pace = if self.pace > 0.0 { 0.5 * (self.pace + pace) } else { pace };
+        let nodes = task.limits.nodes.unwrap_or(u64::MAX);
+        let remaining = nodes.saturating_sub(self.progress.asked);
+        let order = Order {
+            root: task.game.position(),
+            earlier: task.game.earlier_keys(),
+            promised,
+            size,
+            remaining: u32::try_from(remaining).unwrap_or(u32::MAX),
+        };
+        self.rule.gather(&mut self.tree, &self.table, &order)
     }
 
     fn request(&self, leaf: &Leaf) -> Request {
@@ -398,14 +324,10 @@ impl TeslaSearch {
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         self.keep_pace(task, leaves.len());
         let earlier = task.game.earlier_keys();
-        let table_policy =
-            if self.puct.is_some() { f32::INFINITY } else { self.params.table_policy };
         for (leaf, answer) in leaves.iter().zip(&mut answers) {
-            if let Some(puct) = &mut self.puct {
-                puct.land(&self.tree, leaf);
-                puct.flatten(answer);
-            }
-            let known = Knowledge { model: &self.model, table: &self.table, table_policy, earlier };
+            self.rule.receive(&self.tree, leaf, answer);
+            let (model, table_policy) = (self.rule.model(), self.rule.table_policy());
+            let known = Knowledge { model, table: &self.table, table_policy, earlier };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);
@@ -416,18 +338,11 @@ impl TeslaSearch {
             self.exclude(task);
         }
         for leaf in leaves.get(answers.len()..).unwrap_or_default() {
-            self.give_up(leaf);
+            self.rule.give_up(&mut self.tree, leaf);
         }
-        let depth = self.params.table_depth;
-        match &mut self.puct {
-            None => self.sweep.run(&mut self.tree, &self.model, &mut self.table, depth),
-            Some(puct) => {
-                puct.forget_collisions();
-                let backup = Visits { puct, model: &self.model };
-                self.sweep.run(&mut self.tree, &backup, &mut self.table, f32::INFINITY);
-            }
-        }
-        let best = self.choose();
+        self.rule.end_batch();
+        self.sweep.run(&mut self.tree, &self.rule, &mut self.table, self.rule.table_depth());
+        let best = self.rule.choose(&self.tree);
         if best != self.progress.best {
             self.progress.best = best;
             self.progress.best_since = self.progress.nodes;
@@ -438,65 +353,10 @@ impl TeslaSearch {
     /// Takes back every leaf in flight after the device failed.
     fn abandon(&mut self) {
         for leaf in std::mem::take(&mut self.in_flight).iter().flatten() {
-            self.give_up(leaf);
+            self.rule.give_up(&mut self.tree, leaf);
         }
-        if let Some(puct) = &mut self.puct {
-            puct.forget_collisions();
-        }
-        self.back_up_all();
-    }
-
-    /// Whether the search must answer now. Reads the clock only where there is one.
-    fn is_done(&self, task: &Task<'_>) -> bool {
-        let limits = task.limits;
-        let root = self.tree.node(ROOT);
-        // The first answer is waited for in any case: before it, one move is as good as another.
-        (task.stop.is_stopped() || task.budget.hard_over()) && root.is_expanded()
-            || root.is_proven() // also ends `go mate`: no work is left below a proof
-            || limits.nodes.is_some_and(|nodes| self.progress.asked >= nodes)
-            || limits.depth.is_some_and(|depth| self.depth() >= depth && root.is_expanded())
-            || limits.clock.is_some() && self.is_satisfied(task)
-    }
-
-    /// Whether visits that ask the device nothing could go on without end: PUCT's go to a drawn move
-    /// for as long as it is the best, and no other can become the most visited any more.
-    fn is_settled(&self, task: &Task<'_>) -> bool {
-        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
-        self.puct.is_some() && u64::from(puct::lead(&self.tree)) > left.min(MOST_LEAD)
-    }
-
-    /// The stop rule under a clock: more thought is not worth its time.
-    fn is_satisfied(&self, task: &Task<'_>) -> bool {
-        let Some(soft) = task.budget.soft() else { return false };
-        if !self.tree.node(ROOT).is_expanded() {
-            return false;
-        }
-        let allowed = answer::searched_root_moves(&self.tree);
-        if allowed <= 1 {
-            return true;
-        }
-        let elapsed = task.budget.elapsed();
-        if self.puct.is_some() {
-            // lc0's smart pruning: no other move can become the most visited one.
-            let left = soft.saturating_sub(elapsed).as_secs_f32();
-            let possible = left / self.pace.max(f32::MIN_POSITIVE) / SMART_PRUNING;
-            let is_decided = self.pace > 0.0 && puct::lead(&self.tree) as f32 > possible;
-            return elapsed >= soft || is_decided;
-        }
-        if elapsed >= soft {
-            let settled_for = self.progress.nodes - self.progress.best_since;
-            let is_settled = settled_for as f32
-                >= self.params.settled_share * self.progress.nodes as f32
-                && answer::is_most_worked(&self.tree, self.progress.best);
-            return is_settled || elapsed >= soft.mul_f32(self.params.doubt_extension);
-        }
-        let searched = elapsed.saturating_sub(self.progress.entered_at);
-        if self.progress.nodes == 0 || searched < soft.div_f32(20.0) {
-            return false;
-        }
-        let planned = self.progress.nodes as f32 * soft.as_secs_f32() / searched.as_secs_f32();
-        let gain = answer::root_gain(&self.tree, &self.model, &self.params, planned);
-        gain < self.params.stop_gain
+        self.rule.end_batch();
+        recompute_all(&mut self.tree, &self.rule);
     }
 
     /// Depth of the root, whole plies.
@@ -548,7 +408,7 @@ impl Search for TeslaSearch {
             std::thread::sleep(IDLE);
         }
         reuse::remember_line(&self.tree, &mut self.table);
-        let best = self.choose();
+        let best = self.rule.choose(&self.tree);
         match best {
             Some(best) => {
                 let info = self.info(task, best);

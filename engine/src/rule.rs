@@ -1,0 +1,138 @@
+//! The rule that a search follows: Tesla's own or, as its control, PUCT's. Tree, batches, device and
+//! clock are the same for both and know only this.
+
+use shakmaty::Chess;
+use tesla_nn::evaluator::Evaluation;
+
+use crate::answer;
+use crate::backup::Backup;
+use crate::estimate::Model;
+use crate::gather::Gatherer;
+use crate::leaf::{Gathered, Harvest, Leaf};
+use crate::node::{BranchId, NodeId};
+use crate::params::Params;
+use crate::puct::{self, Puct};
+use crate::reuse;
+use crate::table::Table;
+use crate::tree::Tree;
+
+/// Where a batch comes from, and how large it may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// The root's position.
+    pub root: &'a Chess,
+    /// Keys of the game's earlier positions.
+    pub earlier: &'a [u64],
+    /// Positions and legal moves in flight, which need room in the tree too.
+    pub promised: (usize, usize),
+    /// Leaves at most.
+    pub size: u32,
+    /// Leaves that the limits still allow, this batch's among them.
+    pub remaining: u32,
+}
+
+/// A rule with its tunables.
+#[derive(Debug)]
+pub struct Rule {
+    params: Params,
+    model: Model,
+    /// The control's; `None` = benefit/cost and minimax.
+    puct: Option<Puct>,
+}
+
+impl Rule {
+    /// Tesla's rule, or PUCT.
+    pub fn new(params: Params, is_puct: bool) -> Self {
+        let (model, puct) = (Model::new(&params), is_puct.then(|| Puct::new(&params)));
+        Self { params, model, puct }
+    }
+
+    /// The tunables.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The error model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Whether it is the control.
+    pub fn is_puct(&self) -> bool {
+        self.puct.is_some()
+    }
+
+    /// Picks the leaves of a batch.
+    pub fn gather(&mut self, tree: &mut Tree, table: &Table, order: &Order<'_>) -> Gathered {
+        let Order { root, earlier, promised, size, remaining } = *order;
+        match &mut self.puct {
+            None => {
+                let harvest = Harvest::new(Some(table), earlier, promised, size);
+                Gatherer::new(tree, &self.model, &self.params, harvest).gather(root, size)
+            }
+            Some(puct) => {
+                // Averages take nothing from the table: its values are minimax's or other trees'.
+                let harvest = Harvest::new(None, earlier, promised, size);
+                puct.gather(tree, &self.model, harvest, root, [size, remaining])
+            }
+        }
+    }
+
+    /// An answer that is about to go into the tree.
+    pub fn receive(&mut self, tree: &Tree, leaf: &Leaf, answer: &mut Evaluation) {
+        if let Some(puct) = &mut self.puct {
+            puct.land(tree, leaf);
+            puct.flatten(answer);
+        }
+    }
+
+    /// A leaf that will not be answered.
+    pub fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
+        if let Some(puct) = &mut self.puct {
+            puct.land(tree, leaf);
+        }
+        reuse::give_up(tree, &self.model, leaf);
+    }
+
+    /// A batch has been answered, or is lost.
+    pub fn end_batch(&mut self) {
+        if let Some(puct) = &mut self.puct {
+            puct.forget_collisions();
+        }
+    }
+
+    /// Nothing is in flight any more.
+    pub fn clear(&mut self) {
+        if let Some(puct) = &mut self.puct {
+            puct.clear();
+        }
+    }
+
+    /// Policy from which a new child is looked up in the table.
+    pub fn table_policy(&self) -> f32 {
+        if self.is_puct() { f32::INFINITY } else { self.params.table_policy }
+    }
+
+    /// Depth from which a value goes into the table, plies.
+    pub fn table_depth(&self) -> f32 {
+        if self.is_puct() { f32::INFINITY } else { self.params.table_depth }
+    }
+
+    /// The root move to play, as far as is known.
+    pub fn choose(&self, tree: &Tree) -> Option<NodeId> {
+        if self.is_puct() {
+            puct::choose(tree, &self.model)
+        } else {
+            answer::choose(tree, &self.model, &self.params)
+        }
+    }
+}
+
+impl Backup for Rule {
+    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+        match &self.puct {
+            None => self.model.recompute(tree, id),
+            Some(puct) => puct.recompute(tree, &self.model, id),
+        }
+    }
+}

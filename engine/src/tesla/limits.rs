@@ -1,0 +1,108 @@
+//! When to stop, and how much may be asked of the device before that.
+
+use std::time::Duration;
+
+use super::TeslaSearch;
+use crate::answer;
+use crate::node::ROOT;
+use crate::puct;
+use crate::search_api::Task;
+
+/// What may be in flight when nobody knows how soon the answer is wanted.
+const PROMPT: Duration = Duration::from_millis(40);
+/// PUCT reckons with so many times fewer evaluations than there is time for, when it decides whether
+/// another move can still become the most visited (lc0's `SmartPruningFactor`).
+const SMART_PRUNING: f32 = 1.33;
+/// Visits by which a move may lead while none of them asks the device anything.
+const MOST_LEAD: u64 = 10_000_000;
+
+impl TeslaSearch {
+    /// Leaves in the next batch at most: grows with the tree, never beyond the limits.
+    pub(super) fn batch_size(&self, task: &Task<'_>) -> u32 {
+        let work = self.tree.node(ROOT).work as f32;
+        let grown = (self.rule.params().batch_floor + work / self.rule.params().batch_share) as u64;
+        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
+        grown.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
+    }
+
+    /// Leaves that the device can still answer before the hard limit or, where a `stop` or
+    /// `ponderhit` may come at any moment, promptly; those in flight apart.
+    pub(super) fn affordable(&self, task: &Task<'_>) -> u32 {
+        if self.pace <= 0.0 || !self.tree.node(ROOT).is_expanded() {
+            return u32::MAX;
+        }
+        let pending = self.in_flight.iter().map(Vec::len).sum::<usize>() as u32;
+        let leaves_in = |time: Duration| (time.as_secs_f32() / self.pace) as u32;
+        match task.budget.hard() {
+            Some(hard) => {
+                leaves_in(hard.saturating_sub(task.budget.elapsed())).saturating_sub(pending)
+            }
+            None if task.limits.infinite || task.limits.clock.is_some() => {
+                leaves_in(PROMPT).saturating_sub(pending).max(u32::from(pending == 0))
+            }
+            None => u32::MAX,
+        }
+    }
+
+    /// Notes how long the device took for a batch.
+    pub(super) fn keep_pace(&mut self, task: &Task<'_>, evaluations: usize) {
+        let now = task.budget.elapsed();
+        let took = now.saturating_sub(self.progress.collected_at).as_secs_f32();
+        self.progress.collected_at = now;
+        let pace = took / evaluations.max(1) as f32;
+        self.pace = if self.pace > 0.0 { 0.5 * (self.pace + pace) } else { pace };
+    }
+
+    /// Whether the search must answer now. Reads the clock only where there is one.
+    pub(super) fn is_done(&self, task: &Task<'_>) -> bool {
+        let limits = task.limits;
+        let root = self.tree.node(ROOT);
+        // The first answer is waited for in any case: before it, one move is as good as another.
+        (task.stop.is_stopped() || task.budget.hard_over()) && root.is_expanded()
+            || root.is_proven() // also ends `go mate`: no work is left below a proof
+            || limits.nodes.is_some_and(|nodes| self.progress.asked >= nodes)
+            || limits.depth.is_some_and(|depth| self.depth() >= depth && root.is_expanded())
+            || limits.clock.is_some() && self.is_satisfied(task)
+    }
+
+    /// Whether visits that ask the device nothing could go on without end: PUCT's go to a drawn move
+    /// for as long as it is the best, and no other can become the most visited any more.
+    pub(super) fn is_settled(&self, task: &Task<'_>) -> bool {
+        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
+        self.rule.is_puct() && u64::from(puct::lead(&self.tree)) > left.min(MOST_LEAD)
+    }
+
+    /// The stop rule under a clock: more thought is not worth its time.
+    pub(super) fn is_satisfied(&self, task: &Task<'_>) -> bool {
+        let Some(soft) = task.budget.soft() else { return false };
+        if !self.tree.node(ROOT).is_expanded() {
+            return false;
+        }
+        let allowed = answer::searched_root_moves(&self.tree);
+        if allowed <= 1 {
+            return true;
+        }
+        let elapsed = task.budget.elapsed();
+        if self.rule.is_puct() {
+            // lc0's smart pruning: no other move can become the most visited one.
+            let left = soft.saturating_sub(elapsed).as_secs_f32();
+            let possible = left / self.pace.max(f32::MIN_POSITIVE) / SMART_PRUNING;
+            let is_decided = self.pace > 0.0 && puct::lead(&self.tree) as f32 > possible;
+            return elapsed >= soft || is_decided;
+        }
+        if elapsed >= soft {
+            let settled_for = self.progress.nodes - self.progress.best_since;
+            let is_settled = settled_for as f32
+                >= self.rule.params().settled_share * self.progress.nodes as f32
+                && answer::is_most_worked(&self.tree, self.progress.best);
+            return is_settled || elapsed >= soft.mul_f32(self.rule.params().doubt_extension);
+        }
+        let searched = elapsed.saturating_sub(self.progress.entered_at);
+        if self.progress.nodes == 0 || searched < soft.div_f32(20.0) {
+            return false;
+        }
+        let planned = self.progress.nodes as f32 * soft.as_secs_f32() / searched.as_secs_f32();
+        let gain = answer::root_gain(&self.tree, self.rule.model(), self.rule.params(), planned);
+        gain < self.rule.params().stop_gain
+    }
+}
