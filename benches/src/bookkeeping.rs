@@ -101,11 +101,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let tree = search.tree();
     println!(
-        "{:.1} bytes an evaluated position, {} of them; depth {} to {}",
+        "{:.1} bytes an evaluated position, {} of them in the tree; depth {} to {}; hashfull {}",
         tree.bytes() as f64 / tree.branch_count() as f64,
         tree.branch_count(),
         outcome.info.depth,
-        outcome.info.selective_depth
+        outcome.info.selective_depth,
+        outcome.info.hashfull
     );
     Ok(())
 }

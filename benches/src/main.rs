@@ -4,6 +4,7 @@
 
 mod bookkeeping;
 mod incremental;
+mod overlap;
 mod paths;
 mod perft;
 mod positions;
@@ -39,6 +40,8 @@ enum Command {
     Paths(paths::Arguments),
     /// Measures what the search itself costs a leaf, without a network, and its memory
     Bookkeeping(bookkeeping::Arguments),
+    /// Searches on a device with a set latency: how busy and full it is, how soon a stop is answered
+    Overlap(overlap::Arguments),
     /// Searches positions and prints what is known of each root move, as CSV
     Roots(roots::Arguments),
 }
@@ -49,6 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
         Command::Bookkeeping(arguments) => bookkeeping::run(&arguments),
+        Command::Overlap(arguments) => overlap::run(&arguments),
         Command::Roots(arguments) => roots::run(&arguments),
     }
 }

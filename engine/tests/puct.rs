@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use common::{nodes, walk};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Move, Position, Role};
@@ -95,10 +98,6 @@ fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
         });
     assert!(game.position().is_legal(outcome.best));
     outcome
-}
-
-fn nodes(count: u64) -> Limits {
-    Limits { nodes: Some(count), ..Limits::default() }
 }
 
 fn params(changes: &[(&str, f32)]) -> Params {
@@ -270,16 +269,6 @@ fn memory_is_a_hard_cap() {
     let outcome = run(&mut search, &Game::new(Chess::new()), &nodes(6_000));
     assert_eq!(outcome.info.nodes, 6_000);
     assert!(search.tree().bytes() <= 1 << 20);
-}
-
-/// A position reached from the start by these choices among the legal moves.
-fn walk(choices: &[u8]) -> Option<Game> {
-    let mut game = Game::new(Chess::new());
-    for &choice in choices {
-        let moves = game.position().legal_moves();
-        game.play(*moves.get(usize::from(choice) % moves.len().max(1))?);
-    }
-    (!game.position().is_game_over()).then_some(game)
 }
 
 proptest! {

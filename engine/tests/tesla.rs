@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use common::{nodes, walk};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -109,10 +112,6 @@ fn assert_legal(game: &Game, info: &Info) {
         assert!(position.is_legal(played), "{played} in {:?}", info.pv);
         position.play_unchecked(played);
     }
-}
-
-fn nodes(count: u64) -> Limits {
-    Limits { nodes: Some(count), ..Limits::default() }
 }
 
 fn solve(fen: &str, count: u64) -> (String, Outcome) {
@@ -423,16 +422,6 @@ fn the_tree_is_compact() {
 
 fn values(tree: &Tree) -> Vec<(u32, Verdict, bool)> {
     tree.nodes().map(|node| (node.value.to_bits(), node.verdict, node.has(KNOWN))).collect()
-}
-
-/// A position reached from the start by these choices among the legal moves.
-fn walk(choices: &[u8]) -> Option<Game> {
-    let mut game = start();
-    for &choice in choices {
-        let moves = game.position().legal_moves();
-        game.play(*moves.get(usize::from(choice) % moves.len().max(1))?);
-    }
-    (!game.position().is_game_over()).then_some(game)
 }
 
 proptest! {

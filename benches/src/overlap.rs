@@ -1,0 +1,155 @@
+//! A device with a set latency: how busy the search keeps it, how full its batches are, and how soon a
+//! `stop` is answered.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use shakmaty::Chess;
+use tesla_engine::history::Game;
+use tesla_engine::search_api::{Limits, Search as _, StopToken, Task};
+use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::timeman::Budget;
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::guess::Guesser;
+use tesla_nn::simulated::{Behaviour, SimulatedDevice};
+
+use crate::positions::searched;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Time for a batch of any size, microseconds
+    #[arg(long, default_value_t = 1_000)]
+    base: u64,
+    /// Time added by each position of a batch, microseconds
+    #[arg(long, default_value_t = 2)]
+    per_position: u64,
+    /// Largest batch, evaluations
+    #[arg(long, default_value_t = 256)]
+    batch: usize,
+    /// Evaluations
+    #[arg(long, default_value_t = 200_000)]
+    nodes: u64,
+    /// Evaluations that are not counted, while the tree is small
+    #[arg(long, default_value_t = 5_000)]
+    skip: u64,
+    /// Searches that are stopped
+    #[arg(long, default_value_t = 50)]
+    stops: usize,
+}
+
+#[derive(Debug, Default)]
+struct Figures {
+    evaluations: u64,
+    /// Counted batches and their evaluations.
+    batches: u64,
+    filled: u64,
+    /// Busy and idle time before what is counted, and until now.
+    before: Option<(Duration, Duration)>,
+    now: (Duration, Duration),
+}
+
+struct Metered {
+    inner: SimulatedDevice,
+    skip: u64,
+    figures: Arc<Mutex<Figures>>,
+}
+
+impl Evaluator for Metered {
+    fn description(&self) -> String {
+        self.inner.description()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.inner.batch_size()
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        if figures.evaluations >= self.skip {
+            figures.batches += 1;
+            figures.filled += batch.len() as u64;
+        }
+        figures.evaluations += batch.len() as u64;
+        self.inner.submit(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.inner.in_flight()
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        let answers = self.inner.collect();
+        let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.now = (self.inner.busy_time(), self.inner.idle_time());
+        if figures.evaluations >= self.skip && figures.before.is_none() {
+            figures.before = Some(figures.now);
+        }
+        answers
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let behaviour = Behaviour {
+        base: Duration::from_micros(arguments.base),
+        per_position: Duration::from_micros(arguments.per_position),
+        fail_after: None,
+    };
+    let inner = SimulatedDevice::new(Guesser::new(arguments.batch), behaviour);
+    println!("{}", inner.description());
+    let figures = Arc::new(Mutex::new(Figures::default()));
+    let device = Metered { inner, skip: arguments.skip, figures: Arc::clone(&figures) };
+    let mut search = TeslaSearch::new(Box::new(device));
+    search.set_hash_mb(1024);
+    searched(&mut search, arguments.nodes, &Chess::default());
+    {
+        let figures = figures.lock().unwrap_or_else(PoisonError::into_inner);
+        let (busy_before, idle_before) = figures.before.unwrap_or_default();
+        let busy = figures.now.0.saturating_sub(busy_before).as_secs_f64();
+        let idle = figures.now.1.saturating_sub(idle_before).as_secs_f64();
+        let most = figures.batches * arguments.batch as u64;
+        println!(
+            "after the first {} evaluations: device busy {:.1} % of the time, batches {:.1} % full ({} \
+             batches), {:.0} evaluations/s",
+            arguments.skip,
+            100.0 * busy / (busy + idle).max(1e-9),
+            100.0 * figures.filled as f64 / most.max(1) as f64,
+            figures.batches,
+            figures.filled as f64 / (busy + idle).max(1e-9)
+        );
+    }
+    let mut waits: Vec<Duration> = (0..arguments.stops)
+        .map(|number| stop_after(&mut search, number))
+        .collect::<Result<_, _>>()?;
+    waits.sort_unstable();
+    if let (Some(middle), Some(most)) = (waits.get(waits.len() / 2), waits.last()) {
+        println!(
+            "stop is answered in {middle:.1?} (median of {}), {most:.1?} at most",
+            waits.len()
+        );
+    }
+    Ok(())
+}
+
+/// Stops an endless search after a while; answers how long that took.
+fn stop_after(search: &mut TeslaSearch, number: usize) -> Result<Duration, Box<dyn Error>> {
+    search.clear();
+    let game = Game::new(Chess::default());
+    let limits = Limits { infinite: true, ..Limits::default() };
+    let budget = Budget::new(&limits, Duration::ZERO);
+    let stop = StopToken::default();
+    let token = stop.clone();
+    let after = Duration::from_millis(60 + 7 * number as u64);
+    let stopper = thread::spawn(move || {
+        thread::sleep(after);
+        token.stop();
+        Instant::now()
+    });
+    search
+        .search(&Task { game: &game, limits: &limits, budget: &budget, stop: &stop }, &mut |_| ());
+    let ended = Instant::now();
+    let stopped = stopper.join().map_err(|_| "the stopping thread failed")?;
+    Ok(ended.saturating_duration_since(stopped))
+}
