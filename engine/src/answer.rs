@@ -178,7 +178,9 @@ pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> 
         let Some(branch) = tree.branch_of(node) else { break };
         let Some(next) = branch.best_child() else {
             // Nothing below was looked at: the likeliest move is a guess at the reply.
-            if let Some(reply) = likeliest_move(tree, branch, &position) {
+            if line.len() < MAX_LINE
+                && let Some(reply) = likeliest_move(tree, branch, &position)
+            {
                 line.push(reply);
                 seen.push(position_key(&position));
                 position.play_unchecked(reply);

@@ -72,6 +72,9 @@ impl Knowledge<'_> {
         let said = |estimate: &MoveEstimate| Edge::new(estimate.policy, estimate.action_value);
         let edges: Vec<Edge> = answer.moves.iter().map(said).collect();
         let id = tree.expand(branch, &edges);
+        if scope.is_root {
+            tree.reserve(id);
+        }
         let likely = |estimate: &MoveEstimate| estimate.policy >= self.table_policy;
         let wanted = leaf.moves.iter().zip(&answer.moves).enumerate();
         let wanted = wanted.filter(|&(_, (&played, said))| likely(said) || scope.may_end(played));

@@ -345,16 +345,11 @@ pub fn choose(tree: &Tree, model: &Model) -> Option<NodeId> {
     best.map(|(id, _)| id)
 }
 
-/// By how many visits the most visited root move leads.
+/// By how many visits the most visited root move leads the next of those that are still open.
 pub fn lead(tree: &Tree) -> u32 {
     let Some(branch) = tree.branch_of(ROOT) else { return 0 };
-    let (mut first, mut second) = (0, 0);
-    for child in tree.children(branch).iter().filter(|child| !child.has(EXCLUDED)) {
-        if child.work > first {
-            (first, second) = (child.work, first);
-        } else {
-            second = second.max(child.work);
-        }
-    }
-    first - second
+    let allowed = tree.children(branch).iter().filter(|child| !child.has(EXCLUDED));
+    let Some(first) = allowed.clone().max_by_key(|child| child.work) else { return 0 };
+    let others = allowed.filter(|child| child.played != first.played && !child.is_proven());
+    first.work - others.map(|child| child.work).max().unwrap_or(0)
 }

@@ -83,7 +83,8 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
         }
     }
     tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
-    before - tree.branch_count() >= before / FOLD_DIVISOR
+    let gone = before - tree.branch_count();
+    gone > 0 && gone >= before / FOLD_DIVISOR
 }
 
 /// Stores the principal variation in the table, tagged as such.

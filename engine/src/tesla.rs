@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use shakmaty::Position as _;
+use shakmaty::{Move, Position as _};
 use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
 
 use crate::answer::{self, RootMove};
@@ -61,8 +61,8 @@ struct Progress {
     asked: u64,
     /// Deepest leaf.
     selective_depth: u32,
-    /// Best root child, and the count of evaluations when it became so.
-    best: Option<NodeId>,
+    /// Best root move, and the count of evaluations when it became so.
+    best: Option<Move>,
     best_since: u64,
     /// What the last report said.
     reported_depth: u32,
@@ -198,7 +198,11 @@ impl TeslaSearch {
         }
         // Of the root, every move is told of, and may be excluded.
         let moves = task.game.position().legal_moves();
-        if self.tree.is_empty() || !self.tree.promote_all(0, &moves) {
+        let has_room = !self.tree.is_empty()
+            && (self.tree.promote_all(0, &moves)
+                || reuse::fold(&mut self.tree, &mut self.table)
+                    && self.tree.promote_all(0, &moves));
+        if !has_room {
             self.tree.clear();
             self.evaluator.forget_all();
         }
@@ -226,6 +230,7 @@ impl TeslaSearch {
             self.fill(task);
             if self.in_flight.is_empty() {
                 if self.progress.is_paused {
+                    self.rule.end_batch();
                     if self.is_settled(task) {
                         break;
                     }
@@ -236,6 +241,7 @@ impl TeslaSearch {
                 if !has_more {
                     break;
                 }
+                self.rule.clear();
                 self.retain_handles();
                 continue;
             }
@@ -269,6 +275,10 @@ impl TeslaSearch {
             let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
             let line = reuse::best_branches(&self.tree);
             self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
+            if self.in_flight.is_empty() {
+                // What came before was not the device's time.
+                self.progress.collected_at = task.budget.elapsed();
+            }
             self.evaluator.submit(requests);
             self.in_flight.push_back(gathered.leaves);
         }
@@ -343,6 +353,7 @@ impl TeslaSearch {
         self.rule.end_batch();
         self.sweep.run(&mut self.tree, &self.rule, &mut self.table, self.rule.table_depth());
         let best = self.rule.choose(&self.tree);
+        let best = best.map(|best| self.tree.node(best).played);
         if best != self.progress.best {
             self.progress.best = best;
             self.progress.best_since = self.progress.nodes;
@@ -357,6 +368,12 @@ impl TeslaSearch {
         }
         self.rule.end_batch();
         recompute_all(&mut self.tree, &self.rule);
+    }
+
+    /// The best root move's node, as of the last batch.
+    fn best_child(&self) -> Option<NodeId> {
+        let mut children = self.tree.branch_of(ROOT)?.children();
+        children.find(|&child| Some(self.tree.node(child).played) == self.progress.best)
     }
 
     /// Depth of the root, whole plies.
@@ -375,7 +392,7 @@ impl TeslaSearch {
         }
         self.progress.reported_depth = depth;
         self.progress.reported_at = time;
-        if let Some(best) = self.progress.best {
+        if let Some(best) = self.best_child() {
             report(&self.info(task, best));
         }
     }

@@ -19,7 +19,7 @@ const USUAL_NODES: usize = 2;
 // A position may cost 200 bytes, its moves that were never looked at included.
 const _: () = assert!(Tree::BYTES_EACH <= 200);
 /// Smallest tree, positions: the root's nodes alone may be 218.
-const FEWEST: usize = 256;
+const FEWEST: usize = 512;
 /// Sizes of a block of nodes.
 const BLOCKS: [u16; 16] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 /// [`Branch::best`] where no move that was looked at is the best.
@@ -254,9 +254,10 @@ impl Tree {
 
     /// Share in use, permille, of whichever part is fullest.
     pub fn permille(&self) -> u32 {
-        let nodes = self.nodes.len() * 1000 / (self.cap * USUAL_NODES);
-        let branches = self.branches.len() * 1000 / self.cap;
-        let edges = self.edges.len() * 1000 / (self.cap * USUAL_MOVES);
+        let cap = self.cap.max(1);
+        let nodes = self.nodes.len() * 1000 / (cap * USUAL_NODES);
+        let branches = self.branches.len() * 1000 / cap;
+        let edges = self.edges.len() * 1000 / (cap * USUAL_MOVES);
         nodes.max(branches).max(edges).min(1000) as u32
     }
 
@@ -291,30 +292,43 @@ impl Tree {
         let said = self.edges[number];
         let (value, policy) = (1.0 - said.action_value(), said.policy());
         let node = Node { edge: edge as u8, ..Node::bare(played, value, policy, spread) };
-        let is_full = branch.count == 0 || u16::from(branch.count) == BLOCKS[branch.block as usize];
-        let first = if is_full { self.grow(id)? } else { branch.first };
+        let block = usize::from(branch.block);
+        let first = match branch.first {
+            NONE => self.grow(id, 0)?,
+            _ if u16::from(branch.count) == BLOCKS[block] => self.grow(id, block + 1)?,
+            first => first,
+        };
         self.edges[number] = said.taken();
         self.nodes[first as usize + usize::from(branch.count)] = node;
         self.branch_mut(id).count += 1;
         Some(branch.count)
     }
 
-    /// Gives all moves of a branch nodes; says whether there was room. `moves` = the legal ones.
-    pub fn promote_all(&mut self, id: BranchId, moves: &[Move]) -> bool {
-        moves.iter().enumerate().all(|(edge, &played)| {
-            let is_taken = self.edges(self.branch(id)).get(edge).is_none_or(|edge| edge.is_taken());
-            is_taken || self.promote(id, edge, played).is_some()
-        })
+    /// Makes room for nodes of all moves of a branch at once, if there is any.
+    pub fn reserve(&mut self, id: BranchId) -> bool {
+        let branch = *self.branch(id);
+        let block = block_of(usize::from(branch.moves));
+        let is_there = branch.first != NONE && usize::from(branch.block) >= block;
+        is_there || self.grow(id, block).is_some()
     }
 
-    /// Moves a branch's nodes to a block of the next size; answers where that is.
-    fn grow(&mut self, id: BranchId) -> Option<NodeId> {
+    /// Gives all moves of a branch nodes; says whether there was room. `moves` = the legal ones.
+    pub fn promote_all(&mut self, id: BranchId, moves: &[Move]) -> bool {
+        self.reserve(id)
+            && moves.iter().enumerate().all(|(edge, &played)| {
+                let edges = self.edges(self.branch(id));
+                let is_taken = edges.get(edge).is_none_or(|edge| edge.is_taken());
+                is_taken || self.promote(id, edge, played).is_some()
+            })
+    }
+
+    /// Moves a branch's nodes to a larger block; answers where that is.
+    fn grow(&mut self, id: BranchId, block: usize) -> Option<NodeId> {
         let branch = *self.branch(id);
-        let block = if branch.count == 0 { 0 } else { usize::from(branch.block) + 1 };
         let first = self.take_block(block)?;
-        if branch.count > 0 {
-            let Range { start, end } = branch.children();
-            self.nodes.copy_within(start as usize..end as usize, first as usize);
+        let Range { start, end } = branch.children();
+        self.nodes.copy_within(start as usize..end as usize, first as usize);
+        if branch.first != NONE {
             let next = &mut self.free[usize::from(branch.block)];
             self.nodes[branch.first as usize].branch = *next;
             *next = branch.first;
@@ -388,7 +402,7 @@ impl Tree {
             head.branch = branch.first;
             let count = usize::from(branch.count);
             let old_size = usize::from(BLOCKS[usize::from(branch.block)]);
-            let block = BLOCKS.iter().take_while(|&&size| usize::from(size) < count).count();
+            let block = block_of(count);
             (branch.first, branch.block) = (to as NodeId, block as u8);
             self.nodes.copy_within(from..from + count, to);
             for node in &mut self.nodes[to..to + count] {
@@ -408,6 +422,9 @@ impl Tree {
                 continue;
             }
             let mut branch = self.branches[id];
+            if branch.count == 0 {
+                branch.first = NONE;
+            }
             let edges = branch.edges as usize..branch.edges as usize + usize::from(branch.moves);
             self.edges.copy_within(edges, next_edge);
             branch.edges = next_edge as u32;
@@ -443,6 +460,11 @@ impl Tree {
         }
         hash
     }
+}
+
+/// The smallest size of block that holds so many nodes.
+fn block_of(count: usize) -> usize {
+    BLOCKS.iter().take_while(|&&size| usize::from(size) < count).count()
 }
 
 /// Points a node at its branch's new name; one that loses its branch keeps what it knows.
@@ -547,6 +569,22 @@ mod tests {
         tree.retain(tree.at(leaf), |_, _| true);
         assert_eq!((tree.nodes().count(), tree.branch_count()), (1, 0));
         assert_eq!(tree.node(ROOT).played, some_move(0));
+    }
+
+    /// A root may have more moves than any block but the largest holds; and what is reserved is used.
+    #[test]
+    fn the_root_has_room_for_all_its_moves() {
+        let mut tree = Tree::new(0);
+        let moves: Vec<Move> = (0..218).map(some_move).collect();
+        let id = expand(&mut tree, Spot::ROOT, moves.len());
+        assert!(tree.reserve(id));
+        let before = tree.bytes();
+        assert!(tree.promote_all(id, &moves));
+        assert_eq!((tree.bytes(), tree.children(tree.branch(id)).len()), (before, 218));
+        assert_sound(&tree);
+        tree.retain(ROOT, |_, _| true);
+        assert_sound(&tree);
+        assert_eq!(tree.children(tree.branch(id)).len(), 218);
     }
 
     #[test]

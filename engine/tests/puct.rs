@@ -10,6 +10,7 @@ use std::time::Duration;
 use common::{nodes, walk};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position, Role};
 use tesla_engine::history::Game;
 use tesla_engine::node::{BARE, PENDING, ROOT, Verdict};
@@ -227,6 +228,26 @@ fn plays_a_draw_that_the_rules_give() {
     let outcome = run(&mut search, &game, &nodes(400));
     assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "b3d4");
     assert!(search.root_moves().iter().skip(1).any(|row| row.work > 0));
+}
+
+/// Two moves repeat a position of the game for the third time, all others lose: visits go from one to the
+/// other, ask nothing and must end.
+#[test]
+fn two_drawn_moves_end_the_search() {
+    let mut game = game("5q1k/8/8/8/8/8/7P/K7 w - - 0 1");
+    let [first, second] = ["a1b1 h8g8 b1a1 g8h8", "a1a2 h8g8 a2a1 g8h8"];
+    for text in [first, first, second, second].iter().flat_map(|loops| loops.split(' ')) {
+        let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+        game.play(played);
+    }
+    let mut search = classical(1);
+    search.set_params(params(&[("puct_temperature", 5.0)]));
+    let outcome = run(&mut search, &game, &nodes(2_000));
+    assert!(
+        ["a1b1", "a1a2"]
+            .contains(&outcome.best.to_uci(CastlingMode::Standard).to_string().as_str())
+    );
+    assert!(outcome.info.nodes < 2_000);
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl TeslaSearch {
             let settled_for = self.progress.nodes - self.progress.best_since;
             let is_settled = settled_for as f32
                 >= self.rule.params().settled_share * self.progress.nodes as f32
-                && answer::is_most_worked(&self.tree, self.progress.best);
+                && answer::is_most_worked(&self.tree, self.best_child());
             return is_settled || elapsed >= soft.mul_f32(self.rule.params().doubt_extension);
         }
         let searched = elapsed.saturating_sub(self.progress.entered_at);
