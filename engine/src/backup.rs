@@ -111,7 +111,7 @@ impl Backup for Model {
 fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let branch = *tree.branch(id);
     let id_of_node = tree.node_of(&branch);
-    let summary = summarise(tree.children(&branch), Tree::has_edges_left(&branch), model);
+    let summary = summarise(tree.children(&branch), branch.has_edges_left(), model);
     let best = [summary.shortest_loss, summary.longest_win];
     let (verdict, place) = match (best, summary.best) {
         ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), Some(place)),

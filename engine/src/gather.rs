@@ -38,6 +38,16 @@ pub enum Child {
     Edge(usize),
 }
 
+impl Child {
+    /// The one so many places later.
+    fn later(self, places: usize) -> Self {
+        match self {
+            Self::Node(place) => Self::Node(place + places),
+            Self::Edge(place) => Self::Edge(place + places),
+        }
+    }
+}
+
 /// The candidates at one node: the best two by value of computation.
 #[derive(Clone, Copy, Debug)]
 struct Pick {
@@ -267,48 +277,40 @@ impl<'a> Gatherer<'a> {
         let lead = Lead::of(children, edges, self.model);
         let verify = if branch.ply == 0 { self.params.verify_root } else { self.params.verify };
         let mut pick: Option<Pick> = None;
+        let mut offer = |row: &Row, first: Child, is_open: &dyn Fn(usize) -> bool| {
+            for (lane, rate) in self.rates(row, &lead).into_iter().enumerate() {
+                if is_open(lane) {
+                    let child = first.later(lane);
+                    let is_best = child == lead.best;
+                    let rate = if is_best { self.rate_of_best(row, lane, verify) } else { rate };
+                    Pick::offer(&mut pick, child, rate);
+                }
+            }
+        };
         for (number, chunk) in children.chunks(LANES).enumerate() {
-            let mut row = Row::default();
+            let (mut row, first) = (Row::default(), Child::Node(number * LANES));
             for (lane, child) in chunk.iter().enumerate() {
-                let place = Child::Node(number * LANES + lane);
-                let gap = lead.gap(place, worth(child, self.model));
+                let gap = lead.gap(first.later(lane), worth(child, self.model));
                 let scale = error_scale(child, desired, self.model);
                 row.set(lane, [gap, scale, child.policy, cost(child, self.model)]);
             }
-            let is_open =
-                |child: &Node| !(child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven());
-            let rates = self.rates(&row, &lead);
-            for (lane, (rate, _)) in
-                rates.into_iter().zip(chunk).enumerate().filter(|(_, (_, child))| is_open(child))
-            {
-                let child = Child::Node(number * LANES + lane);
-                let is_best = child == lead.best;
-                let rate = if is_best { self.rate_of_best(&row, lane, verify) } else { rate };
-                Pick::offer(&mut pick, child, rate);
-            }
+            offer(&row, first, &|lane| {
+                chunk.get(lane).is_some_and(|child| {
+                    !child.has(PENDING | BLOCKED | EXCLUDED) && !child.is_proven()
+                })
+            });
         }
-        if !Tree::has_edges_left(branch) {
-            return pick;
-        }
-        // All of them lack the same depth, and cost one evaluation.
-        let spread = self.tree.node(self.tree.node_of(branch)).spread;
-        let scale = self.model.scale(desired, spread, false);
-        for (number, chunk) in edges.chunks(LANES).enumerate() {
-            let mut row = Row::default();
-            for (lane, edge) in chunk.iter().enumerate() {
-                let place = Child::Edge(number * LANES + lane);
-                let gap = lead.gap(place, promise(edge.action_value(), self.model));
-                row.set(lane, [gap, scale, edge.policy(), 1.0]);
-            }
-            let rates = self.rates(&row, &lead);
-            for (lane, (rate, edge)) in rates.into_iter().zip(chunk).enumerate() {
-                if edge.is_taken() {
-                    continue;
+        if branch.has_edges_left() {
+            // All of them lack the same depth, and cost one evaluation.
+            let spread = self.tree.node(self.tree.node_of(branch)).spread;
+            let scale = self.model.scale(desired, spread, false);
+            for (number, chunk) in edges.chunks(LANES).enumerate() {
+                let (mut row, first) = (Row::default(), Child::Edge(number * LANES));
+                for (lane, edge) in chunk.iter().enumerate() {
+                    let gap = lead.gap(first.later(lane), promise(edge.action_value(), self.model));
+                    row.set(lane, [gap, scale, edge.policy(), 1.0]);
                 }
-                let child = Child::Edge(number * LANES + lane);
-                let is_best = child == lead.best;
-                let rate = if is_best { self.rate_of_best(&row, lane, verify) } else { rate };
-                Pick::offer(&mut pick, child, rate);
+                offer(&row, first, &|lane| chunk.get(lane).is_some_and(|edge| !edge.is_taken()));
             }
         }
         pick

@@ -246,32 +246,17 @@ impl Puct {
 
     /// A leaf is under way no longer: answered, or given up.
     pub fn land(&mut self, tree: &Tree, leaf: &Leaf) {
-        self.land_at(leaf.spot);
+        let land = |flight: &mut Flight| flight.pending = flight.pending.saturating_sub(1);
+        lower(&mut self.flights, leaf.spot, land);
         for id in tree.upwards(leaf.spot.parent) {
-            self.land_at(tree.branch(id).spot());
-        }
-    }
-
-    fn land_at(&mut self, spot: Spot) {
-        if let Entry::Occupied(mut entry) = self.flights.entry(spot) {
-            let flight = entry.get_mut();
-            flight.pending = flight.pending.saturating_sub(1);
-            if flight.pending + flight.collided == 0 {
-                entry.remove();
-            }
+            lower(&mut self.flights, tree.branch(id).spot(), land);
         }
     }
 
     /// Answers have arrived: collisions count no longer.
     pub fn forget_collisions(&mut self) {
         for spot in self.collided.drain(..) {
-            if let Entry::Occupied(mut entry) = self.flights.entry(spot) {
-                let flight = entry.get_mut();
-                flight.collided -= 1;
-                if flight.pending + flight.collided == 0 {
-                    entry.remove();
-                }
-            }
+            lower(&mut self.flights, spot, |flight| flight.collided -= 1);
         }
     }
 
@@ -311,6 +296,17 @@ impl Puct {
         let value = (1.0 - share) * sum / total + share * highest;
         tree.node_mut(id_of_node).value = value;
         tree.branch_mut(id).set_best(most.map(|(_, _, place)| place));
+    }
+}
+
+/// Takes something off what is under way at a node; one with nothing left is forgotten.
+fn lower(flights: &mut HashMap<Spot, Flight>, spot: Spot, take: impl FnOnce(&mut Flight)) {
+    if let Entry::Occupied(mut entry) = flights.entry(spot) {
+        let flight = entry.get_mut();
+        take(flight);
+        if flight.pending + flight.collided == 0 {
+            entry.remove();
+        }
     }
 }
 

@@ -6,12 +6,14 @@
 //! become more. Branches and edges only ever grow at the end, so a branch always lies behind its
 //! parent; dropping subtrees slides the rest down in place ([`Tree::retain`]) and keeps that order.
 
+mod compact;
+
 use std::ops::Range;
 
 use shakmaty::{Move, Square};
 
 use crate::edge::Edge;
-use crate::node::{BranchId, KNOWN, NONE, Node, NodeId, ROOT, Spot, Verdict};
+use crate::node::{BranchId, NONE, Node, NodeId, ROOT, Spot, Verdict};
 
 /// Legal moves of one position that memory is reckoned for, and nodes.
 const USUAL_MOVES: usize = 40;
@@ -24,9 +26,6 @@ const FEWEST: usize = 512;
 const BLOCKS: [u16; 16] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 /// [`Branch::best`] where no move that was looked at is the best.
 const NO_PLACE: u8 = u8::MAX;
-/// Marks the first node of a block while the tree is compacted; its branch's name is here then, and
-/// its own branch is where the branch keeps the block.
-const HEAD: u8 = 1 << 7;
 
 /// What an evaluated position has besides its node.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +96,11 @@ impl Branch {
     /// The nodes below it.
     pub fn children(&self) -> Range<NodeId> {
         if self.count == 0 { 0..0 } else { self.first..self.first + NodeId::from(self.count) }
+    }
+
+    /// Whether some move was never looked at.
+    pub fn has_edges_left(&self) -> bool {
+        self.count < self.moves
     }
 
     /// The best child, if it was looked at.
@@ -202,11 +206,6 @@ impl Tree {
     /// The legal moves of a branch; [`Edge::is_taken`] says which are among [`Self::children`].
     pub fn edges(&self, branch: &Branch) -> &[Edge] {
         &self.edges[branch.edges as usize..][..usize::from(branch.moves)]
-    }
-
-    /// Whether some move of a branch was never looked at.
-    pub fn has_edges_left(branch: &Branch) -> bool {
-        branch.count < branch.moves
     }
 
     /// A branch and those above it, up to the root's.
@@ -353,89 +352,6 @@ impl Tree {
         Some(first as NodeId)
     }
 
-    /// Makes `root` the root and keeps, of what lies below it, the branches for which `keep` holds
-    /// and whose ancestors are kept. A node that loses its branch keeps value and depth. Nothing
-    /// may be pending.
-    pub fn retain(&mut self, root: NodeId, mut keep: impl FnMut(BranchId, &Branch) -> bool) {
-        let top = self.node(root).branch;
-        let mut new_ids = vec![NONE; self.branches.len()];
-        let mut kept: BranchId = 0;
-        for (id, branch) in self.branches.iter().enumerate() {
-            let id = id as BranchId;
-            let is_above = new_ids.get(branch.parent as usize).is_some_and(|&new| new != NONE);
-            if id == top || is_above && keep(id, branch) {
-                new_ids[id as usize] = kept;
-                kept += 1;
-            }
-        }
-        let base_ply = self.branch_of(root).map_or(0, |branch| branch.ply);
-        let mut node = self.nodes[root as usize];
-        adopt(&mut node, &new_ids);
-        self.nodes[ROOT as usize] = node;
-        self.slide_nodes(&new_ids);
-        self.slide_branches(&new_ids, base_ply);
-        self.branches.truncate(kept as usize);
-        if let Some(branch) = self.branches.first_mut() {
-            (branch.parent, branch.place) = (NONE, 0);
-        }
-    }
-
-    /// Slides the nodes of the branches that stay down, in the smallest blocks that hold them.
-    fn slide_nodes(&mut self, new_ids: &[BranchId]) {
-        for (id, branch) in self.branches.iter_mut().enumerate() {
-            if new_ids[id] != NONE && branch.count > 0 {
-                let head = &mut self.nodes[branch.first as usize];
-                branch.first = std::mem::replace(&mut head.branch, id as BranchId);
-                head.mark(HEAD, true);
-            }
-        }
-        self.free = [NONE; BLOCKS.len()];
-        let (mut from, mut to) = (ROOT as usize + 1, ROOT as usize + 1);
-        while from < self.nodes.len() {
-            if !self.nodes[from].has(HEAD) {
-                from += 1;
-                continue;
-            }
-            let branch = &mut self.branches[self.nodes[from].branch as usize];
-            let head = &mut self.nodes[from];
-            head.mark(HEAD, false);
-            head.branch = branch.first;
-            let count = usize::from(branch.count);
-            let old_size = usize::from(BLOCKS[usize::from(branch.block)]);
-            let block = block_of(count);
-            (branch.first, branch.block) = (to as NodeId, block as u8);
-            self.nodes.copy_within(from..from + count, to);
-            for node in &mut self.nodes[to..to + count] {
-                adopt(node, new_ids);
-            }
-            from += old_size;
-            to += usize::from(BLOCKS[block]);
-        }
-        self.nodes.truncate(to);
-    }
-
-    /// Slides the branches that stay down, and their edges.
-    fn slide_branches(&mut self, new_ids: &[BranchId], base_ply: u8) {
-        let mut next_edge = 0;
-        for (id, &new_id) in new_ids.iter().enumerate() {
-            if new_id == NONE {
-                continue;
-            }
-            let mut branch = self.branches[id];
-            if branch.count == 0 {
-                branch.first = NONE;
-            }
-            let edges = branch.edges as usize..branch.edges as usize + usize::from(branch.moves);
-            self.edges.copy_within(edges, next_edge);
-            branch.edges = next_edge as u32;
-            next_edge += usize::from(branch.moves);
-            branch.parent = new_ids.get(branch.parent as usize).copied().unwrap_or(NONE);
-            branch.ply -= base_ply;
-            self.branches[new_id as usize] = branch;
-        }
-        self.edges.truncate(next_edge);
-    }
-
     /// The same number for the same tree: moves, values, work, proofs.
     pub fn signature(&self) -> u64 {
         // FNV-1a, whose definition will not change under us.
@@ -467,173 +383,5 @@ fn block_of(count: usize) -> usize {
     BLOCKS.iter().take_while(|&&size| usize::from(size) < count).count()
 }
 
-/// Points a node at its branch's new name; one that loses its branch keeps what it knows.
-fn adopt(node: &mut Node, new_ids: &[BranchId]) {
-    if node.branch == NONE {
-        return;
-    }
-    node.branch = new_ids[node.branch as usize];
-    if node.branch == NONE {
-        node.mark(KNOWN, true);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn some_move(number: usize) -> Move {
-        Move::EnPassant { from: Square::new(number as u32 % 64), to: Square::A1 }
-    }
-
-    /// Expands the node in this spot to so many moves.
-    fn expand(tree: &mut Tree, spot: Spot, moves: usize) -> BranchId {
-        let edges: Vec<Edge> =
-            (0..moves).map(|n| Edge::new(0.9 / (n + 1) as f32, 0.002 * n as f32)).collect();
-        tree.expand(Branch::new(7, spot, 0.5), &edges)
-    }
-
-    fn promote(tree: &mut Tree, parent: BranchId, edge: usize) -> Spot {
-        Spot { parent, place: tree.promote(parent, edge, some_move(edge)).unwrap() }
-    }
-
-    /// Root with three moves, the second and third expanded, and one grandchild expanded.
-    fn small_tree() -> Tree {
-        let mut tree = Tree::new(1 << 20);
-        let top = expand(&mut tree, Spot::ROOT, 3);
-        let second = promote(&mut tree, top, 1);
-        let below = expand(&mut tree, second, 2);
-        let third = promote(&mut tree, top, 2);
-        expand(&mut tree, third, 4);
-        let grandchild = promote(&mut tree, below, 1);
-        expand(&mut tree, grandchild, 5);
-        tree
-    }
-
-    fn assert_sound(tree: &Tree) {
-        let mut owned = std::collections::HashSet::from([ROOT]);
-        for id in 0..tree.branch_count() as BranchId {
-            let here = tree.branch(id);
-            assert_eq!(tree.node(tree.node_of(here)).branch, id);
-            if here.parent == NONE {
-                assert_eq!((id, here.ply), (0, 0));
-            } else {
-                assert!(here.parent < id);
-                assert!(here.place < tree.branch(here.parent).count);
-                assert_eq!(here.ply, tree.branch(here.parent).ply + 1);
-            }
-            for child in here.children() {
-                assert!(owned.insert(child), "two positions share a node");
-                assert!(!tree.node(child).has(HEAD));
-            }
-            let taken: Vec<usize> = (0..tree.edges(here).len())
-                .filter(|&edge| tree.edges(here)[edge].is_taken())
-                .collect();
-            let mut promoted: Vec<usize> =
-                tree.children(here).iter().map(|child| usize::from(child.edge)).collect();
-            promoted.sort_unstable();
-            assert_eq!(taken, promoted);
-            for child in tree.children(here) {
-                assert_eq!(child.played, some_move(usize::from(child.edge)));
-            }
-        }
-        assert!(tree.bytes() <= tree.capacity_bytes());
-    }
-
-    #[test]
-    fn keeps_a_subtree() {
-        let mut tree = small_tree();
-        assert_sound(&tree);
-        assert_eq!((tree.nodes().count(), tree.branch_count()), (4, 4));
-        tree.retain(tree.at(Spot { parent: 0, place: 0 }), |_, _| true);
-        assert_sound(&tree);
-        assert_eq!((tree.nodes().count(), tree.branch_count()), (2, 2));
-    }
-
-    #[test]
-    fn folds_a_subtree() {
-        let mut tree = small_tree();
-        tree.retain(ROOT, |_, here| here.ply < 2 && here.moves != 4);
-        assert_sound(&tree);
-        assert_eq!((tree.nodes().count(), tree.branch_count()), (4, 2));
-        let third = tree.node(tree.at(Spot { parent: 0, place: 1 }));
-        assert!(third.has(KNOWN) && !third.is_expanded());
-    }
-
-    #[test]
-    fn a_leaf_can_become_the_root() {
-        let mut tree = small_tree();
-        let leaf = promote(&mut tree, 0, 0);
-        tree.retain(tree.at(leaf), |_, _| true);
-        assert_eq!((tree.nodes().count(), tree.branch_count()), (1, 0));
-        assert_eq!(tree.node(ROOT).played, some_move(0));
-    }
-
-    /// A root may have more moves than any block but the largest holds; and what is reserved is used.
-    #[test]
-    fn the_root_has_room_for_all_its_moves() {
-        let mut tree = Tree::new(0);
-        let moves: Vec<Move> = (0..218).map(some_move).collect();
-        let id = expand(&mut tree, Spot::ROOT, moves.len());
-        assert!(tree.reserve(id));
-        let before = tree.bytes();
-        assert!(tree.promote_all(id, &moves));
-        assert_eq!((tree.bytes(), tree.children(tree.branch(id)).len()), (before, 218));
-        assert_sound(&tree);
-        tree.retain(ROOT, |_, _| true);
-        assert_sound(&tree);
-        assert_eq!(tree.children(tree.branch(id)).len(), 218);
-    }
-
-    #[test]
-    fn stays_below_its_cap() {
-        let mut tree = Tree::new(1 << 16);
-        assert!(tree.capacity_bytes() <= 1 << 17);
-        let mut spot = Spot::ROOT;
-        while tree.has_room(1, 30) {
-            let id = expand(&mut tree, spot, 30);
-            let Some(place) = tree.promote(id, 0, some_move(0)) else { break };
-            spot = Spot { parent: id, place };
-        }
-        assert!(tree.bytes() <= tree.capacity_bytes());
-        assert!(tree.permille() > 700);
-    }
-
-    proptest! {
-        /// Whatever is looked at, expanded, folded and made the root: nodes belong to one position
-        /// each, and keep what they know.
-        #[test]
-        fn stays_sound(steps in prop::collection::vec((0..100_u8, any::<u16>(), any::<u16>()), 1..200)) {
-            let mut tree = Tree::new(1 << 20);
-            expand(&mut tree, Spot::ROOT, 20);
-            for (kind, first, second) in steps {
-                let branches = tree.branch_count();
-                if branches == 0 {
-                    expand(&mut tree, Spot::ROOT, 20);
-                    continue;
-                }
-                let id = (usize::from(first) % branches) as BranchId;
-                let branch = *tree.branch(id);
-                match kind {
-                    0..70 => {
-                        let edge = usize::from(second) % usize::from(branch.moves);
-                        if !tree.edges(&branch)[edge].is_taken() {
-                            let said = tree.edges(&branch)[edge];
-                            let spot = promote(&mut tree, id, edge);
-                            let node = *tree.node(tree.at(spot));
-                            prop_assert!((node.value + said.action_value() - 1.0).abs() < 1e-6);
-                            if kind < 40 {
-                                expand(&mut tree, spot, 1 + usize::from(second) % 40);
-                            }
-                        }
-                    }
-                    70..95 => tree.retain(ROOT, |other, here| other != id && here.ply < 9),
-                    _ => tree.retain(tree.node_of(&branch), |_, _| true),
-                }
-                assert_sound(&tree);
-            }
-        }
-    }
-}
+mod tests;

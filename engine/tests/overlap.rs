@@ -8,49 +8,9 @@ use tesla_engine::history::Game;
 use tesla_engine::search_api::{Limits, Search, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request};
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
-
-/// Answers at once with values drawn from the position's material hash: the device's latency is
-/// all that counts here.
-#[derive(Debug, Default)]
-struct Instant(Vec<Vec<Request>>);
-
-impl Evaluator for Instant {
-    fn description(&self) -> String {
-        "instant".to_owned()
-    }
-
-    fn batch_size(&self) -> usize {
-        64
-    }
-
-    fn submit(&mut self, batch: Vec<Request>) {
-        self.0.push(batch);
-    }
-
-    fn in_flight(&self) -> usize {
-        self.0.len()
-    }
-
-    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
-        if self.0.is_empty() {
-            return Err(EvalError::NothingInFlight);
-        }
-        let batch = self.0.remove(0);
-        Ok(batch.iter().map(answer).collect())
-    }
-}
-
-fn answer(request: &Request) -> Evaluation {
-    let policy = 1.0 / request.moves.len() as f32;
-    let guess = |place: usize| 0.4 + 0.2 * ((place * 37 % 101) as f32 / 101.0);
-    let moves = (0..request.moves.len())
-        .map(|place| MoveEstimate { policy, action_value: guess(place) })
-        .collect();
-    let value = guess(request.moves.len());
-    Evaluation { value, error: 0.1, wdl: [value, 0.0, 1.0 - value], moves, handle: Handle(0) }
-}
 
 /// Tells how busy the device was.
 struct Metered(SimulatedDevice, Arc<Mutex<f64>>);
@@ -85,8 +45,7 @@ impl Evaluator for Metered {
 fn the_device_hardly_waits() {
     let share = Arc::new(Mutex::new(0.0));
     let base = Duration::from_millis(10);
-    let device =
-        SimulatedDevice::new(Instant::default(), Behaviour { base, ..Behaviour::default() });
+    let device = SimulatedDevice::new(Guesser::new(64), Behaviour { base, ..Behaviour::default() });
     let mut search = TeslaSearch::new(Box::new(Metered(device, Arc::clone(&share))));
     let game = Game::new(Chess::new());
     let limits = Limits { nodes: Some(4000), ..Limits::default() };

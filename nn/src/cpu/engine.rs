@@ -167,7 +167,6 @@ fn run(
     let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS).max(1);
     let shares = split(&sorted, &rows, &portions(threads));
     let taken = AtomicUsize::new(0);
-    let mut answers: Vec<(usize, Vec<Answer>)> = Vec::new();
     let work = |scratch: &mut Scratch| {
         let mut done = Vec::new();
         loop {
@@ -176,9 +175,8 @@ fn run(
             done.push((place, share(network, cache, jobs, scratch)));
         }
     };
-    let done: Vec<_> =
+    let mut answers: Vec<(usize, Vec<Answer>)> =
         scratch.par_iter_mut().take(threads).with_max_len(1).flat_map_iter(work).collect();
-    answers.extend(done);
     answers.sort_unstable_by_key(|&(place, _)| place);
     let answers = answers.into_iter().map(|(_, answers)| answers);
     let mut answers: Vec<(usize, Answer)> = order.into_iter().zip(answers.flatten()).collect();

@@ -224,7 +224,7 @@ impl<T: Default> Books<T> {
                     return steps(path, from.level);
                 }
                 if planned.is_some() {
-                    // What two batches ask for at once is made in one way only.
+                    // What two requests of a batch need is made in one way only.
                     return vec![whole(id, node)];
                 }
                 is_too_long = true;
