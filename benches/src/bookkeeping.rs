@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// Evaluations in a batch
     #[arg(long, default_value_t = 256)]
     batch: usize,
+    /// Searches: the first touches fresh memory, the others use it again, as later moves of a game do
+    #[arg(long, default_value_t = 2)]
+    rounds: u32,
     /// Memory of tree and table, MiB
     #[arg(long, default_value_t = 1024)]
     hash: usize,
@@ -49,6 +52,10 @@ impl Evaluator for Stopwatch {
 
     fn batch_size(&self) -> usize {
         self.inner.batch_size()
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        self.inner.fixed_cost()
     }
 
     fn submit(&mut self, batch: Vec<Request>) {
@@ -86,19 +93,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     search.set_params(machine.params);
     search.set_hash_mb(arguments.hash);
     let most = arguments.sizes.iter().max().copied().unwrap_or(0);
-    let (outcome, _) = searched(&mut search, most + most / 10 + 1_000, &Chess::default());
-    let marks = marks.lock().unwrap_or_else(PoisonError::into_inner);
-    println!("| evaluations in the tree | leaves/s | µs each |\n|---|---|---|");
-    for &size in &arguments.sizes {
-        let at = |count: u64| marks.iter().find(|&&(asked, _)| asked >= count).copied();
-        let (Some((from, start)), Some((to, end))) = (at(size), at(size + size / 10)) else {
-            println!("| {size} | the search ended before | |");
-            continue;
-        };
-        let seconds = end.saturating_sub(start).as_secs_f64();
-        let leaves = (to - from) as f64;
-        println!("| {size} | {:.0} | {:.2} |", leaves / seconds, 1e6 * seconds / leaves);
+    println!("| search | evaluations in the tree | leaves/s | µs each |\n|---|---|---|---|");
+    let mut outcome = None;
+    for round in 1..=arguments.rounds {
+        outcome = Some(searched(&mut search, most + most / 10 + 1_000, &Chess::default()).0);
+        let marks = std::mem::take(&mut *marks.lock().unwrap_or_else(PoisonError::into_inner));
+        let before = marks.first().map_or(0, |&(asked, _)| asked);
+        for &size in &arguments.sizes {
+            let at =
+                |count: u64| marks.iter().find(|&&(asked, _)| asked - before >= count).copied();
+            let (Some((from, start)), Some((to, end))) = (at(size), at(size + size / 10)) else {
+                println!("| {round} | {size} | the search ended before | |");
+                continue;
+            };
+            let seconds = end.saturating_sub(start).as_secs_f64();
+            let leaves = (to - from) as f64;
+            let (rate, each) = (leaves / seconds, 1e6 * seconds / leaves);
+            println!("| {round} | {size} | {rate:.0} | {each:.2} |");
+        }
     }
+    let Some(outcome) = outcome else { return Ok(()) };
     let tree = search.tree();
     println!(
         "{:.1} bytes an evaluated position, {} of them in the tree; depth {} to {}; hashfull {}",

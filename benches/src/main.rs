@@ -16,6 +16,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use tesla_engine::options::Settings;
 
+/// The engine's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measures Tesla.
 #[derive(Parser)]
 #[command(version)]

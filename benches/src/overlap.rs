@@ -66,6 +66,10 @@ impl Evaluator for Metered {
         self.inner.batch_size()
     }
 
+    fn fixed_cost(&self) -> f32 {
+        self.inner.fixed_cost()
+    }
+
     fn submit(&mut self, batch: Vec<Request>) {
         let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         if figures.evaluations >= self.skip {

@@ -46,6 +46,10 @@ impl Evaluator for Remembering {
         self.inner.batch_size()
     }
 
+    fn fixed_cost(&self) -> f32 {
+        self.inner.fixed_cost()
+    }
+
     fn submit(&mut self, batch: Vec<Request>) {
         self.queue.push_back(batch);
     }

@@ -7,10 +7,10 @@ use tesla_nn::evaluator::EvalError;
 use crate::backup::worth;
 use crate::edge::Edge;
 use crate::estimate::Model;
-use crate::gather::{Child, Lead, cost, error_scale};
 use crate::history::{Game, position_key};
 use crate::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
 use crate::params::Params;
+use crate::rates::{Child, Lead, cost, error_scale};
 use crate::rules::mating_move;
 use crate::score::Score;
 use crate::search_api::{Info, Outcome, Task};
@@ -44,6 +44,11 @@ fn desired(tree: &Tree, params: &Params) -> f32 {
     tree.node(ROOT).depth + params.horizon
 }
 
+/// Error scale of a root move's value, score units.
+fn root_error(tree: &Tree, child: &Node, model: &Model, params: &Params) -> f32 {
+    model.decay(tree.node(ROOT).work) * error_scale(child, desired(tree, params), model)
+}
+
 /// The root's children, all of which have nodes, and the first one's id.
 fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
     let children = |branch| (tree.at(Spot { parent: 0, place: 0 }), tree.children(branch));
@@ -64,7 +69,6 @@ fn seen_from_parent(child: &Node) -> Score {
 /// else the best guess, else the longest resistance. `None` before the first evaluation.
 pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
     let (first, children) = root_children(tree);
-    let desired = desired(tree, params);
     let most = children.iter().map(|child| child.work).max().unwrap_or(0);
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
@@ -73,7 +77,7 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
             Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
             Verdict::Open if child.has(BARE) => (2, worth(child, model)),
             Verdict::Open => {
-                let error = error_scale(child, desired, model);
+                let error = root_error(tree, child, model, params);
                 let bonus = params.final_work * (child.work as f32).ln_1p();
                 (3, worth(child, model) - params.final_caution * error + bonus)
             }
@@ -109,13 +113,12 @@ pub fn is_most_worked(tree: &Tree, best: Option<NodeId>) -> bool {
 pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
-    let desired = desired(tree, params);
     let gains = children.iter().enumerate().map(|(place, child)| {
         if child.has(EXCLUDED) || child.is_proven() {
             return 0.0;
         }
         let gap = lead.gap(Child::Node(place), worth(child, model));
-        let gain = model.gain(gap, error_scale(child, desired, model));
+        let gain = model.gain(gap, root_error(tree, child, model, params));
         gain * (planned / cost(child, model)).min(1.0)
     });
     gains.fold(0.0, f32::max)
@@ -130,7 +133,6 @@ pub fn root_moves(
 ) -> Vec<RootMove> {
     let (first, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
-    let desired = desired(tree, params);
     let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
     for (place, child) in children.iter().enumerate() {
         if child.has(EXCLUDED) {
@@ -138,7 +140,7 @@ pub fn root_moves(
         }
         let value = worth(child, model);
         let is_open = !child.is_proven();
-        let error = if is_open { error_scale(child, desired, model) } else { 0.0 };
+        let error = if is_open { root_error(tree, child, model, params) } else { 0.0 };
         let overtake =
             if is_open { model.overtake(lead.gap(Child::Node(place), value), error) } else { 0.0 };
         let row = RootMove {

@@ -295,7 +295,7 @@ mod tests {
     fn root(children: &[Node], model: &Model) -> Node {
         let mut tree = Tree::new(1 << 20);
         let edges = vec![Edge::new(0.2, 0.5); children.len()];
-        let id = tree.expand(Branch::new(1, Spot::ROOT, 0.4), &edges);
+        let id = tree.expand(Branch::new(1, Spot::ROOT, 0.4), edges.into_iter());
         for (edge, child) in children.iter().enumerate() {
             let place = tree.promote(id, edge, child.played).unwrap();
             let node = tree.at(Spot { parent: id, place });

@@ -11,10 +11,12 @@ use statrs::function::erf::erfc;
 use crate::params::Params;
 
 /// Steps per ply in the table of error scales.
-const SCALE_STEPS: f32 = 8.0;
+const SCALE_STEPS: f32 = 64.0;
 /// Plies the table of error scales covers; deeper is as uncertain as this.
 const SCALE_PLIES: usize = 64;
-/// Work up to which depth is read from a table.
+/// A float of at least this and below its double holds a whole number in its lowest 23 bits.
+const WHOLE: f32 = 8_388_608.0;
+/// Work up to which depth and decay are read from tables.
 const DEPTH_TABLE: usize = 4096;
 
 /// The distribution of errors.
@@ -84,6 +86,8 @@ pub struct Model {
     missing_min: f32,
     scales: Vec<f32>,
     depths: Vec<f32>,
+    decays: Vec<f32>,
+    error_decay: f32,
 }
 
 impl Model {
@@ -92,6 +96,7 @@ impl Model {
         let scales = (0..=SCALE_PLIES * SCALE_STEPS as usize)
             .map(|step| params.error_scale * (step as f32 / SCALE_STEPS).powf(params.error_growth));
         let depths = (0..DEPTH_TABLE).map(|work| exact_depth(work as f32, params.branching));
+        let decays = (0..DEPTH_TABLE).map(|work| exact_decay(work as f32, params.error_decay));
         Self {
             family: Family::from_number(params.error_family),
             branching: params.branching,
@@ -105,6 +110,8 @@ impl Model {
             missing_min: params.missing_min,
             scales: scales.collect(),
             depths: depths.collect(),
+            decays: decays.collect(),
+            error_decay: params.error_decay,
         }
     }
 
@@ -114,6 +121,13 @@ impl Model {
             .get(work as usize)
             .copied()
             .unwrap_or_else(|| exact_depth(work as f32, self.branching))
+    }
+
+    /// Factor on the error scales at a node of so many evaluations, 1 at 100: values that rest on
+    /// much work change less by one ply more.
+    pub fn decay(&self, work: u32) -> f32 {
+        let known = self.decays.get(work as usize).copied();
+        known.unwrap_or_else(|| exact_decay(work as f32, self.error_decay))
     }
 
     /// Evaluations that amount to `depth` plies.
@@ -133,12 +147,11 @@ impl Model {
 
     /// Error scale of a value that lacks `missing` plies, score units.
     pub fn scale(&self, missing: f32, spread: f32, evaluated: bool) -> f32 {
-        let place = missing.max(self.missing_min) * SCALE_STEPS;
-        let last = self.scales.len() - 2;
-        let step = (place as usize).min(last);
-        let fraction = (place - step as f32).min(1.0);
-        let scale = self.scales[step] + fraction * (self.scales[step + 1] - self.scales[step]);
-        let scale = scale * spread;
+        let last = (SCALE_PLIES as f32) * SCALE_STEPS;
+        let place = (missing.max(self.missing_min) * SCALE_STEPS).min(last);
+        // The nearest step; a cast takes much longer, because it checks the range.
+        let step = (place + WHOLE).to_bits() - WHOLE.to_bits();
+        let scale = self.scales[step as usize] * spread;
         if evaluated { scale } else { (scale * scale + self.unevaluated_variance).sqrt() }
     }
 
@@ -170,6 +183,11 @@ impl Model {
     pub fn value_of_computation(&self, overtake: f32, policy: f32, cost: f32) -> f32 {
         ((1.0 - self.policy_floor) * overtake + self.policy_floor * policy) / cost
     }
+}
+
+/// Power law of the error scales, 1 at 100 evaluations.
+fn exact_decay(work: f32, power: f32) -> f32 {
+    (work.max(1.0) / 100.0).powf(-power)
 }
 
 /// Inverse of `work = 1 + (EBF^depth - 1) / (EBF - 1)`.
@@ -237,10 +255,15 @@ mod tests {
         let model = Model::new(&params);
         for missing in [0.3_f32, 0.5, 1.0, 2.3, 7.9, 40.0] {
             let law = params.error_scale * missing.powf(params.error_growth);
-            assert!((model.scale(missing, 1.0, true) / law - 1.0).abs() < 0.05, "{missing}");
+            assert!((model.scale(missing, 1.0, true) / law - 1.0).abs() < 0.02, "{missing}");
         }
         assert!(model.scale(1.0, 1.0, false) > model.scale(1.0, 1.0, true));
         assert!((model.spread(params.error_reference) - 1.0).abs() < 1e-6);
+        assert!((model.scale(1000.0, 1.0, true) - model.scale(64.0, 1.0, true)).abs() < 1e-6);
+        for work in [1_u32, 100, 4095, 4096, 1_000_000] {
+            let law = (f64::from(work) / 100.0).powf(-f64::from(params.error_decay));
+            assert!((f64::from(model.decay(work)) / law - 1.0).abs() < 1e-4, "{work}");
+        }
     }
 
     #[test]

@@ -3,14 +3,13 @@
 //! What the rules decide about a child (mate, bare kings, repetition, fifty moves) is found here,
 //! so that mates in one need no evaluation; what the table knows of a child is taken over.
 
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, Move, Position};
+use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, MoveEstimate};
 
 use crate::backup::recall;
 use crate::edge::Edge;
 use crate::estimate::Model;
-use crate::history::position_key;
+use crate::history::{position_key, updated_key};
 use crate::leaf::Leaf;
 use crate::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot, Verdict};
 use crate::rules::repetitions;
@@ -43,15 +42,34 @@ pub struct Knowledge<'a> {
     pub earlier: &'a [u64],
 }
 
+/// Space for an expansion, kept between them.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Keys of the game and the path.
+    keys: Vec<u64>,
+    /// Children that may need a node at once.
+    wanted: Vec<Wanted>,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    edge: usize,
+    played: Move,
+    key: u64,
+    /// What the table knows.
+    entry: Option<Entry>,
+}
+
 impl Knowledge<'_> {
-    /// Puts the answer to `leaf` into the tree and returns the new branch. `keys` is scratch space.
+    /// Puts the answer to `leaf` into the tree and returns the new branch.
     pub fn expand(
         self,
         tree: &mut Tree,
         leaf: &Leaf,
         answer: &Evaluation,
-        keys: &mut Vec<u64>,
+        scratch: &mut Scratch,
     ) -> BranchId {
+        let Scratch { keys, wanted } = scratch;
         let scope = Scope::of(leaf);
         let mut path_start = 0;
         keys.clear();
@@ -70,22 +88,22 @@ impl Knowledge<'_> {
         node.spread = spread;
         node.mark(PENDING | BARE, false);
         let said = |estimate: &MoveEstimate| Edge::new(estimate.policy, estimate.action_value);
-        let edges: Vec<Edge> = answer.moves.iter().map(said).collect();
-        let id = tree.expand(branch, &edges);
+        let id = tree.expand(branch, answer.moves.iter().map(said));
         if scope.is_root {
             tree.reserve(id);
         }
         let likely = |estimate: &MoveEstimate| estimate.policy >= self.table_policy;
-        let wanted = leaf.moves.iter().zip(&answer.moves).enumerate();
-        let wanted = wanted.filter(|&(_, (&played, said))| likely(said) || scope.may_end(played));
-        let wanted: Vec<(usize, Move, u64)> =
-            wanted.map(|(edge, (&played, _))| (edge, played, scope.key_after(played))).collect();
+        wanted.clear();
+        for (edge, (&played, said)) in leaf.moves.iter().zip(&answer.moves).enumerate() {
+            if likely(said) || scope.may_end(played) {
+                wanted.push(Wanted { edge, played, key: scope.key_after(played), entry: None });
+            }
+        }
         // All look-ups together: each is a cache miss, and they can be waited for at once.
-        let probe = |&(edge, _, key): &(usize, Move, u64)| {
-            likely(&answer.moves[edge]).then(|| self.table.probe(key)).flatten()
-        };
-        let entries: Vec<Option<Entry>> = wanted.iter().map(probe).collect();
-        for ((edge, played, key), entry) in wanted.into_iter().zip(entries) {
+        for Wanted { edge, key, entry, .. } in wanted.iter_mut() {
+            *entry = likely(&answer.moves[*edge]).then(|| self.table.probe(*key)).flatten();
+        }
+        for Wanted { edge, played, key, entry } in wanted.drain(..) {
             let said = answer.moves[edge];
             let value = (1.0 - said.action_value).clamp(0.0, 1.0);
             let mut child = Node::bare(played, value, said.policy, spread);
@@ -151,10 +169,8 @@ impl<'a> Scope<'a> {
 
     /// Key of the position after `played`.
     fn key_after(&self, played: Move) -> u64 {
-        // Where shakmaty can update it cheaply.
-        let Leaf { position, key, .. } = self.leaf;
-        let updated = position.update_zobrist_hash(Zobrist64(*key), played, EnPassantMode::Legal);
-        updated.map_or_else(|| position_key(&self.after(played)), |Zobrist64(key)| key)
+        let updated = updated_key(&self.leaf.position, self.leaf.key, played);
+        updated.unwrap_or_else(|| position_key(&self.after(played)))
     }
 
     /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's; where

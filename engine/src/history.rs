@@ -9,6 +9,12 @@ pub fn position_key(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
 
+/// Key of the position after `played` in one with this key, where it can be updated cheaply.
+pub fn updated_key(position: &Chess, key: u64, played: Move) -> Option<u64> {
+    let updated = position.update_zobrist_hash(Zobrist64(key), played, EnPassantMode::Legal);
+    updated.map(|Zobrist64(key)| key)
+}
+
 /// A game: its current position and the keys of the earlier ones that can still recur.
 #[derive(Clone, Debug)]
 pub struct Game {

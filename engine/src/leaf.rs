@@ -7,7 +7,6 @@ use shakmaty::{Chess, Move, Position};
 
 use crate::estimate::Model;
 use crate::expand::start_from;
-use crate::history::position_key;
 use crate::node::{BARE, BranchId, PENDING, ROOT, Spot};
 use crate::rules::{decide, repetitions};
 use crate::table::Table;
@@ -132,14 +131,20 @@ impl<'a> Harvest<'a> {
         place
     }
 
-    /// Queues the leaf in this spot, or settles it. `keys` ends with its parent's.
-    pub fn pick(&mut self, tree: &mut Tree, model: &Model, spot: Spot, position: &Chess) -> Picked {
+    /// Queues the leaf in this spot, a position with this key, or settles it. `keys` ends with its
+    /// parent's.
+    pub fn pick(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        spot: Spot,
+        (position, key): (&Chess, u64),
+    ) -> Picked {
         let node = tree.at(spot);
         if tree.node(node).has(PENDING) || self.keys.len() - self.path_start >= MAX_PLY {
             return Picked::Refused;
         }
         let moves = position.legal_moves();
-        let key = position_key(position);
         let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
         if node != ROOT
             && let Some((verdict, flags)) = decide(position, &moves, visits)

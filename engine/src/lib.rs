@@ -36,6 +36,7 @@ pub mod options;
 pub mod params;
 pub mod perft;
 pub mod puct;
+pub mod rates;
 pub mod reuse;
 pub mod roster;
 pub mod rule;

@@ -87,10 +87,14 @@ macro_rules! params {
 
 // Scores are expected scores in [0, 1]: 0.01 is one point.
 params! {
-    /// Scale of a value's error at one missing ply (k), score units; larger searches wider.
+    /// Scale of a value's error at one missing ply (k), score units, in a node of 100 evaluations;
+    /// larger searches wider.
     error_scale = 0.02 in 0.001..=1.0 step 0.01;
     /// Growth of the error scale with missing depth (p in k·m^p).
     error_growth = 0.7 in 0.1..=1.5 step 0.05;
+    /// Fall of the error scale with the work of the node that chooses: power of its evaluations in
+    /// hundreds. Larger searches wider where little is known and narrower where much is.
+    error_decay = 0.25 in 0.0..=1.0 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
     unevaluated_error = 0.06 in 0.0..=1.0 step 0.01;
     /// Doubt in the value of an unevaluated child (kappa), in units of `unevaluated_error`.
@@ -98,7 +102,7 @@ params! {
     /// Evaluations below a position that count as much as its own evaluation; 0 = plain minimax.
     static_weight = 1.0 in 0.0..=100.0 step 0.5;
     /// Share of the children's average by work in the backup; the rest is minimax.
-    average_share = 0.2 in 0.0..=1.0 step 0.1;
+    average_share = 0.5 in 0.0..=1.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
     /// Power of the policy in the odds that a child is better than the best; 0 = its value alone
@@ -123,14 +127,18 @@ params! {
     missing_min = 0.3 in 0.01..=2.0 step 0.1;
     /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3 Laplace.
     error_family = 0.0 in 0.0..=3.0 step 1.0;
-    /// Batch size at an empty tree, evaluations.
-    batch_floor = 8.0 in 1.0..=4096.0 step 4.0;
-    /// Evaluations in the tree for each further place in a batch.
-    batch_share = 8.0 in 1.0..=1024.0 step 2.0;
+    /// What it costs to pick leaves while others are under way: the loss in worth, as a share, when
+    /// as many are under way as the tree has; larger makes smaller batches.
+    pending_cost = 3.0 in 0.1..=100.0 step 0.5;
+    /// Evaluations that take a device as long as the fixed part of a batch; 0 = what is known of
+    /// the device. Larger makes larger batches.
+    fixed_cost = 0.0 in 0.0..=100_000.0 step 8.0;
     /// Batches in flight at once.
     batches_in_flight = 2.0 in 1.0..=4.0 step 1.0;
     /// Evaluations a child may be granted at once, as a share of its work; larger gathers faster.
     grant_share = 0.125 in 0.0..=1.0 step 0.05;
+    /// Evaluations a child is granted at least, as a share of its work: larger gathers faster.
+    grant_least = 0.016 in 0.0..=1.0 step 0.004;
     /// Error scales that are taken off a root move's value when the move to play is chosen.
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
     /// What a root move's work adds to its value, score units by natural logarithm, when the move to
@@ -160,7 +168,7 @@ params! {
     table_depth = 1.0 in 0.0..=16.0 step 0.5;
     /// Policy from which a new child is looked up in the table at once; the others when picked,
     /// because a look-up costs a cache miss.
-    table_policy = 0.02 in 0.0..=1.0 step 0.01;
+    table_policy = 0.1 in 0.0..=1.0 step 0.01;
     /// Stop when the planned time, spent at the present rate of gain, would gain less (score units).
     stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
     /// Planned times to think at most while the best move is in doubt.

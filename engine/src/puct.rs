@@ -20,10 +20,11 @@ use tesla_nn::evaluator::Evaluation;
 use crate::backup::{Backup as _, worth};
 use crate::edge::Edge;
 use crate::estimate::Model;
-use crate::gather::Child;
+use crate::history::position_key;
 use crate::leaf::{Gathered, Harvest, Leaf, Picked};
 use crate::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
 use crate::params::Params;
+use crate::rates::Child;
 use crate::tree::Tree;
 
 /// Collisions that a batch may have: so many in a tree of this size …
@@ -154,7 +155,7 @@ impl Puct {
                 break Picked::Settled;
             }
             if !here.is_expanded() {
-                break harvest.pick(tree, model, spot, &position);
+                break harvest.pick(tree, model, spot, (&position, position_key(&position)));
             }
             let parent = here.branch;
             harvest.keys.push(tree.branch(parent).key);

@@ -5,6 +5,7 @@
 //! evaluator and node limit; the clock only decides when to stop.
 
 mod limits;
+mod pace;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,10 +14,11 @@ use std::time::Duration;
 use shakmaty::{Move, Position as _};
 use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
 
+use self::pace::Pace;
 use crate::answer::{self, RootMove};
 use crate::backup::{Sweep, recompute_all};
 use crate::estimate::Model;
-use crate::expand::Knowledge;
+use crate::expand::{Knowledge, Scratch};
 use crate::history::Game;
 use crate::leaf::{Gathered, Leaf};
 use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
@@ -45,11 +47,9 @@ pub struct TeslaSearch {
     game: Option<Game>,
     in_flight: VecDeque<Vec<Leaf>>,
     sweep: Sweep,
-    keys: Vec<u64>,
+    scratch: Scratch,
     progress: Progress,
-    /// Time that the device takes per evaluation, seconds; 0 = not known yet. Only the clock's
-    /// rules read it.
-    pace: f32,
+    pace: Pace,
 }
 
 /// What one search has done so far.
@@ -110,9 +110,9 @@ impl TeslaSearch {
             game: None,
             in_flight: VecDeque::new(),
             sweep: Sweep::default(),
-            keys: Vec::new(),
+            scratch: Scratch::default(),
             progress: Progress::default(),
-            pace: 0.0,
+            pace: Pace::default(),
         };
         search.allot();
         search
@@ -248,6 +248,10 @@ impl TeslaSearch {
             self.collect(task)?;
             self.news(task, report);
         }
+        if task.stop.is_stopped() {
+            // One batch was waited for; what else is under way must not delay the answer.
+            self.abandon();
+        }
         while !self.in_flight.is_empty() {
             self.collect(task)?;
         }
@@ -332,13 +336,15 @@ impl TeslaSearch {
             }
         };
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
-        self.keep_pace(task, leaves.len());
+        let now = task.budget.elapsed();
+        self.pace.note(leaves.len(), now.saturating_sub(self.progress.collected_at));
+        self.progress.collected_at = now;
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&mut answers) {
             self.rule.receive(&self.tree, leaf, answer);
             let (model, table_policy) = (self.rule.model(), self.rule.table_policy());
             let known = Knowledge { model, table: &self.table, table_policy, earlier };
-            let id = known.expand(&mut self.tree, leaf, answer, &mut self.keys);
+            let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);
             self.progress.selective_depth = self.progress.selective_depth.max(ply + 1);
@@ -361,13 +367,14 @@ impl TeslaSearch {
         Ok(())
     }
 
-    /// Takes back every leaf in flight after the device failed.
+    /// Takes back every leaf in flight: the device failed, or nobody waits for it any more.
     fn abandon(&mut self) {
         for leaf in std::mem::take(&mut self.in_flight).iter().flatten() {
             self.rule.give_up(&mut self.tree, leaf);
+            self.sweep.add(&mut self.tree, leaf.spot.parent);
         }
         self.rule.end_batch();
-        recompute_all(&mut self.tree, &self.rule);
+        self.sweep.run(&mut self.tree, &self.rule, &mut self.table, self.rule.table_depth());
     }
 
     /// The best root move's node, as of the last batch.

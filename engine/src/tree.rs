@@ -268,14 +268,18 @@ impl Tree {
 
     /// Gives the node of `branch` its moves; fills in what places them. Ask [`Tree::has_room`]
     /// before.
-    pub fn expand(&mut self, mut branch: Branch, edges: &[Edge]) -> BranchId {
+    pub fn expand(
+        &mut self,
+        mut branch: Branch,
+        edges: impl ExactSizeIterator<Item = Edge>,
+    ) -> BranchId {
         let id = self.branches.len() as BranchId;
         branch.edges = self.edges.len() as u32;
         // No position of chess has more than 218 legal moves.
         branch.moves = edges.len().min(usize::from(u8::MAX)) as u8;
         let above = self.branches.get(branch.parent as usize);
         branch.ply = above.map_or(0, |above| above.ply.saturating_add(1));
-        self.edges.extend_from_slice(&edges[..usize::from(branch.moves)]);
+        self.edges.extend(edges.take(usize::from(branch.moves)));
         let node = self.node_of(&branch);
         self.node_mut(node).branch = id;
         self.branches.push(branch);

@@ -50,6 +50,10 @@ impl Evaluator for Watched {
         self.inner.batch_size()
     }
 
+    fn fixed_cost(&self) -> f32 {
+        self.inner.fixed_cost()
+    }
+
     fn submit(&mut self, batch: Vec<Request>) {
         assert!(batch.len() <= self.batch_size());
         for request in &batch {
@@ -239,7 +243,7 @@ fn takes_the_queen_with_no_time_at_all() {
 fn a_proven_leaf_that_becomes_the_root_is_searched() {
     let mut search = engine(16);
     let mate = "r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1";
-    let outcome = run(&mut search, &game(mate, ""), &nodes(5_000));
+    let outcome = run(&mut search, &game(mate, ""), &nodes(20_000));
     assert_eq!(outcome.info.score, Score::Win(5));
     // The same mate, met as a leaf of another game, and then reached.
     let before = "r4r1k/5p1p/5R2/4B3/8/8/7P/6K1 w - - 0 1";
@@ -250,7 +254,7 @@ fn a_proven_leaf_that_becomes_the_root_is_searched() {
         .map(|text| text.to_move(game(before, "").position()).unwrap())
         .collect();
     run(&mut search, &game(before, ""), &limits);
-    let outcome = run(&mut search, &game(before, "g1h1 f8g8"), &nodes(5_000));
+    let outcome = run(&mut search, &game(before, "g1h1 f8g8"), &nodes(20_000));
     assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "f6a6");
     assert!(matches!(outcome.info.score, Score::Win(_)), "{:?}", outcome.info);
 }

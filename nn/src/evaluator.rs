@@ -158,6 +158,11 @@ pub enum EvalError {
     NothingInFlight,
 }
 
+/// [`Evaluator::fixed_cost`] of two threads of a CPU that evaluate incrementally.
+pub const CPU_FIXED_COST: f32 = 2.0;
+/// [`Evaluator::fixed_cost`] of a GPU: a millisecond to start a batch, microseconds a position.
+pub const GPU_FIXED_COST: f32 = 500.0;
+
 /// Scores positions in batches.
 ///
 /// `submit` and `collect` are separate so that the search can choose the next batch while the
@@ -168,6 +173,13 @@ pub trait Evaluator: Send {
 
     /// Largest batch worth sending, in positions.
     fn batch_size(&self) -> usize;
+
+    /// Evaluations that take as long as the fixed part of a batch: `t0 / t1` where a batch of `B`
+    /// takes `t0 + t1 · B`. A property of the kind of device, no measurement, so that what follows
+    /// from it can be repeated.
+    fn fixed_cost(&self) -> f32 {
+        CPU_FIXED_COST
+    }
 
     /// Queues `batch` and returns at once. An empty batch is allowed and answered by an empty one.
     fn submit(&mut self, batch: Vec<Request>);

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use shakmaty::{Color, Position as _};
 
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request};
+use crate::evaluator::{
+    EvalError, Evaluation, Evaluator, GPU_FIXED_COST, Handle, MoveEstimate, Request,
+};
 
 /// Answers with noise drawn from the position: a policy that falls by a third from move to move, in
 /// an order of its own in every position, and values within a few points of even.
@@ -70,6 +72,10 @@ impl Evaluator for Guesser {
 
     fn batch_size(&self) -> usize {
         self.batch_size
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        GPU_FIXED_COST // whose place it takes
     }
 
     fn submit(&mut self, batch: Vec<Request>) {

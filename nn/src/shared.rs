@@ -91,6 +91,7 @@ pub struct SharedDevice {
     parcels: Sender<Parcel>,
     description: String,
     batch_size: usize,
+    fixed_cost: f32,
     counters: Arc<Counters>,
 }
 
@@ -102,11 +103,11 @@ impl SharedDevice {
     pub fn start(device: Box<dyn Evaluator>) -> std::io::Result<Self> {
         let (parcels, inbox) = unbounded();
         let description = device.description();
-        let batch_size = device.batch_size();
+        let (batch_size, fixed_cost) = (device.batch_size(), device.fixed_cost());
         let counters = Arc::new(Counters::default());
         let hub = Hub::new(device, inbox, Arc::clone(&counters));
         thread::Builder::new().name("hub".to_owned()).spawn(move || hub.run())?;
-        Ok(Self { parcels, description, batch_size, counters })
+        Ok(Self { parcels, description, batch_size, fixed_cost, counters })
     }
 
     /// An evaluator of its own for one more search, which gathers batches of this size; 0 = the
@@ -114,7 +115,8 @@ impl SharedDevice {
     pub fn client(&self, batch_size: usize) -> SharedClient {
         let session = self.counters.sessions.fetch_add(1, Ordering::Relaxed);
         let batch_size = if batch_size == 0 { self.batch_size } else { batch_size };
-        SharedClient::new(self.parcels.clone(), session, self.description.clone(), batch_size)
+        let (parcels, description) = (self.parcels.clone(), self.description.clone());
+        SharedClient::new(parcels, session, description, batch_size, self.fixed_cost)
     }
 
     /// The device and its network, for people.

@@ -52,6 +52,7 @@ pub struct SimulatedDevice {
     answers: Receiver<Answer>,
     description: String,
     batch_size: usize,
+    behaviour: Behaviour,
     in_flight: usize,
     busy: Duration,
     idle: Duration,
@@ -73,7 +74,7 @@ impl SimulatedDevice {
         // Without a thread the channels are closed, which reads as a lost device.
         let _ = thread::Builder::new().name("simulated device".to_owned()).spawn(|| device.run());
         let (busy, idle) = (Duration::ZERO, Duration::ZERO);
-        Self { jobs, answers, description, batch_size, in_flight: 0, busy, idle }
+        Self { jobs, answers, description, batch_size, behaviour, in_flight: 0, busy, idle }
     }
 
     /// Time the device worked, in the batches collected so far.
@@ -100,6 +101,11 @@ impl Evaluator for SimulatedDevice {
 
     fn batch_size(&self) -> usize {
         self.batch_size
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        let Behaviour { base, per_position, .. } = self.behaviour;
+        base.as_secs_f32() / per_position.as_secs_f32().max(1e-9)
     }
 
     fn submit(&mut self, batch: Vec<Request>) {

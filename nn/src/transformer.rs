@@ -16,7 +16,9 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::cpu::{Engine, Options};
 use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
-use crate::evaluator::{CacheFigures, EvalError, Evaluation, Evaluator, Handle, Request};
+use crate::evaluator::{
+    CPU_FIXED_COST, CacheFigures, EvalError, Evaluation, Evaluator, GPU_FIXED_COST, Handle, Request,
+};
 use crate::gpu::{DeviceEngine, DeviceOptions, Padding};
 use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
@@ -111,6 +113,7 @@ pub struct TransformerEvaluator {
     answers: Receiver<Answer>,
     in_flight: usize,
     batch_size: usize,
+    fixed_cost: f32,
     description: String,
     /// As of the batch answered last; nothing where every position is encoded whole.
     figures: Option<Arc<Mutex<CacheFigures>>>,
@@ -169,6 +172,7 @@ impl TransformerEvaluator {
             None
         };
         let default_batch = if on_gpu.is_some() { GPU_BATCH } else { CPU_BATCH * threads };
+        let fixed_cost = if on_gpu.is_some() { GPU_FIXED_COST } else { CPU_FIXED_COST };
         let batch_size = match settings.batch_size {
             0 => default_batch,
             size => size,
@@ -196,6 +200,7 @@ impl TransformerEvaluator {
             answers,
             in_flight: 0,
             batch_size,
+            fixed_cost,
             description,
             figures,
             notes,
@@ -325,6 +330,10 @@ impl Evaluator for TransformerEvaluator {
 
     fn batch_size(&self) -> usize {
         self.batch_size
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        self.fixed_cost
     }
 
     fn submit(&mut self, batch: Vec<Request>) {

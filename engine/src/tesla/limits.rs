@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::TeslaSearch;
+use super::pace::best_batch;
 use crate::answer;
 use crate::node::ROOT;
 use crate::puct;
@@ -19,20 +20,32 @@ const MOST_LEAD: u64 = 10_000_000;
 impl TeslaSearch {
     /// Leaves in the next batch at most: grows with the tree, never beyond the limits.
     pub(super) fn batch_size(&self, task: &Task<'_>) -> u32 {
+        let limits = task.limits;
+        let params = self.rule.params();
+        // What was measured is another number each time, which would make another tree.
+        let measured = if limits.nodes.is_none() && limits.depth.is_none() {
+            self.pace.fixed_cost()
+        } else {
+            None
+        };
+        let fixed = match params.fixed_cost {
+            given if given > 0.0 => given,
+            _ => measured.unwrap_or_else(|| self.evaluator.fixed_cost()),
+        };
         let work = self.tree.node(ROOT).work as f32;
-        let grown = (self.rule.params().batch_floor + work / self.rule.params().batch_share) as u64;
-        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
-        grown.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
+        let best = best_batch(work, fixed, params.pending_cost) as u64;
+        let left = limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
+        best.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
     }
 
     /// Leaves that the device can still answer before the hard limit or, where a `stop` or
     /// `ponderhit` may come at any moment, promptly; those in flight apart.
     pub(super) fn affordable(&self, task: &Task<'_>) -> u32 {
-        if self.pace <= 0.0 || !self.tree.node(ROOT).is_expanded() {
+        if self.pace.is_unknown() || !self.tree.node(ROOT).is_expanded() {
             return u32::MAX;
         }
         let pending = self.in_flight.iter().map(Vec::len).sum::<usize>() as u32;
-        let leaves_in = |time: Duration| (time.as_secs_f32() / self.pace) as u32;
+        let leaves_in = |time: Duration| self.pace.evaluations_in(time) as u32;
         match task.budget.hard() {
             Some(hard) => {
                 leaves_in(hard.saturating_sub(task.budget.elapsed())).saturating_sub(pending)
@@ -42,15 +55,6 @@ impl TeslaSearch {
             }
             None => u32::MAX,
         }
-    }
-
-    /// Notes how long the device took for a batch.
-    pub(super) fn keep_pace(&mut self, task: &Task<'_>, evaluations: usize) {
-        let now = task.budget.elapsed();
-        let took = now.saturating_sub(self.progress.collected_at).as_secs_f32();
-        self.progress.collected_at = now;
-        let pace = took / evaluations.max(1) as f32;
-        self.pace = if self.pace > 0.0 { 0.5 * (self.pace + pace) } else { pace };
     }
 
     /// Whether the search must answer now. Reads the clock only where there is one.
@@ -85,9 +89,10 @@ impl TeslaSearch {
         let elapsed = task.budget.elapsed();
         if self.rule.is_puct() {
             // lc0's smart pruning: no other move can become the most visited one.
-            let left = soft.saturating_sub(elapsed).as_secs_f32();
-            let possible = left / self.pace.max(f32::MIN_POSITIVE) / SMART_PRUNING;
-            let is_decided = self.pace > 0.0 && puct::lead(&self.tree) as f32 > possible;
+            let left = soft.saturating_sub(elapsed);
+            let possible = self.pace.evaluations_in(left) / SMART_PRUNING;
+            let is_known = !self.pace.is_unknown();
+            let is_decided = is_known && puct::lead(&self.tree) as f32 > possible;
             return elapsed >= soft || is_decided;
         }
         if elapsed >= soft {

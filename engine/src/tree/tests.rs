@@ -14,7 +14,7 @@ fn some_move(number: usize) -> Move {
 fn expand(tree: &mut Tree, spot: Spot, moves: usize) -> BranchId {
     let edges: Vec<Edge> =
         (0..moves).map(|n| Edge::new(0.9 / (n + 1) as f32, 0.002 * n as f32)).collect();
-    tree.expand(Branch::new(7, spot, 0.5), &edges)
+    tree.expand(Branch::new(7, spot, 0.5), edges.into_iter())
 }
 
 fn promote(tree: &mut Tree, parent: BranchId, edge: usize) -> Spot {

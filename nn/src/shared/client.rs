@@ -22,6 +22,7 @@ pub struct SharedClient {
     answers: VecDeque<Receiver<Answer>>,
     description: String,
     batch_size: usize,
+    fixed_cost: f32,
 }
 
 impl SharedClient {
@@ -31,9 +32,10 @@ impl SharedClient {
         session: u32,
         description: String,
         batch_size: usize,
+        fixed_cost: f32,
     ) -> Self {
         let (notes, answers) = (Vec::new(), VecDeque::new());
-        Self { parcels, session, notes, answers, description, batch_size }
+        Self { parcels, session, notes, answers, description, batch_size, fixed_cost }
     }
 
     fn send(&mut self, batch: Vec<Request>, reply: Option<Sender<Answer>>) {
@@ -50,6 +52,10 @@ impl Evaluator for SharedClient {
 
     fn batch_size(&self) -> usize {
         self.batch_size
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        self.fixed_cost
     }
 
     fn submit(&mut self, mut batch: Vec<Request>) {
