@@ -29,7 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let machine = Machine::of(&settings);
     let (evaluator, _) = roster::evaluator(&machine)?;
-    let mut search = TeslaSearch::new(evaluator);
+    let mut search = if settings.search == roster::PUCT {
+        TeslaSearch::puct(evaluator)
+    } else {
+        TeslaSearch::new(evaluator)
+    };
     search.set_params(machine.params);
     println!("position,move,value,error,work,policy,overtake");
     for (number, position) in arguments.positions.read()?.iter().enumerate() {

@@ -108,11 +108,12 @@ params! {
     /// Power of the policy in the odds that a child is better than the best; 0 = its value alone
     /// counts, 1 = the policy is a prior of full weight.
     policy_trust = 1.0 in 0.0..=2.0 step 0.1;
-    /// How far the best child counts as undecided inside the tree, whatever its lead; 0 = only by
-    /// its chance to be overtaken, 1 = always one half, because its value is its parent's value.
-    verify = 1.0 in 0.0..=1.0 step 0.1;
-    /// The same at the root, where only the decision counts.
-    verify_root = 0.0 in 0.0..=1.0 step 0.1;
+    /// How the best child inside the tree is weighed: 0 = by its chance to be overtaken, 1 = as
+    /// undecided (one half) whatever its lead, because its value is its parent's, 2 = by its chance
+    /// to stay the best. Larger deepens the best line more.
+    verify = 1.0 in 0.0..=4.0 step 0.25;
+    /// The same at the root, where the best move's work is also the next search's.
+    verify_root = 2.0 in 0.0..=4.0 step 0.25;
     /// Evaluations that one more ply multiplies the work by (EBF).
     branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.

@@ -280,7 +280,7 @@ impl<'a> Rater<'a> {
         pick
     }
 
-    /// Value of computation of the best child. How far it counts as undecided is `verify`.
+    /// Value of computation of the best child, weighed by `verify`.
     fn rate_of_best(&self, row: &Row, lane: usize, verify: f32) -> f32 {
         let overtake = self.model.overtake(row.gaps[lane], row.scales[lane]);
         let overtake = overtake + verify * (0.5 - overtake);

@@ -16,6 +16,7 @@ use shakmaty::{CastlingMode, Chess, Position};
 use tesla_engine::backup::recompute_all;
 use tesla_engine::history::Game;
 use tesla_engine::node::{BLOCKED, KNOWN, PENDING, ROOT, Verdict};
+use tesla_engine::params::Params;
 use tesla_engine::score::Score;
 use tesla_engine::search_api::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
@@ -242,6 +243,10 @@ fn takes_the_queen_with_no_time_at_all() {
 #[test]
 fn a_proven_leaf_that_becomes_the_root_is_searched() {
     let mut search = engine(16);
+    // Wide at the root, where the mate begins with a move of little policy.
+    let mut params = Params::default();
+    params.set("verify_root", 0.0).unwrap();
+    search.set_params(params);
     let mate = "r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1";
     let outcome = run(&mut search, &game(mate, ""), &nodes(20_000));
     assert_eq!(outcome.info.score, Score::Win(5));
