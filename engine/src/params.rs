@@ -113,7 +113,7 @@ params! {
     /// to stay the best. Larger deepens the best line more.
     verify = 1.0 in 0.0..=4.0 step 0.25;
     /// The same at the root, where the best move's work is also the next search's.
-    verify_root = 2.0 in 0.0..=4.0 step 0.25;
+    verify_root = 1.0 in 0.0..=4.0 step 0.25;
     /// Evaluations that one more ply multiplies the work by (EBF).
     branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.

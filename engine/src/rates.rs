@@ -364,6 +364,32 @@ mod tests {
         assert!(posterior(0.0, 9.0) == 0.0 && posterior(1.0, 0.0) <= 1.0);
     }
 
+    /// An infinite lead would have made its rate no number, and the move would never be picked.
+    #[test]
+    fn the_only_move_leads_by_one() {
+        let model = Model::new(&Params::default());
+        let mut child = bare(0.4, 1.0);
+        child.mark(BARE, false);
+        let lead = Lead::of(&[child], &[], &model);
+        assert!((lead.gap(Child::Node(0), lead.first) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_row_is_skipped_only_where_nothing_in_it_is_better() {
+        for place in 0..LANES {
+            let mut rates = [f32::NEG_INFINITY; LANES];
+            rates[place] = 0.25;
+            assert!((highest(&rates) - 0.25).abs() < 1e-9);
+            let mut pick = None;
+            Pick::offer_row(&mut pick, &rates, Child::Edge(16));
+            rates[place] = 0.125;
+            Pick::offer_row(&mut pick, &rates, Child::Node(0));
+            let pick = pick.unwrap();
+            assert_eq!(pick.child, Child::Edge(16 + place));
+            assert!((pick.rate - 0.25).abs() < 1e-9 && (pick.next_rate - 0.125).abs() < 1e-9);
+        }
+    }
+
     /// What was not looked at leads only where nothing was, and then by its policy.
     #[test]
     fn a_guess_does_not_lead() {
