@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use shakmaty::Chess;
 use tesla_engine::options::Settings;
-use tesla_engine::roster::Machine;
+use tesla_engine::roster::{Machine, tree_search};
 use tesla_engine::search_api::Search as _;
-use tesla_engine::tesla::TeslaSearch;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
 use tesla_nn::guess::Guesser;
 
@@ -85,12 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         began: Instant::now(),
         marks: Arc::clone(&marks),
     };
-    let mut search = if settings.search == tesla_engine::roster::PUCT {
-        TeslaSearch::puct(Box::new(watch))
-    } else {
-        TeslaSearch::new(Box::new(watch))
-    };
-    search.set_params(machine.params);
+    let mut search = tree_search(&machine, Box::new(watch));
     search.set_hash_mb(arguments.hash);
     let most = arguments.sizes.iter().max().copied().unwrap_or(0);
     println!("| search | evaluations in the tree | leaves/s | µs each |\n|---|---|---|---|");

@@ -2,7 +2,6 @@
 //! `stop` is answered.
 
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use tesla_engine::history::Game;
 use tesla_engine::search_api::{Limits, Search as _, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::evaluator::Evaluator as _;
 use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
@@ -40,90 +39,37 @@ pub(crate) struct Arguments {
     stops: usize,
 }
 
-#[derive(Debug, Default)]
-struct Figures {
-    evaluations: u64,
-    /// Counted batches and their evaluations.
-    batches: u64,
-    filled: u64,
-    /// Busy and idle time before what is counted, and until now.
-    before: Option<(Duration, Duration)>,
-    now: (Duration, Duration),
-}
-
-struct Metered {
-    inner: SimulatedDevice,
-    skip: u64,
-    figures: Arc<Mutex<Figures>>,
-}
-
-impl Evaluator for Metered {
-    fn description(&self) -> String {
-        self.inner.description()
-    }
-
-    fn batch_size(&self) -> usize {
-        self.inner.batch_size()
-    }
-
-    fn fixed_cost(&self) -> f32 {
-        self.inner.fixed_cost()
-    }
-
-    fn submit(&mut self, batch: Vec<Request>) {
-        let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
-        if figures.evaluations >= self.skip {
-            figures.batches += 1;
-            figures.filled += batch.len() as u64;
-        }
-        figures.evaluations += batch.len() as u64;
-        self.inner.submit(batch);
-    }
-
-    fn in_flight(&self) -> usize {
-        self.inner.in_flight()
-    }
-
-    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
-        let answers = self.inner.collect();
-        let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
-        figures.now = (self.inner.busy_time(), self.inner.idle_time());
-        if figures.evaluations >= self.skip && figures.before.is_none() {
-            figures.before = Some(figures.now);
-        }
-        answers
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let behaviour = Behaviour {
         base: Duration::from_micros(arguments.base),
         per_position: Duration::from_micros(arguments.per_position),
         fail_after: None,
     };
-    let inner = SimulatedDevice::new(Guesser::new(arguments.batch), behaviour);
-    println!("{}", inner.description());
-    let figures = Arc::new(Mutex::new(Figures::default()));
-    let device = Metered { inner, skip: arguments.skip, figures: Arc::clone(&figures) };
+    let device = SimulatedDevice::new(Guesser::new(arguments.batch), behaviour);
+    println!("{}", device.description());
+    let meter = device.meter();
     let mut search = TeslaSearch::new(Box::new(device));
     search.set_hash_mb(1024);
     searched(&mut search, arguments.nodes, &Chess::default());
-    {
-        let figures = figures.lock().unwrap_or_else(PoisonError::into_inner);
-        let (busy_before, idle_before) = figures.before.unwrap_or_default();
-        let busy = figures.now.0.saturating_sub(busy_before).as_secs_f64();
-        let idle = figures.now.1.saturating_sub(idle_before).as_secs_f64();
-        let most = figures.batches * arguments.batch as u64;
-        println!(
-            "after the first {} evaluations: device busy {:.1} % of the time, batches {:.1} % full ({} \
-             batches), {:.0} evaluations/s",
-            arguments.skip,
-            100.0 * busy / (busy + idle).max(1e-9),
-            100.0 * figures.filled as f64 / most.max(1) as f64,
-            figures.batches,
-            figures.filled as f64 / (busy + idle).max(1e-9)
-        );
-    }
+    let mut before = 0;
+    let mut counted = meter.batches();
+    counted.retain(|spent| {
+        before += spent.positions as u64;
+        before - spent.positions as u64 >= arguments.skip
+    });
+    let busy = counted.iter().map(|spent| spent.busy).sum::<Duration>().as_secs_f64();
+    let idle = counted.iter().map(|spent| spent.idle).sum::<Duration>().as_secs_f64();
+    let filled = counted.iter().map(|spent| spent.positions).sum::<usize>() as f64;
+    let most = (counted.len() * arguments.batch) as f64;
+    println!(
+        "after the first {} evaluations: device busy {:.1} % of the time, batches {:.1} % full ({} \
+         batches), {:.0} evaluations/s",
+        arguments.skip,
+        100.0 * busy / (busy + idle).max(1e-9),
+        100.0 * filled / most.max(1.0),
+        counted.len(),
+        filled / (busy + idle).max(1e-9)
+    );
     let mut waits: Vec<Duration> = (0..arguments.stops)
         .map(|number| stop_after(&mut search, number))
         .collect::<Result<_, _>>()?;

@@ -5,7 +5,6 @@ use std::error::Error;
 use shakmaty::CastlingMode;
 use tesla_engine::options::Settings;
 use tesla_engine::roster::{self, Machine};
-use tesla_engine::tesla::TeslaSearch;
 
 use crate::positions::searched;
 
@@ -29,12 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let machine = Machine::of(&settings);
     let (evaluator, _) = roster::evaluator(&machine)?;
-    let mut search = if settings.search == roster::PUCT {
-        TeslaSearch::puct(evaluator)
-    } else {
-        TeslaSearch::new(evaluator)
-    };
-    search.set_params(machine.params);
+    let mut search = roster::tree_search(&machine, evaluator);
     println!("position,move,value,error,work,policy,overtake");
     for (number, position) in arguments.positions.read()?.iter().enumerate() {
         searched(&mut search, arguments.nodes, position);

@@ -17,7 +17,7 @@ const SCALE_PLIES: usize = 64;
 /// A float of at least this and below its double holds a whole number in its lowest 23 bits.
 const WHOLE: f32 = 8_388_608.0;
 /// Work up to which depth and decay are read from tables.
-const DEPTH_TABLE: usize = 4096;
+const WORK_TABLE: usize = 4096;
 
 /// The distribution of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +95,8 @@ impl Model {
     pub fn new(params: &Params) -> Self {
         let scales = (0..=SCALE_PLIES * SCALE_STEPS as usize)
             .map(|step| params.error_scale * (step as f32 / SCALE_STEPS).powf(params.error_growth));
-        let depths = (0..DEPTH_TABLE).map(|work| exact_depth(work as f32, params.branching));
-        let decays = (0..DEPTH_TABLE).map(|work| exact_decay(work as f32, params.error_decay));
+        let depths = (0..WORK_TABLE).map(|work| exact_depth(work as f32, params.branching));
+        let decays = (0..WORK_TABLE).map(|work| exact_decay(work as f32, params.error_decay));
         Self {
             family: Family::from_number(params.error_family),
             branching: params.branching,

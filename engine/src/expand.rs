@@ -9,7 +9,7 @@ use tesla_nn::evaluator::{Evaluation, MoveEstimate};
 use crate::backup::recall;
 use crate::edge::Edge;
 use crate::estimate::Model;
-use crate::history::{position_key, updated_key};
+use crate::history::{key_after, position_key};
 use crate::leaf::Leaf;
 use crate::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot, Verdict};
 use crate::rules::repetitions;
@@ -96,7 +96,8 @@ impl Knowledge<'_> {
         wanted.clear();
         for (edge, (&played, said)) in leaf.moves.iter().zip(&answer.moves).enumerate() {
             if likely(said) || scope.may_end(played) {
-                wanted.push(Wanted { edge, played, key: scope.key_after(played), entry: None });
+                let key = key_after(&leaf.position, leaf.key, played);
+                wanted.push(Wanted { edge, played, key, entry: None });
             }
         }
         // All look-ups together: each is a cache miss, and they can be waited for at once.
@@ -165,12 +166,6 @@ impl<'a> Scope<'a> {
     /// Halfmoves since the last irreversible one, after `played`.
     fn halfmoves_after(&self, played: Move) -> u32 {
         if played.is_zeroing() { 0 } else { self.leaf.position.halfmoves().saturating_add(1) }
-    }
-
-    /// Key of the position after `played`.
-    fn key_after(&self, played: Move) -> u64 {
-        let updated = updated_key(&self.leaf.position, self.leaf.key, played);
-        updated.unwrap_or_else(|| position_key(&self.after(played)))
     }
 
     /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's; where
@@ -257,24 +252,5 @@ mod tests {
         assert!(start_from(&mut child, &table, &probed, 1, || after.clone()));
         assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
         assert!((child.depth - 3.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn keys_agree_with_recomputation() {
-        let mut position = Chess::new();
-        for step in 0..120_usize {
-            let moves = position.legal_moves();
-            let Some(&played) = moves.get(step * 7 % moves.len().max(1)) else { break };
-            let leaf = Leaf {
-                spot: Spot::ROOT,
-                position: position.clone(),
-                key: position_key(&position),
-                moves: Box::new([]),
-                repetitions: 0,
-            };
-            let key = Scope::of(&leaf).key_after(played);
-            position.play_unchecked(played);
-            assert_eq!(key, position_key(&position));
-        }
     }
 }

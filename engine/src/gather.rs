@@ -9,7 +9,7 @@ use shakmaty::{Chess, Position};
 
 use crate::backup::Backup as _;
 use crate::estimate::Model;
-use crate::history::{position_key, updated_key};
+use crate::history::{key_after, position_key};
 use crate::leaf::{Gathered, Harvest, Picked};
 use crate::node::{BLOCKED, BranchId, NONE, ROOT, Spot};
 use crate::params::Params;
@@ -112,8 +112,7 @@ impl<'a> Gatherer<'a> {
         let mut position = at.clone();
         position.play_unchecked(child.played);
         if !child.is_expanded() {
-            let updated = updated_key(at, self.tree.branch(id).key, child.played);
-            let key = updated.unwrap_or_else(|| position_key(&position));
+            let key = key_after(at, self.tree.branch(id).key, child.played);
             return self.pick(spot, &position, key);
         }
         // The child's rate falls as 1/work: this is when the next child catches up.

@@ -9,10 +9,17 @@ pub fn position_key(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
 
-/// Key of the position after `played` in one with this key, where it can be updated cheaply.
-pub fn updated_key(position: &Chess, key: u64, played: Move) -> Option<u64> {
+/// Key of the position after `played` in one with this key; updated where shakmaty can do that cheaply.
+pub fn key_after(position: &Chess, key: u64, played: Move) -> u64 {
     let updated = position.update_zobrist_hash(Zobrist64(key), played, EnPassantMode::Legal);
-    updated.map(|Zobrist64(key)| key)
+    updated.map_or_else(
+        || {
+            let mut after = position.clone();
+            after.play_unchecked(played);
+            position_key(&after)
+        },
+        |Zobrist64(key)| key,
+    )
 }
 
 /// A game: its current position and the keys of the earlier ones that can still recur.
@@ -54,5 +61,22 @@ impl Game {
     pub fn repetitions(&self) -> usize {
         let key = position_key(&self.position);
         self.keys.iter().filter(|&&earlier| earlier == key).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_agree_with_recomputation() {
+        let mut position = Chess::new();
+        for step in 0..120_usize {
+            let moves = position.legal_moves();
+            let Some(&played) = moves.get(step * 7 % moves.len().max(1)) else { break };
+            let key = key_after(&position, position_key(&position), played);
+            position.play_unchecked(played);
+            assert_eq!(key, position_key(&position));
+        }
     }
 }

@@ -250,7 +250,7 @@ impl<'a> Rater<'a> {
         for (number, chunk) in children.chunks(LANES).enumerate() {
             let (mut row, first) = (Row::default(), Child::Node(number * LANES));
             for (lane, child) in chunk.iter().enumerate() {
-                let gap = lead.gap(first.later(lane), worth(child, self.model));
+                let gap = lead.first - worth(child, self.model);
                 let scale = decay * error_scale(child, desired, self.model);
                 row.set(lane, [gap, scale, child.policy, cost(child, self.model)]);
                 let is_closed = child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven();
@@ -269,11 +269,6 @@ impl<'a> Rater<'a> {
                     row.policies[lane] = edge.policy();
                     row.is_open[lane] = !edge.is_taken();
                 }
-                if let Child::Edge(best) = lead.best
-                    && best / LANES == number
-                {
-                    row.gaps[best % LANES] = lead.first - lead.second;
-                }
                 Pick::offer_row(&mut pick, &self.rates(&row, &lead, first, verify), first);
             }
         }
@@ -281,8 +276,8 @@ impl<'a> Rater<'a> {
     }
 
     /// Value of computation of the best child, weighed by `verify`.
-    fn rate_of_best(&self, row: &Row, lane: usize, verify: f32) -> f32 {
-        let overtake = self.model.overtake(row.gaps[lane], row.scales[lane]);
+    fn rate_of_best(&self, row: &Row, lane: usize, lead: &Lead, verify: f32) -> f32 {
+        let overtake = self.model.overtake(lead.first - lead.second, row.scales[lane]);
         let overtake = overtake + verify * (0.5 - overtake);
         self.model.value_of_computation(overtake, row.policies[lane], row.costs[lane])
     }
@@ -295,7 +290,7 @@ impl<'a> Rater<'a> {
             (Child::Node(first), Child::Node(best)) | (Child::Edge(first), Child::Edge(best))
                 if (first..first + LANES).contains(&best) =>
             {
-                rates[best - first] = self.rate_of_best(row, best - first, verify);
+                rates[best - first] = self.rate_of_best(row, best - first, lead, verify);
             }
             _ => {}
         }

@@ -128,15 +128,7 @@ pub fn search_on(
     evaluator: Box<dyn Evaluator>,
 ) -> Result<Box<dyn Search>, String> {
     Ok(match machine.search {
-        TESLA | PUCT => {
-            let mut search = if machine.search == PUCT {
-                TeslaSearch::puct(evaluator)
-            } else {
-                TeslaSearch::new(evaluator)
-            };
-            search.set_params(machine.params.clone());
-            Box::new(search)
-        }
+        TESLA | PUCT => Box::new(tree_search(machine, evaluator)),
         // Without the detour through batches, at full speed.
         ALPHA_BETA if machine.evaluator == CLASSICAL => {
             Box::new(AlphaBeta::classical(SMALLEST_HASH_MB))
@@ -144,6 +136,17 @@ pub fn search_on(
         ALPHA_BETA => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
         other => return Err(format!("there is no search named {other}")),
     })
+}
+
+/// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.
+pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> TeslaSearch {
+    let mut search = if machine.search == PUCT {
+        TeslaSearch::puct(evaluator)
+    } else {
+        TeslaSearch::new(evaluator)
+    };
+    search.set_params(machine.params.clone());
+    search
 }
 
 /// Makes the evaluator the user chose, and sentences for the user on how that went.

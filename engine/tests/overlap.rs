@@ -1,6 +1,5 @@
 //! The device must not wait for the search: two batches in flight.
 
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use shakmaty::Chess;
@@ -9,56 +8,22 @@ use tesla_engine::node::{PENDING, ROOT};
 use tesla_engine::search_api::{Limits, Search, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
 use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
-/// Tells how busy the device was.
-struct Metered(SimulatedDevice, Arc<Mutex<f64>>);
-
-impl Evaluator for Metered {
-    fn description(&self) -> String {
-        self.0.description()
-    }
-
-    fn batch_size(&self) -> usize {
-        self.0.batch_size()
-    }
-
-    fn fixed_cost(&self) -> f32 {
-        self.0.fixed_cost()
-    }
-
-    fn submit(&mut self, batch: Vec<Request>) {
-        self.0.submit(batch);
-    }
-
-    fn in_flight(&self) -> usize {
-        self.0.in_flight()
-    }
-
-    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
-        let answers = self.0.collect();
-        if let Ok(mut share) = self.1.lock() {
-            *share = self.0.busy_share();
-        }
-        answers
-    }
-}
-
 #[test]
 fn the_device_hardly_waits() {
-    let share = Arc::new(Mutex::new(0.0));
     let base = Duration::from_millis(10);
     let device = SimulatedDevice::new(Guesser::new(64), Behaviour { base, ..Behaviour::default() });
-    let mut search = TeslaSearch::new(Box::new(Metered(device, Arc::clone(&share))));
+    let meter = device.meter();
+    let mut search = TeslaSearch::new(Box::new(device));
     let game = Game::new(Chess::new());
     let limits = Limits { nodes: Some(4000), ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);
     let task = Task { game: &game, limits: &limits, budget: &budget, stop: &StopToken::default() };
     let outcome = search.search(&task, &mut |_| ());
     assert_eq!(outcome.info.nodes, 4000);
-    let share = share.lock().map_or(0.0, |share| *share);
+    let share = meter.busy_share();
     println!("device busy {:.1} % of the time", 100.0 * share);
     assert!(share > 0.6, "{share}");
 }

@@ -3,6 +3,7 @@
 //!
 //! This file reads the clock: a latency is what it is made of.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,9 +39,50 @@ enum Job {
 /// What it answers to a batch.
 struct Answer {
     result: Result<Vec<Evaluation>, EvalError>,
-    busy: Duration,
-    /// Waiting for work since the batch before; zero for the first one.
-    idle: Duration,
+    spent: Spent,
+}
+
+/// What a batch took of the device's time.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// Positions in the batch.
+    pub positions: usize,
+    /// Time for its answer.
+    pub busy: Duration,
+    /// Waiting for it since the batch before; zero for the first one.
+    pub idle: Duration,
+}
+
+/// What was spent on each batch collected so far. Its copies stay readable when a search owns the
+/// device.
+#[derive(Clone, Debug, Default)]
+pub struct Meter(Arc<Mutex<Vec<Spent>>>);
+
+impl Meter {
+    fn note(&self, spent: Spent) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(spent);
+    }
+
+    /// The batches, in order.
+    pub fn batches(&self) -> Vec<Spent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Time the device worked.
+    pub fn busy_time(&self) -> Duration {
+        self.batches().iter().map(|spent| spent.busy).sum()
+    }
+
+    /// Time the device waited for work between the batches.
+    pub fn idle_time(&self) -> Duration {
+        self.batches().iter().map(|spent| spent.idle).sum()
+    }
+
+    /// Share of the time since the first batch that the device worked, in `[0, 1]`; 1 before it.
+    pub fn busy_share(&self) -> f64 {
+        let (busy, idle) = (self.busy_time().as_secs_f64(), self.idle_time().as_secs_f64());
+        if busy + idle > 0.0 { busy / (busy + idle) } else { 1.0 }
+    }
 }
 
 /// Any evaluator on a thread of its own, which answers each batch `t0 + t1 · B` after it was
@@ -54,8 +96,7 @@ pub struct SimulatedDevice {
     batch_size: usize,
     behaviour: Behaviour,
     in_flight: usize,
-    busy: Duration,
-    idle: Duration,
+    meter: Meter,
 }
 
 impl SimulatedDevice {
@@ -73,24 +114,13 @@ impl SimulatedDevice {
         let device = Device { evaluator, behaviour, todo, done };
         // Without a thread the channels are closed, which reads as a lost device.
         let _ = thread::Builder::new().name("simulated device".to_owned()).spawn(|| device.run());
-        let (busy, idle) = (Duration::ZERO, Duration::ZERO);
-        Self { jobs, answers, description, batch_size, behaviour, in_flight: 0, busy, idle }
+        let meter = Meter::default();
+        Self { jobs, answers, description, batch_size, behaviour, in_flight: 0, meter }
     }
 
-    /// Time the device worked, in the batches collected so far.
-    pub fn busy_time(&self) -> Duration {
-        self.busy
-    }
-
-    /// Time the device waited for work between the batches collected so far.
-    pub fn idle_time(&self) -> Duration {
-        self.idle
-    }
-
-    /// Share of the time since the first batch that the device worked, in `[0, 1]`; 1 before it.
-    pub fn busy_share(&self) -> f64 {
-        let total = self.busy + self.idle;
-        if total.is_zero() { 1.0 } else { self.busy.as_secs_f64() / total.as_secs_f64() }
+    /// What it spends its time on.
+    pub fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 }
 
@@ -126,8 +156,7 @@ impl Evaluator for SimulatedDevice {
             return Err(EvalError::DeviceLost("the simulated device failed".to_owned()));
         };
         self.in_flight -= 1;
-        self.busy += answer.busy;
-        self.idle += answer.idle;
+        self.meter.note(answer.spent);
         answer.result
     }
 
@@ -158,12 +187,14 @@ impl<E: Evaluator> Device<E> {
                 return;
             }
             let started = Instant::now();
-            let latency = self.behaviour.latency(batch.len());
+            let positions = batch.len();
+            let latency = self.behaviour.latency(positions);
             self.evaluator.submit(batch);
             let result = self.evaluator.collect();
             thread::sleep(latency.saturating_sub(started.elapsed()));
             let idle = finished.map_or(Duration::ZERO, |earlier| started - earlier);
-            let answer = Answer { result, busy: started.elapsed(), idle };
+            let spent = Spent { positions, busy: started.elapsed(), idle };
+            let answer = Answer { result, spent };
             finished = Some(Instant::now());
             answered += 1;
             if self.done.send(answer).is_err() {
@@ -206,7 +237,8 @@ mod tests {
         let both = (BASE + Duration::from_millis(2)) * 2;
         assert!(start.elapsed() >= both, "{:?}", start.elapsed());
         assert!(start.elapsed() < both + BASE * 3 / 2, "{:?}", start.elapsed());
-        assert!(device.busy_share() > 0.9, "{}", device.busy_share());
+        let meter = device.meter();
+        assert!(meter.busy_share() > 0.9, "{}", meter.busy_share());
     }
 
     #[test]
@@ -217,8 +249,9 @@ mod tests {
             device.collect().unwrap();
             thread::sleep(BASE);
         }
-        assert!(device.idle_time() >= BASE && device.busy_share() < 0.8);
-        assert!(device.busy_time() >= BASE * 2);
+        let meter = device.meter();
+        assert!(meter.idle_time() >= BASE && meter.busy_share() < 0.8);
+        assert!(meter.busy_time() >= BASE * 2);
     }
 
     #[test]
