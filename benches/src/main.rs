@@ -2,7 +2,6 @@
 
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
-mod bookkeeping;
 mod incremental;
 mod overlap;
 mod paths;
@@ -42,8 +41,6 @@ enum Command {
     Incremental(incremental::Arguments),
     /// Searches middle games and counts how often the moves on its paths are refuted
     Paths(paths::Arguments),
-    /// Measures what the search itself costs a leaf, without a network, and its memory
-    Bookkeeping(bookkeeping::Arguments),
     /// Searches on a device with a set latency: how busy and full it is, how soon a stop is answered
     Overlap(overlap::Arguments),
     /// Searches positions and prints what is known of each root move, as CSV
@@ -55,7 +52,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
-        Command::Bookkeeping(arguments) => bookkeeping::run(&arguments),
         Command::Overlap(arguments) => overlap::run(&arguments),
         Command::Roots(arguments) => roots::run(&arguments),
     }
