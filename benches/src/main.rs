@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
 mod incremental;
+mod memory;
 mod overlap;
 mod paths;
 mod perft;
@@ -41,6 +42,8 @@ enum Command {
     Incremental(incremental::Arguments),
     /// Searches middle games and counts how often the moves on its paths are refuted
     Paths(paths::Arguments),
+    /// Searches on when memory is full: what the process takes, and how full it says it is
+    Memory(memory::Arguments),
     /// Searches on a device with a set latency: how busy and full it is, how soon a stop is answered
     Overlap(overlap::Arguments),
     /// Searches positions and prints what is known of each root move, as CSV
@@ -52,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
+        Command::Memory(arguments) => memory::run(&arguments),
         Command::Overlap(arguments) => overlap::run(&arguments),
         Command::Roots(arguments) => roots::run(&arguments),
     }
