@@ -47,7 +47,7 @@ def depth(work):
 
 def likelihood(family, data):
     best = optimize.minimize_scalar(
-        lambda log_scale: -family(math.exp(log_scale)).logpdf(data).sum(), bounds=(-4, 4), method="bounded")
+        lambda log_scale: -family(math.exp(log_scale)).logpdf(data).sum(), bounds=(-9, 4), method="bounded")
     return math.exp(best.x), -best.fun / len(data)
 
 
@@ -84,7 +84,7 @@ def main():
         here = (missing >= low) & (missing <= high)
         if here.sum() >= 20:
             middles.append(np.median(missing[here]))
-            fitted.append(100 * likelihood(FAMILIES["Student t, 2 degrees"], change[here] * 10)[0] / 10)
+            fitted.append(100 * likelihood(FAMILIES["Student t, 2 degrees"], change[here])[0])
     left.plot(middles, fitted, "o", label="fitted to the changes, by eighths")
     grid = np.linspace(MISSING_MIN, max(middles) * 1.1, 100)
     typical = np.median(decay)

@@ -1,14 +1,13 @@
 //! How much memory a search takes that goes on long after `Hash` is full, and how it goes on.
 
 use std::error::Error;
-use std::time::Duration;
 
 use shakmaty::Chess;
-use tesla_engine::history::Game;
-use tesla_engine::search_api::{Info, Limits, Search as _, StopToken, Task};
+use tesla_engine::search_api::{Info, Search as _};
 use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
 use tesla_nn::guess::Guesser;
+
+use crate::positions::reported;
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -34,14 +33,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let before = resident_mb()?;
     let mut search = TeslaSearch::new(Box::new(Guesser::new(arguments.batch)));
     search.set_hash_mb(arguments.hash);
-    let limits = Limits { nodes: Some(arguments.nodes), ..Limits::default() };
-    let budget = Budget::new(&limits, Duration::ZERO);
-    let (game, stop) = (Game::new(Chess::default()), StopToken::default());
-    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
     println!("| evaluations | hashfull | resident, MiB | seconds |\n|---|---|---|---|");
     let mut most: f64 = 0.0;
     let mut due = 0;
-    let outcome = search.search(&task, &mut |info: &Info| {
+    let start = Chess::default();
+    let (outcome, _) = reported(&mut search, arguments.nodes, &start, &mut |info: &Info| {
         let resident = resident_mb().map_or(0.0, |now| now - before);
         most = most.max(resident);
         if info.nodes >= due {

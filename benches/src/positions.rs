@@ -8,7 +8,7 @@ use std::time::Duration;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
 use tesla_engine::history::Game;
-use tesla_engine::search_api::{Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::timeman::Budget;
 
 /// Which positions.
@@ -48,11 +48,21 @@ pub(crate) fn searched(
     nodes: u64,
     position: &Chess,
 ) -> (Outcome, Duration) {
+    reported(search, nodes, position, &mut |_| {})
+}
+
+/// The same, telling how far it is.
+pub(crate) fn reported(
+    search: &mut dyn Search,
+    nodes: u64,
+    position: &Chess,
+    report: &mut dyn FnMut(&Info),
+) -> (Outcome, Duration) {
     search.clear();
     let limits = Limits { nodes: Some(nodes), ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);
     let (game, stop) = (Game::new(position.clone()), StopToken::default());
     let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-    let outcome = search.search(&task, &mut |_| {});
+    let outcome = search.search(&task, report);
     (outcome, budget.elapsed())
 }

@@ -8,6 +8,7 @@ use shakmaty::{Color, Position as _};
 use crate::evaluator::{
     EvalError, Evaluation, Evaluator, GPU_FIXED_COST, Handle, MoveEstimate, Request,
 };
+use crate::meter::{Meter, Spent};
 
 /// Answers with noise drawn from the position: a policy that falls by a third from move to move, in
 /// an order of its own in every position, and values within a few points of even.
@@ -17,18 +18,20 @@ use crate::evaluator::{
 pub struct Guesser {
     batch_size: usize,
     waiting: VecDeque<Vec<Evaluation>>,
-    spent: Duration,
+    finished: Option<Instant>,
+    meter: Meter,
 }
 
 impl Guesser {
     /// An evaluator with batches of this size.
     pub fn new(batch_size: usize) -> Self {
-        Self { batch_size: batch_size.max(1), waiting: VecDeque::new(), spent: Duration::ZERO }
+        let (waiting, meter) = (VecDeque::new(), Meter::default());
+        Self { batch_size: batch_size.max(1), waiting, finished: None, meter }
     }
 
-    /// Time it needed itself so far.
-    pub fn spent(&self) -> Duration {
-        self.spent
+    /// Its own time; what is idle is the search's.
+    pub fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 }
 
@@ -81,7 +84,9 @@ impl Evaluator for Guesser {
     fn submit(&mut self, batch: Vec<Request>) {
         let began = Instant::now();
         self.waiting.push_back(batch.iter().map(answer).collect());
-        self.spent += began.elapsed();
+        let idle = self.finished.map_or(Duration::ZERO, |earlier| began - earlier);
+        self.meter.note(Spent { positions: batch.len(), busy: began.elapsed(), idle });
+        self.finished = Some(Instant::now());
     }
 
     fn in_flight(&self) -> usize {
@@ -110,5 +115,10 @@ mod tests {
         assert!((sum - 1.0).abs() < 1e-4, "{sum}");
         assert!(answers[0].moves.iter().all(|said| (0.0..=1.0).contains(&said.action_value)));
         assert_eq!(guesser.collect(), Err(EvalError::NothingInFlight));
+        guesser.submit(Vec::new());
+        let batches = guesser.meter().take();
+        assert_eq!(batches.iter().map(|spent| spent.positions).collect::<Vec<_>>(), [2, 0]);
+        assert!(batches[0].idle.is_zero() && !batches[1].idle.is_zero());
+        assert!(guesser.meter().batches().is_empty());
     }
 }

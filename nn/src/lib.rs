@@ -28,6 +28,7 @@ pub mod guess;
 #[cfg(feature = "net")]
 mod incremental;
 #[cfg(feature = "net")]
+pub mod meter;
 pub mod model;
 pub mod shared;
 pub mod simulated;

@@ -3,13 +3,13 @@
 //!
 //! This file reads the clock: a latency is what it is made of.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use crate::meter::{Meter, Spent};
 
 /// How a simulated device behaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,49 +40,6 @@ enum Job {
 struct Answer {
     result: Result<Vec<Evaluation>, EvalError>,
     spent: Spent,
-}
-
-/// What a batch took of the device's time.
-#[derive(Clone, Copy, Debug)]
-pub struct Spent {
-    /// Positions in the batch.
-    pub positions: usize,
-    /// Time for its answer.
-    pub busy: Duration,
-    /// Waiting for it since the batch before; zero for the first one.
-    pub idle: Duration,
-}
-
-/// What was spent on each batch collected so far. Its copies stay readable when a search owns the
-/// device.
-#[derive(Clone, Debug, Default)]
-pub struct Meter(Arc<Mutex<Vec<Spent>>>);
-
-impl Meter {
-    fn note(&self, spent: Spent) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(spent);
-    }
-
-    /// The batches, in order.
-    pub fn batches(&self) -> Vec<Spent> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Time the device worked.
-    pub fn busy_time(&self) -> Duration {
-        self.batches().iter().map(|spent| spent.busy).sum()
-    }
-
-    /// Time the device waited for work between the batches.
-    pub fn idle_time(&self) -> Duration {
-        self.batches().iter().map(|spent| spent.idle).sum()
-    }
-
-    /// Share of the time since the first batch that the device worked, in `[0, 1]`; 1 before it.
-    pub fn busy_share(&self) -> f64 {
-        let (busy, idle) = (self.busy_time().as_secs_f64(), self.idle_time().as_secs_f64());
-        if busy + idle > 0.0 { busy / (busy + idle) } else { 1.0 }
-    }
 }
 
 /// Any evaluator on a thread of its own, which answers each batch `t0 + t1 · B` after it was
