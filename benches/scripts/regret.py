@@ -27,8 +27,12 @@ import chess
 import chess.engine
 import chess.pgn
 
-# Positions in which more pawns are at stake say little: any move wins, or none does.
+# Positions in which more centipawns are at stake say little: any move wins, or none does.
 DECIDED = 500
+# Expected score = 1 / (1 + exp(-SLOPE · centipawns)), as everywhere in Tesla.
+SLOPE = 0.003_682_08
+# What a mate counts, centipawns.
+MATE = 10_000
 
 
 def positions(path, count):
@@ -87,19 +91,18 @@ class Judge:
         epd, move = key
         if not hasattr(self.local, "engine"):
             self.local.engine = chess.engine.SimpleEngine.popen_uci(self.args.judge)
-            self.local.engine.configure({"Hash": 16, "Threads": 1, "UCI_ShowWDL": True})
+            self.local.engine.configure({"Hash": 16, "Threads": 1})
             self.engines.append(self.local.engine)
         board = chess.Board()
         board.set_epd(epd)
         board.push(chess.Move.from_uci(move))
-        told = self.local.engine.analyse(board, chess.engine.Limit(nodes=self.args.judge_nodes), game=object())
-        if board.is_checkmate():
-            value = 1000.0
-        elif board.is_game_over():
-            value = 500.0
+        if board.is_game_over():
+            points = MATE if board.is_checkmate() else 0
         else:
-            wdl = told["wdl"].relative
-            value = 1000 - (wdl.wins + wdl.draws / 2)
+            limit = chess.engine.Limit(nodes=self.args.judge_nodes)
+            told = self.local.engine.analyse(board, limit, game=object())
+            points = -told["score"].relative.score(mate_score=MATE)
+        value = 1000 / (1 + math.exp(-SLOPE * points))
         with self.lock:
             self.known[key] = value
             with open(self.path, "a") as file:

@@ -98,6 +98,12 @@ pub enum SideError {
     /// The words do not begin with a name.
     #[error("a side begins with its name, as in: --side name=Tesla nodes=200; '{0}' came first")]
     NoName(String),
+    /// A name that swallowed the words after it.
+    #[error(
+        "a side is called '{0}', which holds a '='; write each key=value as a word of its own, \
+         without quotes around them all: --side name=Tesla nodes=200"
+    )]
+    WordsInName(String),
     /// A word is not `key=value`.
     #[error("side {side}: '{word}' is not of the form key=value")]
     NotAPair {
@@ -284,6 +290,9 @@ impl Side {
     /// # Errors
     /// A sentence on the first thing that is wrong.
     pub fn check(&self) -> Result<(), SideError> {
+        if self.name.contains('=') {
+            return Err(SideError::WordsInName(self.name.clone()));
+        }
         self.limit.check().map_err(|fault| self.limit_error(fault))?;
         if self.is_own() {
             if self.restart || !self.args.is_empty() || self.dir.is_some() {
@@ -356,6 +365,9 @@ mod tests {
         let fault = |text: &str| parse(text).unwrap_err().to_string();
         assert!(fault("nodes=3").contains("begins with its name"));
         assert!(fault("name=A nodes").contains("key=value"));
+        let quoted = ["name=A nodes=1 option.Hash=2".to_owned()];
+        let error = parse_sides(&quoted).unwrap()[0].check().unwrap_err().to_string();
+        assert!(error.contains("a word of its own"), "{error}");
         assert!(fault("name=A nods=3").contains("no key 'nods'"));
         assert!(fault("name=A nodes=many").contains("whole number"));
         assert!(fault("name=A tc=fast").contains("time control"));
