@@ -4,9 +4,11 @@
 //! * [`dataset`], [`labels`] — games to batches of windows with their labels;
 //! * [`evaluate`] — held-out figures;
 //! * [`loss`], [`adamw`], [`train_config`], [`trainer`] — the training loop;
-//! * [`mod@matches`] — games between configurations and UCI engines.
+//! * [`mod@matches`] — games between configurations and UCI engines;
+//! * [`datagen`] — making, importing, merging and inspecting labelled games.
 
 pub mod adamw;
+pub mod datagen;
 pub mod dataset;
 pub mod evaluate;
 pub mod labels;

@@ -10,6 +10,10 @@ use burn::tensor::Device;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tesla_engine::search_api::StopToken;
 use tesla_nn::model::ModelConfig;
+use tesla_training::datagen::import::ImportArgs;
+use tesla_training::datagen::inspect::{self, InspectArgs};
+use tesla_training::datagen::merge::MergeArgs;
+use tesla_training::datagen::{self, command::DatagenArgs};
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::LossWeights;
 use tesla_training::matches::command::{self, MatchArgs};
@@ -53,6 +57,19 @@ enum Command {
     /// database. Every answer is on disk at once, and the same command with the same folder goes on.
     /// With two sides their answers are compared item by item.
     Suite(Box<SuiteArgs>),
+    /// Make labelled games: a teacher plays and labels, and by design is not always obeyed.
+    ///
+    /// The teacher is any UCI engine, or our own search with all games on one device. Every finished
+    /// game is on disk at once, and the same command with the same folder goes on after Ctrl-C, a
+    /// crash or a power cut. With a limit in nodes or depth and one thread the games follow from
+    /// seed and options, whatever interrupts them and however many are played at once.
+    Datagen(Box<DatagenArgs>),
+    /// Take over others' labelled games: PGN with scores in the comments, or Stockfish binpacks.
+    Import(ImportArgs),
+    /// Put games of several folders or machines in one place, none twice.
+    Merge(MergeArgs),
+    /// Say what is in files of games, and show positions.
+    Inspect(InspectArgs),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -145,6 +162,10 @@ fn main() -> ExitCode {
         Command::Export(args) => export(&args).map(|()| ExitCode::SUCCESS),
         Command::Match(args) => play(&args),
         Command::Suite(args) => examine(&args),
+        Command::Datagen(args) => make_games(&args),
+        Command::Import(args) => import(&args),
+        Command::Merge(args) => merge(&args),
+        Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
     };
     match result {
         Ok(code) => code,
@@ -208,6 +229,18 @@ fn play(args: &MatchArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
 
 fn examine(args: &SuiteArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
     suite_command::run(args, &interruptible()?, &complain)
+}
+
+fn make_games(args: &DatagenArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    datagen::command::run(args, &interruptible()?, &complain)
+}
+
+fn import(args: &ImportArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    datagen::import::run(args, &interruptible()?, &complain)
+}
+
+fn merge(args: &MergeArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    datagen::merge::run(args, &interruptible()?, &complain)
 }
 
 fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {

@@ -6,8 +6,10 @@
 //! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0, castling
 //! as the king's two-square step).
 
+mod writer;
+
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use shakmaty::fen::Fen;
@@ -15,13 +17,19 @@ use shakmaty::{
     CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square,
 };
 
+pub(crate) use writer::rename;
+pub use writer::{GameWriter, encode};
+
 /// Scores beyond this are mates: `32000 − moves`.
 pub const MATE_CENTIPAWNS: i16 = 31_000;
 
-/// Why a data file could not be read.
+/// What every file of games is called after its first dot.
+pub const EXTENSION: &str = "games.zst";
+
+/// Why a data file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file cannot be opened or decompressed.
+    /// The file cannot be opened.
     #[error("cannot read the games in {path}: {source}")]
     Io {
         /// The file.
@@ -29,8 +37,18 @@ pub enum RecordError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Something else's file.
+    #[error(
+        "{path} is no file of games, for it cannot be decompressed ({what}); name .games.zst files"
+    )]
+    NotGames {
+        /// The file.
+        path: PathBuf,
+        /// What zstd said.
+        what: String,
+    },
     /// The bytes are no games.
-    #[error("game {game} of {path} is damaged: {what}")]
+    #[error("game {game} of {path} is damaged: {what}; fetch or make the file anew")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -42,6 +60,17 @@ pub enum RecordError {
     /// A folder or file without games.
     #[error("found no games in {0}; name .games.zst files or a folder that holds them")]
     Empty(PathBuf),
+    /// The disk refuses.
+    #[error("cannot write the games in {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The format has no room for it.
+    #[error("a game cannot be stored: {0}")]
+    Unwritable(String),
 }
 
 /// One ply of a game.
@@ -116,30 +145,80 @@ pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
     position.is_legal(m).then_some(m)
 }
 
+/// Reads a file game by game. Start positions must be legal chess; moves are not tried.
+pub struct GameReader {
+    path: PathBuf,
+    stream: BufReader<zstd::Decoder<'static, BufReader<File>>>,
+    games: usize,
+    is_over: bool,
+}
+
+impl std::fmt::Debug for GameReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GameReader").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl GameReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let io = |source| RecordError::Io { path: path.to_owned(), source };
+        let stream = File::open(path).and_then(zstd::Decoder::new).map_err(io)?;
+        let (path, stream) = (path.to_owned(), BufReader::new(stream));
+        Ok(Self { path, stream, games: 0, is_over: false })
+    }
+
+    fn read(&mut self) -> Result<Option<GameRecord>, RecordError> {
+        let damaged =
+            |what| RecordError::Damaged { path: self.path.clone(), game: self.games, what };
+        let length = match self.stream.fill_buf() {
+            Ok([]) => return Ok(None),
+            Ok([length, ..]) => *length,
+            Err(error) if self.games == 0 => {
+                let (path, what) = (self.path.clone(), error.to_string());
+                return Err(RecordError::NotGames { path, what });
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        self.stream.consume(1);
+        let game = read_game(&mut self.stream, length).map_err(damaged)?;
+        self.games += 1;
+        Ok(Some(game))
+    }
+}
+
+/// Ends after the first error.
+impl Iterator for GameReader {
+    type Item = Result<GameRecord, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let game = self.read();
+        self.is_over = !matches!(game, Ok(Some(_)));
+        game.transpose()
+    }
+}
+
 /// Reads all games of a file, checking each: start positions must be legal chess.
 ///
 /// # Errors
 /// When the file cannot be read, is cut short or holds no legal games.
 pub fn read_file(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
-    let io = |source| RecordError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(io)?;
-    let mut stream = BufReader::new(zstd::Decoder::new(file).map_err(io)?);
-    let mut games = Vec::new();
-    loop {
-        let mut length = [0];
-        match stream.read(&mut length).map_err(io)? {
-            0 => return Ok(games),
-            _ => games.push(read_game(&mut stream, length[0]).map_err(|what| {
-                RecordError::Damaged { path: path.to_owned(), game: games.len(), what }
-            })?),
-        }
-    }
+    GameReader::open(path)?.collect()
 }
 
 fn read_game(stream: &mut impl Read, fen_length: u8) -> Result<GameRecord, String> {
     let mut fill = |length: usize| -> Result<Vec<u8>, String> {
         let mut bytes = vec![0; length];
-        stream.read_exact(&mut bytes).map_err(|_| "it ends too early".to_owned())?;
+        stream.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
+            _ => error.to_string(),
+        })?;
         Ok(bytes)
     };
     let fen = fill(usize::from(fen_length))?;
@@ -175,10 +254,16 @@ pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(path)
         .map_err(io)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.to_string_lossy().ends_with(".games.zst"))
+        .filter(|path| is_games_file(path))
         .collect();
     files.sort();
     if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
+}
+
+/// Whether this is what a file of games is called.
+pub fn is_games_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(EXTENSION).is_some_and(|stem| stem.ends_with('.'))
 }
 
 /// Key of a position for repetitions.
@@ -187,23 +272,4 @@ pub fn key(position: &Chess) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_legal_move_round_trips() {
-        for fen in [
-            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
-            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
-            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
-            "rnbqkb1r/ppppp1pp/7n/4Pp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
-        ] {
-            let position: Chess =
-                fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
-            for m in position.legal_moves() {
-                assert_eq!(unpack(&position, pack(m)), Some(m));
-            }
-            assert_eq!(unpack(&position, 0), None);
-        }
-    }
-}
+pub(crate) mod tests;

@@ -171,7 +171,7 @@ impl InPlay<'_> {
         let clock = self.clocks[color_index(self.state.position().turn())];
         let own_time = clock.map(|clock| clock.remaining).or(limit.move_time()).unwrap_or_default();
         let allowance = own_time + self.rules.margin + self.rules.patience;
-        Turn { state: &self.state, limit, clocks: self.clocks, allowance }
+        Turn { state: &self.state, limit, clocks: self.clocks, allowance, only: &[] }
     }
 
     fn take(&mut self, color: Color, limit: &Limit, reply: &Reply) -> Step {

@@ -346,7 +346,7 @@ impl MatchConfig {
 }
 
 /// The SHA-256 of `bytes`, hexadecimal.
-pub(super) fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in Sha256::digest(bytes) {
         // Writing to a String cannot fail.
@@ -356,7 +356,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// A signature of our search: the same for the same search.
-pub(super) fn search_signature() -> String {
+pub(crate) fn search_signature() -> String {
     let mut search = roster::bench_search();
     let stop = StopToken::default();
     let total = tesla_engine::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, &mut |_, _| {});

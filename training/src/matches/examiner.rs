@@ -129,7 +129,7 @@ impl Examination<'_> {
         let state = GameState::from_position(position.clone());
         let limit = &self.side.limit;
         let allowance = limit.move_time().unwrap_or_default() + self.patience;
-        let turn = Turn { state: &state, limit, clocks: [None; 2], allowance };
+        let turn = Turn { state: &state, limit, clocks: [None; 2], allowance, only: &[] };
         let reply = player.play(&turn)?;
         let best = reply.best.to_move(position).map_err(|_| Mishap::Failed {
             how: Termination::IllegalMove,

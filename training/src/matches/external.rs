@@ -128,6 +128,13 @@ fn go_line(turn: &Turn<'_>) -> String {
     if let Some(nodes) = turn.limit.nodes {
         add("nodes", u128::from(nodes));
     }
+    // Last, for many engines take all that follows for moves.
+    if !turn.only.is_empty() {
+        line.push_str(" searchmoves");
+    }
+    for only in turn.only {
+        let _ = write!(line, " {only}");
+    }
     line
 }
 
@@ -169,7 +176,19 @@ mod tests {
         let state = GameState::from_position(shakmaty::Chess::default());
         let clock = |text: Option<&str>| Some(GameClock::new(text?.parse().unwrap()));
         let clocks = [clock(white), clock(black)];
-        go_line(&Turn { state: &state, limit: &limit, clocks, allowance: Duration::ZERO })
+        let allowance = Duration::ZERO;
+        go_line(&Turn { state: &state, limit: &limit, clocks, allowance, only: &[] })
+    }
+
+    #[test]
+    fn moves_to_choose_from_come_last() {
+        let state = GameState::from_position(shakmaty::Chess::default());
+        let limit = Limit { nodes: Some(5), ..Limit::default() };
+        let only = ["e2e4", "g1f3"].map(|uci| uci.parse().unwrap());
+        let clocks = [None; 2];
+        let turn =
+            Turn { state: &state, limit: &limit, clocks, allowance: Duration::ZERO, only: &only };
+        assert_eq!(go_line(&turn), "go nodes 5 searchmoves e2e4 g1f3");
     }
 
     #[test]

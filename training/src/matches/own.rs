@@ -155,7 +155,7 @@ impl<'a> OwnPlayer<'a> {
 
     fn think(&mut self, turn: &Turn<'_>, started: Instant) -> Result<Reply, Mishap> {
         let game = game(turn)?;
-        let limits = limits(turn);
+        let limits = limits(turn, game.position());
         let budget = Budget::new(&limits, self.settings.move_overhead);
         let stop = &self.stop;
         let task = Task { game: &game, limits: &limits, budget: &budget, stop };
@@ -178,7 +178,7 @@ impl<'a> OwnPlayer<'a> {
 }
 
 /// The limits as our searches know them.
-fn limits(turn: &Turn<'_>) -> Limits {
+fn limits(turn: &Turn<'_>, position: &Chess) -> Limits {
     Limits {
         clock: turn.clock().map(|clock| Clock {
             remaining: clock.remaining,
@@ -188,6 +188,7 @@ fn limits(turn: &Turn<'_>) -> Limits {
         move_time: turn.limit.move_time(),
         nodes: turn.limit.nodes,
         depth: turn.limit.depth,
+        search_moves: turn.only.iter().filter_map(|uci| uci.to_move(position).ok()).collect(),
         ..Limits::default()
     }
 }

@@ -21,6 +21,8 @@ pub struct Turn<'a> {
     pub clocks: [Option<GameClock>; 2],
     /// Without an answer by then, none will come.
     pub allowance: Duration,
+    /// Only these moves are to be considered; empty = all.
+    pub only: &'a [UciMove],
 }
 
 impl Turn<'_> {

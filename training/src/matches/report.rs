@@ -1,6 +1,9 @@
 //! What people read of a match: one line while it runs, tables at its end.
 
 use std::fmt::Write as _;
+use std::time::Duration;
+
+use tesla_nn::shared::Usage;
 
 use super::bootstrap::{BootstrapOptions, bootstrap};
 use super::config::MatchConfig;
@@ -97,7 +100,13 @@ pub fn run_lines(finished: &Finished) -> String {
             finished.played as f64 / hours
         );
     }
-    for (device, usage) in &finished.devices {
+    text + &device_lines(&finished.devices, finished.time)
+}
+
+/// What went through the shared devices of a run that took this long.
+pub(crate) fn device_lines(devices: &[(String, Usage)], time: Duration) -> String {
+    let mut text = String::new();
+    for (device, usage) in devices {
         let _ = writeln!(
             text,
             "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. Games \
@@ -105,7 +114,7 @@ pub fn run_lines(finished: &Finished) -> String {
             usage.asked,
             usage.evaluated,
             usage.mean_batch(),
-            usage.evaluated as f64 / finished.time.as_secs_f64().max(1e-9)
+            usage.evaluated as f64 / time.as_secs_f64().max(1e-9)
         );
         if let Some(cache) = &usage.cache {
             let _ = writeln!(text, "{device}: {cache}.");

@@ -2,11 +2,9 @@
 //! played, a test has decided, or somebody wants to stop.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
 use tesla_engine::search_api::StopToken;
 use tesla_nn::shared::Usage;
 
@@ -23,10 +21,7 @@ use super::record::GameRecord;
 use super::report;
 use super::sprt::Decision;
 use super::tally::Tally;
-use crate::progress::bar;
-
-/// How often a line is said where no progress bar can be drawn.
-const QUIET: Duration = Duration::from_mins(1);
+use crate::progress::Live;
 
 /// Why a match cannot begin or go on. What was played is on disk in any case.
 #[derive(Debug, thiserror::Error)]
@@ -130,13 +125,12 @@ pub fn run(
         ));
     }
     let hall = Hall { config, plan, book, rules, devices: &devices };
-    let mut desk =
-        Desk { files, tally, kept, config, progress: Progress::new(&hall.plan), played: 0 };
+    let progress = Live::new(hall.plan.games(), tally.games());
+    let mut desk = Desk { files, tally, kept, config, progress, played: 0 };
     let started = Instant::now();
-    desk.progress.bar.set_position(desk.tally.games());
     let outcome =
         if desk.tally.is_over() { Ok(()) } else { desk.play(&hall, concurrency, interrupted) };
-    desk.progress.bar.finish_and_clear();
+    desk.progress.end();
     outcome?;
     desk.close(started.elapsed(), devices.usage())
 }
@@ -147,7 +141,7 @@ struct Desk<'a> {
     tally: Tally,
     kept: BTreeMap<u64, GameRecord>,
     config: &'a MatchConfig,
-    progress: Progress,
+    progress: Live,
     played: u64,
 }
 
@@ -172,7 +166,7 @@ impl Desk<'_> {
             Some(Ok((record, failure))) => self.count(record, failure)?,
             Some(Err((_, Abandoned::Stopped))) => {}
             Some(Err((number, why))) => return Err(MatchError::Game { number, why }),
-            None => self.progress.tick(&self.tally),
+            None => self.progress.tick(),
         }
         Ok(!self.tally.is_over())
     }
@@ -191,7 +185,7 @@ impl Desk<'_> {
         self.kept.insert(record.number, record);
         self.played += 1;
         let text = report::line(self.config, &self.tally);
-        self.progress.news(&self.tally, text);
+        self.progress.news(self.tally.games(), text);
         Ok(())
     }
 
@@ -268,41 +262,5 @@ impl<'a> Worker<'a> {
                 .map_err(Abandoned::Fatal),
         };
         Ok([take(fixture.white)?, take(fixture.black)?])
-    }
-}
-
-/// The live line.
-struct Progress {
-    bar: ProgressBar,
-    /// Where there is no terminal: when a line was said last.
-    said: Option<Instant>,
-    text: String,
-}
-
-impl Progress {
-    fn new(plan: &Plan) -> Self {
-        let template = "{bar:20} {pos}/{len} games, {elapsed} gone, {eta} left  {wide_msg}";
-        let bar = bar(plan.games(), template);
-        let said = (!std::io::stderr().is_terminal()).then(Instant::now);
-        Self { bar, said, text: String::new() }
-    }
-
-    fn news(&mut self, tally: &Tally, text: String) {
-        self.bar.set_message(text.clone());
-        self.bar.set_position(tally.games());
-        self.text = text;
-        self.tick(tally);
-    }
-
-    #[expect(clippy::print_stderr, reason = "progress where no bar can be drawn")]
-    fn tick(&mut self, tally: &Tally) {
-        match &mut self.said {
-            None => self.bar.tick(),
-            Some(said) if said.elapsed() >= QUIET => {
-                *said = Instant::now();
-                eprintln!("{} games: {}", tally.games(), self.text);
-            }
-            Some(_) => {}
-        }
     }
 }

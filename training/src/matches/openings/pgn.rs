@@ -148,7 +148,8 @@ impl Visitor for OpeningReader {
     }
 }
 
-fn is_chess(variant: &str) -> bool {
+/// Whether this value of the tag `Variant` means the rules of chess, Chess960 included.
+pub(crate) fn is_chess(variant: &str) -> bool {
     let plain: String = variant.chars().filter(char::is_ascii_alphanumeric).collect();
     ["", "standard", "chess", "normal", "fromposition", "chess960", "fischerandom", "fischerrandom"]
         .contains(&plain.to_ascii_lowercase().as_str())
@@ -156,7 +157,7 @@ fn is_chess(variant: &str) -> bool {
 
 /// The first word of a game's main line that is neither a move nor a number nor a result. The
 /// reader passes over such words, so that a misprinted move would be lost silently.
-fn unreadable_word(game: &[u8]) -> Option<String> {
+pub(crate) fn unreadable_word(game: &[u8]) -> Option<String> {
     let mut rest = game.trim_ascii_start();
     while rest.starts_with(b"[") {
         rest = after(rest, b'\n').trim_ascii_start();

@@ -1,0 +1,28 @@
+//! Labelled games: `tesla-train datagen`, `import`, `merge` and `inspect`.
+//!
+//! * [`config`] — what is to be made; [`span`], [`dice`] — numbers drawn by design;
+//! * [`game`] — one game with its labels; [`score`] — the teacher's score as files hold it;
+//! * [`store`] — games on disk as they come, and whole shards; [`unique`] — no game twice;
+//! * [`runner`], [`command`] — making them;
+//! * [`pgn`], [`binpack`], [`pieces`], [`import`] — taking over others' games;
+//! * [`output`], [`merge`] — games from several places into one;
+//! * [`statistics`], [`samples`], [`inspect`] — what is in the files.
+
+pub mod binpack;
+pub mod command;
+pub mod config;
+pub mod dice;
+pub mod game;
+pub mod import;
+pub mod inspect;
+pub mod merge;
+pub mod output;
+pub mod pgn;
+pub mod pieces;
+pub mod runner;
+pub mod samples;
+pub mod score;
+pub mod span;
+pub mod statistics;
+pub mod store;
+pub mod unique;

@@ -1,0 +1,223 @@
+//! All that decides which games are made.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::span::Span;
+use crate::matches::adjudicate::{Adjudication, DrawRule, ResignRule};
+use crate::matches::config::{search_signature, sha256};
+use crate::matches::openings::{Book, BookError, BookOptions, Order};
+use crate::matches::own::Devices;
+use crate::matches::side::{Side, SideError};
+
+/// Most games of a run: their numbers are kept in memory.
+const MOST_GAMES: u64 = 1_000_000_000;
+
+/// Most games of a shard: they are kept in memory until it is whole.
+pub const LARGEST_SHARD: u64 = 1_000_000;
+
+/// All that decides the games; how many are played at once does not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatagenConfig {
+    /// Who plays and labels: a UCI engine, or one of our own searches.
+    pub teacher: Side,
+    /// Games of the run.
+    pub games: u64,
+    /// Games of a shard; those that were dropped count.
+    pub shard_games: u64,
+    /// Decides openings and random moves, with the number of the game.
+    pub seed: u64,
+    /// Book that games start from; `None` = the start position.
+    pub openings: Option<PathBuf>,
+    /// Longest part of a PGN game that is taken as opening, plies.
+    pub plies: Option<usize>,
+    /// Random plies after the opening, before the first label.
+    pub random_plies: Span<u16>,
+    /// Share of a game's moves that are random.
+    pub random: Span<f64>,
+    /// Share of the random moves that are the best of several.
+    pub best_of_share: f64,
+    /// Of how many random moves such a move is the best.
+    pub best_of: usize,
+    /// Ends games that the teacher sees decided.
+    pub resign: Option<ResignRule>,
+    /// Ends games that the teacher sees even.
+    pub draw: Option<DrawRule>,
+    /// Longest game, labelled plies.
+    pub max_plies: u16,
+    /// How long the teacher is waited for beyond its time, seconds.
+    pub patience_s: u64,
+}
+
+/// Why a run makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The teacher as it is written down.
+    #[error(transparent)]
+    Teacher(#[from] SideError),
+    /// The book.
+    #[error(transparent)]
+    Book(#[from] BookError),
+    /// A number out of its range.
+    #[error("{name} is {value}; it must be {wanted}")]
+    Range {
+        /// The option.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        wanted: String,
+    },
+    /// Nothing would end a thought; a teacher has no clock.
+    #[error("a teacher needs a limit for each move; give it --nodes, --depth or --movetime")]
+    NoLimit,
+    /// All games would be the same.
+    #[error(
+        "all games would be the same: they start alike and no move is random; give --openings, \
+         --random or --random-plies, or ask for one game"
+    )]
+    NoChance,
+}
+
+impl DatagenConfig {
+    /// Checks all that can be checked before a game.
+    ///
+    /// # Errors
+    /// A sentence on the first thing that is wrong.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let limit = &self.teacher.limit;
+        if limit.nodes.is_none() && limit.depth.is_none() && limit.movetime.is_none() {
+            return Err(ConfigError::NoLimit);
+        }
+        self.teacher.check()?;
+        let range =
+            |name, value: String, wanted: String| ConfigError::Range { name, value, wanted };
+        let counts = [
+            ("--games", self.games, MOST_GAMES),
+            ("--shard-games", self.shard_games, LARGEST_SHARD),
+            ("--max-plies", u64::from(self.max_plies), u64::from(u16::MAX)),
+            ("--best-of", self.best_of as u64, 256),
+        ];
+        for (name, value, most) in counts {
+            if !(1..=most).contains(&value) {
+                return Err(range(name, value.to_string(), format!("from 1 to {most}")));
+            }
+        }
+        let one = |share| Span { low: share, high: share };
+        for (name, Span { low, high }) in
+            [("--random", self.random), ("--best-of-share", one(self.best_of_share))]
+        {
+            if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
+                let value = if low < high { format!("{low}..{high}") } else { low.to_string() };
+                return Err(range(name, value, "from 0 to 1".to_owned()));
+            }
+        }
+        let is_random = self.random.high > 0.0 || self.random_plies.high > 0;
+        if self.games > 1 && !is_random && self.openings.is_none() {
+            return Err(ConfigError::NoChance);
+        }
+        Ok(())
+    }
+
+    /// The openings, shuffled by the seed.
+    ///
+    /// # Errors
+    /// When the book cannot be read.
+    pub fn book(&self) -> Result<Book, ConfigError> {
+        let Some(path) = &self.openings else { return Ok(Book::start_position(false)) };
+        let order = Order::Random { seed: self.seed };
+        let options = BookOptions { chess960: false, plies: self.plies, order, start: 0 };
+        Ok(Book::read(path, &options)?)
+    }
+
+    /// How games end before the rules end them; the longest game apart.
+    pub fn adjudication(&self) -> Adjudication {
+        Adjudication { draw: self.draw, resign: self.resign, max_moves: None }
+    }
+
+    /// How long the teacher is waited for.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience_s)
+    }
+
+    /// All that decides the games, for the head of the journal: this config, the openings, our
+    /// network and search, or the program, which calls itself `name`. Where files lie and how long
+    /// we wait is left out.
+    pub fn fingerprint(&self, book: &Book, devices: &Devices, name: Option<&str>) -> Value {
+        let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
+        let program = name.map(|name| format!("{name}, sha256 {}", self.teacher.program_hash()));
+        let mut config = json!(self);
+        for key in ["openings", "patience_s"] {
+            if let Some(fields) = config.as_object_mut() {
+                fields.remove(key);
+            }
+        }
+        json!({
+            "config": config,
+            "program": program,
+            "openings_sha256": sha256(&openings),
+            "network": devices.network(&self.teacher),
+            "search_signature": self.teacher.is_own().then(search_signature),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Short games of our own classical search.
+    pub(crate) fn small() -> DatagenConfig {
+        let teacher = Side {
+            name: "teacher".to_owned(),
+            option: serde_json::from_str(r#"{ "Evaluator": "Classical", "Search": "AlphaBeta" }"#)
+                .unwrap(),
+            limit: serde_json::from_str(r#"{ "nodes": 60 }"#).unwrap(),
+            ..Side::default()
+        };
+        DatagenConfig {
+            teacher,
+            games: 12,
+            shard_games: 5,
+            seed: 1,
+            openings: None,
+            plies: None,
+            random_plies: Span { low: 0, high: 6 },
+            random: Span { low: 0.0, high: 0.4 },
+            best_of_share: 0.5,
+            best_of: 4,
+            resign: "movecount=3,score=1501,twosided=true".parse().ok(),
+            draw: None,
+            max_plies: 30,
+            patience_s: 60,
+        }
+    }
+
+    #[test]
+    fn faults_are_told() {
+        type Change = fn(&mut DatagenConfig);
+        let cases: [(&str, Change); 7] = [
+            ("--games is 0", |config| config.games = 0),
+            ("--shard-games is 0", |config| config.shard_games = 0),
+            ("--random is 0.1..1.5", |config| config.random = Span { low: 0.1, high: 1.5 }),
+            ("--best-of-share is -1", |config| config.best_of_share = -1.0),
+            ("--best-of is 0", |config| config.best_of = 0),
+            ("needs a limit", |config| config.teacher.limit.nodes = None),
+            ("all games would be the same", |config| {
+                config.random = Span { low: 0.0, high: 0.0 };
+                config.random_plies = Span { low: 0, high: 0 };
+            }),
+        ];
+        assert!(small().check().is_ok());
+        for (sentence, change) in cases {
+            let mut config = small();
+            change(&mut config);
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains(sentence), "{error}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! One game with its labels: the teacher is asked about every position, and by design not always
+//! obeyed.
+
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Color, Move, Position};
+use tesla_engine::search_api::StopToken;
+
+use super::config::DatagenConfig;
+use super::dice::Dice;
+use super::score;
+use crate::matches::adjudicate::Adjudicator;
+use crate::matches::ending::Ending;
+use crate::matches::game::{GameState, OpeningError};
+use crate::matches::openings::Book;
+use crate::matches::player::{Mishap, Player, Reply, Turn};
+use crate::record::{self, GameRecord, Ply};
+
+/// Why there is no game.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GameError {
+    /// The run is being stopped.
+    #[error("the run was stopped")]
+    Stopped,
+    /// The teacher failed; it is started anew with the next game.
+    #[error("{0}")]
+    Failed(String),
+    /// No game can be made.
+    #[error("{0}")]
+    Fatal(String),
+    /// The opening cannot be played.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
+}
+
+impl From<Mishap> for GameError {
+    fn from(mishap: Mishap) -> Self {
+        match mishap {
+            Mishap::Stopped => Self::Stopped,
+            Mishap::Failed { what, .. } => Self::Failed(what),
+            Mishap::Fatal(sentence) => Self::Fatal(sentence),
+        }
+    }
+}
+
+/// A game being made.
+struct Lesson<'a> {
+    config: &'a DatagenConfig,
+    teacher: &'a mut dyn Player,
+    dice: Dice,
+    state: GameState,
+}
+
+/// Makes game `number`. It depends on the config, the book and its number alone, if the teacher
+/// always answers alike after a new game. `stop` abandons it between two moves.
+///
+/// # Errors
+/// When the run is stopped, the teacher fails or the opening cannot be played.
+pub fn play(
+    config: &DatagenConfig,
+    book: &Book,
+    number: u64,
+    teacher: &mut dyn Player,
+    stop: &StopToken,
+) -> Result<GameRecord, GameError> {
+    let mut dice = Dice::new(config.seed, number);
+    let start = start(config, book, number, &mut dice)?;
+    let random = dice.share(config.random);
+    teacher.new_game(false)?;
+    let mut state = GameState::from_position(start.clone());
+    state.set_max_plies(Some(usize::from(config.max_plies)));
+    let mut lesson = Lesson { config, teacher, dice, state };
+    let mut adjudicator = Adjudicator::new(config.adjudication());
+    let mut plies = Vec::new();
+    loop {
+        if stop.is_stopped() {
+            return Err(GameError::Stopped);
+        }
+        let reply = lesson.ask(&[])?;
+        let best = lesson.legal(reply.best)?;
+        let Some(score) = reply.score else {
+            let what = format!("the teacher gave its move {} no score", reply.best);
+            return Err(GameError::Failed(what));
+        };
+        let played = lesson.choose(best, random)?;
+        let pack = record::pack;
+        plies.push(Ply { played: pack(played), best: pack(best), score: score::pack(score) });
+        lesson.state.play(uci(played)).map_err(|illegal| GameError::Fatal(illegal.to_string()))?;
+        let ruled = lesson.state.outcome();
+        if let Some(ending) = ruled.or_else(|| adjudicator.observe(&lesson.state, Some(score))) {
+            return Ok(GameRecord { start, result: result(ending), plies });
+        }
+    }
+}
+
+/// Where the labels begin: an opening of the book and random plies.
+fn start(
+    config: &DatagenConfig,
+    book: &Book,
+    number: u64,
+    dice: &mut Dice,
+) -> Result<Chess, OpeningError> {
+    let mut position = GameState::new(book.opening(number))?.position().clone();
+    for _ in 0..dice.whole(config.random_plies) {
+        let mut after: Vec<Chess> =
+            position.legal_moves().iter().map(|&m| played(&position, m)).collect();
+        after.retain(|after| GameState::from_position(after.clone()).outcome().is_none());
+        if after.is_empty() {
+            break;
+        }
+        position = after.swap_remove(dice.below(after.len()));
+    }
+    Ok(position)
+}
+
+fn played(position: &Chess, m: Move) -> Chess {
+    let mut after = position.clone();
+    after.play_unchecked(m);
+    after
+}
+
+fn uci(m: Move) -> UciMove {
+    m.to_uci(CastlingMode::Standard)
+}
+
+/// The result as files hold it.
+fn result(ending: Ending) -> u8 {
+    match ending.result.winner() {
+        Some(Color::Black) => 0,
+        None => 1,
+        Some(Color::White) => 2,
+    }
+}
+
+impl Lesson<'_> {
+    /// Asks about the position, or about some of its moves.
+    fn ask(&mut self, only: &[UciMove]) -> Result<Reply, GameError> {
+        let limit = &self.config.teacher.limit;
+        let allowance = limit.move_time().unwrap_or_default() + self.config.patience();
+        let turn = Turn { state: &self.state, limit, clocks: [None; 2], allowance, only };
+        Ok(self.teacher.play(&turn)?)
+    }
+
+    fn legal(&self, answer: UciMove) -> Result<Move, GameError> {
+        answer.to_move(self.state.position()).map_err(|_| {
+            let position = self.state.uci_position();
+            GameError::Failed(format!("the teacher answered {answer} to \"{position}\""))
+        })
+    }
+
+    /// The move to be played: the best one, or by chance another one.
+    fn choose(&mut self, best: Move, random: f64) -> Result<Move, GameError> {
+        if !self.dice.chance(random) {
+            return Ok(best);
+        }
+        let mut others = self.state.position().legal_moves();
+        others.retain(|&mut m| m != best);
+        let is_best_of = self.dice.chance(self.config.best_of_share);
+        let count = if is_best_of { self.config.best_of } else { 1 };
+        let few = self.dice.few(&others, count);
+        match few[..] {
+            [] => Ok(best),
+            [only] => Ok(only),
+            _ => {
+                let words: Vec<UciMove> = few.iter().map(|&m| uci(m)).collect();
+                let answer = self.ask(&words)?.best;
+                let chosen = self.legal(answer)?;
+                if few.contains(&chosen) {
+                    return Ok(chosen);
+                }
+                Err(GameError::Fatal(
+                    "the teacher does not heed searchmoves, so it cannot choose among random \
+                     moves; set --best-of-share 0"
+                        .to_owned(),
+                ))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::time::Duration;
+
+    use super::super::config::tests::small;
+    use super::super::span::Span;
+    use super::*;
+    use crate::matches::ending::Termination;
+    use crate::matches::record::Score;
+
+    /// Plays the first legal move, or the first that it may; notes what it may.
+    struct First {
+        asked: Vec<usize>,
+        answers: VecDeque<Result<Option<&'static str>, Mishap>>,
+    }
+
+    impl Player for First {
+        fn new_game(&mut self, _: bool) -> Result<(), Mishap> {
+            Ok(())
+        }
+
+        fn play(&mut self, turn: &Turn<'_>) -> Result<Reply, Mishap> {
+            self.asked.push(turn.only.len());
+            let first = turn.only.first().copied();
+            let first = first.unwrap_or_else(|| uci(turn.state.position().legal_moves()[0]));
+            let best = match self.answers.pop_front().unwrap_or(Ok(None))? {
+                Some(text) => text.parse().unwrap(),
+                None => first,
+            };
+            Ok(Reply {
+                best,
+                score: Some(Score::Cp(7)),
+                depth: None,
+                nodes: None,
+                pv: Vec::new(),
+                remarks: Vec::new(),
+                elapsed: Duration::ZERO,
+            })
+        }
+
+        fn transcript(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    fn make(config: &DatagenConfig, number: u64) -> (Result<GameRecord, GameError>, Vec<usize>) {
+        let mut teacher = First { asked: Vec::new(), answers: VecDeque::new() };
+        let stop = StopToken::default();
+        let book = config.book().unwrap();
+        let game = play(config, &book, number, &mut teacher, &stop);
+        (game, teacher.asked)
+    }
+
+    fn refuted(game: &GameRecord) -> usize {
+        game.plies.iter().filter(|ply| ply.played != ply.best).count()
+    }
+
+    #[test]
+    fn shares_are_kept() {
+        let mut config = small();
+        config.random = Span { low: 0.0, high: 0.0 };
+        let (game, asked) = make(&config, 3);
+        let game = game.unwrap();
+        assert_eq!((game.plies.len(), refuted(&game)), (30, 0));
+        assert_eq!(asked, vec![0; 30]);
+        assert!(game.plies.iter().all(|ply| ply.score == 7));
+
+        config.random = Span { low: 1.0, high: 1.0 };
+        config.best_of_share = 0.0;
+        let (game, asked) = make(&config, 3);
+        let game = game.unwrap();
+        assert_eq!(refuted(&game), game.plies.len());
+        assert_eq!(asked, vec![0; game.plies.len()]);
+
+        config.best_of_share = 1.0;
+        let (game, asked) = make(&config, 3);
+        let game = game.unwrap();
+        assert_eq!(refuted(&game), game.plies.len());
+        assert_eq!(asked.iter().filter(|&&only| only == 4).count(), game.plies.len());
+    }
+
+    #[test]
+    fn a_game_follows_from_its_number() {
+        let config = small();
+        assert_eq!(make(&config, 5), make(&config, 5));
+        assert_ne!(make(&config, 5).0, make(&config, 6).0);
+        let other = DatagenConfig { seed: 2, ..config.clone() };
+        assert_ne!(make(&config, 5).0, make(&other, 5).0);
+    }
+
+    #[test]
+    fn what_the_teacher_does_wrong_is_told() {
+        let config = DatagenConfig { random_plies: Span { low: 0, high: 0 }, ..small() };
+        let fault = |answer, config: &DatagenConfig| {
+            let answers = VecDeque::from([Ok(None), answer]);
+            let mut teacher = First { asked: Vec::new(), answers };
+            let book = config.book().unwrap();
+            play(config, &book, 0, &mut teacher, &StopToken::default()).unwrap_err()
+        };
+        let crash = Mishap::Failed { how: Termination::Crash, what: "it is gone".to_owned() };
+        assert_eq!(fault(Err(crash), &config), GameError::Failed("it is gone".to_owned()));
+        let illegal = fault(Ok(Some("e2e5")), &config);
+        assert!(matches!(illegal, GameError::Failed(what) if what.contains("e2e5")));
+        let share = Span { low: 1.0, high: 1.0 };
+        let config = DatagenConfig { random: share, best_of_share: 1.0, best_of: 2, ..config };
+        // The first legal move is the best one, so it is not among those to choose from.
+        let first = uci(Chess::default().legal_moves()[0]).to_string();
+        let deaf = fault(Ok(Some(first.leak())), &config);
+        assert!(matches!(deaf, GameError::Fatal(what) if what.contains("searchmoves")));
+    }
+}

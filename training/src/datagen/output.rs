@@ -1,0 +1,128 @@
+//! Games from elsewhere into shards or one file, none twice.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::store::shard_name;
+use super::unique::Unique;
+use crate::record::{self, GameRecord, GameWriter, RecordError};
+
+/// Why nothing can be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// There is something already.
+    #[error(
+        "{0} exists already, and nothing is written over; name another file or folder with --out"
+    )]
+    Exists(PathBuf),
+    /// The folder cannot be made.
+    #[error("the folder {path} cannot be made: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Files being written. Dropped before [`Output::finish`], they are deleted.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    /// Games of a shard; `None` = `path` is the only file.
+    shard_games: Option<u64>,
+    writer: Option<GameWriter>,
+    /// Games in the file that is being written.
+    in_file: u64,
+    files: Vec<PathBuf>,
+    unique: Unique,
+    kept: u64,
+    dropped: u64,
+    is_finished: bool,
+}
+
+impl Output {
+    /// Writes one file where `path` ends in `.games.zst`, else shards of so many games into the
+    /// folder `path`.
+    ///
+    /// # Errors
+    /// When the file exists, or the folder holds games or cannot be made.
+    pub fn create(path: &Path, shard_games: u64) -> Result<Self, OutputError> {
+        let is_file = record::is_games_file(path);
+        let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
+        if is_file && path.exists() || !is_file && record::find_files(path).is_ok() {
+            return Err(OutputError::Exists(path.to_owned()));
+        }
+        fs::create_dir_all(folder)
+            .map_err(|source| OutputError::Folder { path: folder.to_owned(), source })?;
+        Ok(Self {
+            path: path.to_owned(),
+            shard_games: (!is_file).then_some(shard_games),
+            writer: None,
+            in_file: 0,
+            files: Vec::new(),
+            unique: Unique::default(),
+            kept: 0,
+            dropped: 0,
+            is_finished: false,
+        })
+    }
+
+    /// Adds a game, unless it is the same as one before.
+    ///
+    /// # Errors
+    /// When the disk refuses, or the format has no room for the game.
+    pub fn add(&mut self, game: &GameRecord) -> Result<(), OutputError> {
+        if !self.unique.insert(game) {
+            self.dropped += 1;
+            return Ok(());
+        }
+        if self.writer.is_none() {
+            let path = match self.shard_games {
+                Some(_) => self.path.join(shard_name(self.files.len() as u64)),
+                None => self.path.clone(),
+            };
+            self.writer = Some(GameWriter::create(&path)?);
+            self.files.push(path);
+            self.in_file = 0;
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.write(game)?;
+        }
+        self.kept += 1;
+        self.in_file += 1;
+        if self.shard_games == Some(self.in_file) {
+            self.close()?;
+        }
+        Ok(())
+    }
+
+    /// Brings the last file to the disk; gives all files, and the games kept and dropped.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn finish(mut self) -> Result<(Vec<PathBuf>, u64, u64), OutputError> {
+        self.close()?;
+        self.is_finished = true;
+        Ok((std::mem::take(&mut self.files), self.kept, self.dropped))
+    }
+
+    fn close(&mut self) -> Result<(), OutputError> {
+        Ok(self.writer.take().map_or(Ok(()), GameWriter::finish)?)
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // Half of what was asked for must not pass for the whole.
+        if !self.is_finished {
+            self.writer = None;
+            for file in &self.files {
+                let _ = fs::remove_file(file);
+            }
+        }
+    }
+}

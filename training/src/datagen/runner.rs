@@ -1,0 +1,194 @@
+//! Makes the games of a run: so many at once, each on disk before it is counted, until all are made
+//! or somebody wants to stop.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tesla_engine::search_api::StopToken;
+use tesla_nn::shared::Usage;
+
+use super::config::{ConfigError, DatagenConfig};
+use super::game::{self, GameError};
+use super::store::{Store, StoreError};
+use crate::matches::lineup::{self, EngineError};
+use crate::matches::openings::Book;
+use crate::matches::own::Devices;
+use crate::matches::player::Player;
+use crate::matches::pool;
+use crate::progress::Live;
+use crate::record::GameRecord;
+
+/// How often a game is tried. A teacher that always answers alike fails alike, and then the run
+/// must not go on for ever.
+const ATTEMPTS: usize = 3;
+
+/// Why a run cannot begin or go on. What was made is on disk in any case.
+#[derive(Debug, thiserror::Error)]
+pub enum DatagenError {
+    /// The run as it is written down.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Our own search cannot play.
+    #[error("{0}")]
+    Own(String),
+    /// The engine cannot be started, or somebody wanted to stop before it was.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A game could not be made.
+    #[error("game {number}: {why}; what was made is kept, and the same command goes on")]
+    Game {
+        /// From 0.
+        number: u64,
+        /// What is wrong.
+        why: GameError,
+    },
+}
+
+/// A run that ended or was stopped.
+#[derive(Debug)]
+pub struct Finished {
+    /// Whether no game is left to be made.
+    pub is_complete: bool,
+    /// Games on disk.
+    pub games: u64,
+    /// Games that were dropped because another one is the same.
+    pub dropped: u64,
+    /// Games made in this run.
+    pub made: u64,
+    /// Positions labelled in this run.
+    pub positions: u64,
+    /// How long this run took.
+    pub time: Duration,
+    /// The devices of this run and what went through them.
+    pub devices: Vec<(String, Usage)>,
+}
+
+/// A game on its way to the main thread, with what went wrong before it came about.
+type Report = (u64, Result<GameRecord, GameError>, Vec<String>);
+
+/// Makes the games of a run in `folder`, or those that are left. `say` gets sentences for people.
+///
+/// # Errors
+/// When it cannot begin or go on; what was made stays.
+pub fn run(
+    config: &DatagenConfig,
+    folder: &Path,
+    concurrency: usize,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<Finished, DatagenError> {
+    config.check()?;
+    let book = config.book()?;
+    let teacher = std::slice::from_ref(&config.teacher);
+    let names = lineup::try_engines(teacher, config.patience(), false, interrupted)?;
+    let devices = Devices::start(teacher).map_err(DatagenError::Own)?;
+    devices.notes.iter().for_each(|note| say(note));
+    let name = names.first().and_then(Option::as_deref);
+    let fingerprint = config.fingerprint(&book, &devices, name);
+    let store = Store::open(folder, fingerprint, config.games, config.shard_games)?;
+    let missing = store.missing();
+    let done = config.games - missing.len() as u64;
+    if done > 0 {
+        say(&format!("{done} of {} games were made before; the run goes on", config.games));
+    }
+    let progress = Live::new(config.games, done);
+    let mut desk =
+        Desk { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
+    let worker = |stop: StopToken| {
+        let mut player = None;
+        let (book, devices) = (&book, &devices);
+        move |number| make(config, book, devices, number, &mut player, &stop)
+    };
+    let outcome = pool::run(missing, concurrency, interrupted, worker, |report| desk.hear(report));
+    desk.progress.end();
+    outcome?;
+    let (games, dropped) = desk.store.counts();
+    Ok(Finished {
+        is_complete: desk.store.is_complete(),
+        games,
+        dropped,
+        made: desk.made,
+        positions: desk.positions,
+        time: desk.started.elapsed(),
+        devices: devices.usage(),
+    })
+}
+
+/// A worker's part: one game, tried again where the teacher fails.
+fn make<'a>(
+    config: &DatagenConfig,
+    book: &Book,
+    devices: &'a Devices,
+    number: u64,
+    player: &mut Option<Box<dyn Player + 'a>>,
+    stop: &StopToken,
+) -> Report {
+    let mut mishaps = Vec::new();
+    loop {
+        let teacher = match player.take() {
+            Some(teacher) => Ok(teacher),
+            None => lineup::player(&config.teacher, devices, config.patience(), stop.clone()),
+        };
+        let game = match teacher {
+            Ok(mut teacher) => {
+                let game = game::play(config, book, number, teacher.as_mut(), stop);
+                *player = Some(teacher);
+                game
+            }
+            Err(sentence) => Err(GameError::Fatal(sentence)),
+        };
+        match game {
+            Err(GameError::Failed(what)) if mishaps.len() + 1 < ATTEMPTS => mishaps.push(what),
+            game => return (number, game, mishaps),
+        }
+    }
+}
+
+/// Where games come in: the main thread's part.
+struct Desk<'a> {
+    store: Store,
+    progress: Live,
+    say: &'a dyn Fn(&str),
+    /// Games made before this run.
+    done: u64,
+    made: u64,
+    positions: u64,
+    started: Instant,
+}
+
+impl Desk<'_> {
+    fn hear(&mut self, report: Option<Report>) -> Result<bool, DatagenError> {
+        let Some((number, game, mishaps)) = report else {
+            self.progress.tick();
+            return Ok(true);
+        };
+        for what in mishaps {
+            let sentence = format!("game {number} is made again, for the teacher failed: {what}");
+            self.progress.aside(|| (self.say)(&sentence));
+        }
+        match game {
+            Ok(game) => self.keep(number, game)?,
+            Err(GameError::Stopped) => {}
+            Err(why) => return Err(DatagenError::Game { number, why }),
+        }
+        Ok(true)
+    }
+
+    fn keep(&mut self, number: u64, game: GameRecord) -> Result<(), DatagenError> {
+        self.made += 1;
+        self.positions += game.plies.len() as u64;
+        self.store.add(number, game)?;
+        let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
+        let text = format!(
+            "{:.1} games/s, {:.0} positions/s, {} dropped",
+            self.made as f64 / seconds,
+            self.positions as f64 / seconds,
+            self.store.counts().1
+        );
+        self.progress.news(self.done + self.made, text);
+        Ok(())
+    }
+}

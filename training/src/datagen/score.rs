@@ -1,0 +1,73 @@
+//! Scores as files hold them: centipawns for the side to move, or ±(32000 − n) for mate in n moves.
+
+use crate::matches::record::Score;
+use crate::record::MATE_CENTIPAWNS;
+
+/// Score of a mate in no moves.
+const MATE: i32 = 32_000;
+
+/// Longest mate that the format tells from a score in centipawns, moves.
+const LONGEST_MATE: i32 = MATE - MATE_CENTIPAWNS as i32 - 1;
+
+/// A score as files hold it.
+pub fn pack(score: Score) -> i16 {
+    let most = i32::from(MATE_CENTIPAWNS);
+    let packed = match score {
+        Score::Cp(centipawns) => centipawns.clamp(-most, most),
+        Score::Mate(moves) if moves > 0 => MATE - moves.min(LONGEST_MATE),
+        Score::Mate(moves) => moves.max(-LONGEST_MATE).abs() - MATE,
+    };
+    packed as i16
+}
+
+/// A score that a file holds.
+pub fn unpack(packed: i16) -> Score {
+    match i32::from(packed) {
+        score if packed > MATE_CENTIPAWNS => Score::Mate(MATE - score),
+        score if packed < -MATE_CENTIPAWNS => Score::Mate(-MATE - score),
+        score => Score::Cp(score),
+    }
+}
+
+/// A score for people: `+0.35`, `mate in 3`, `mated in 2`.
+pub fn words(packed: i16) -> String {
+    match unpack(packed) {
+        Score::Cp(centipawns) => format!("{:+.2}", f64::from(centipawns) / 100.0),
+        Score::Mate(moves) if packed > 0 => format!("mate in {moves}"),
+        Score::Mate(moves) => format!("mated in {}", -moves),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_round_trip_within_the_format() {
+        for score in [
+            Score::Cp(0),
+            Score::Cp(-31_000),
+            Score::Cp(31_000),
+            Score::Mate(1),
+            Score::Mate(999),
+            Score::Mate(-1),
+            Score::Mate(-999),
+            Score::Mate(0),
+        ] {
+            assert_eq!(unpack(pack(score)), score);
+        }
+        assert_eq!(pack(Score::Mate(3)), 31_997);
+        assert_eq!(pack(Score::Mate(-2)), -31_998);
+        assert_eq!(pack(Score::Cp(i32::MIN)), -31_000);
+        assert_eq!(unpack(pack(Score::Mate(i32::MAX))), Score::Mate(999));
+        assert_eq!(unpack(pack(Score::Mate(i32::MIN))), Score::Mate(-999));
+    }
+
+    #[test]
+    fn scores_are_said_in_words() {
+        assert_eq!(words(35), "+0.35");
+        assert_eq!(words(-120), "-1.20");
+        assert_eq!(words(31_997), "mate in 3");
+        assert_eq!(words(-31_998), "mated in 2");
+    }
+}

@@ -1,0 +1,265 @@
+//! The folder of a run: a journal of the games as they come, and whole shards.
+//!
+//! A game is in the journal before it is counted. Shards are written in their order, each when all
+//! of its numbers are played, so that of games that are the same the one with the lowest number
+//! stays, whichever was played first.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::unique::Unique;
+use crate::matches::game::{fen_of, set_up};
+use crate::matches::journal::{Journal, JournalError};
+use crate::record::{self, EXTENSION, GameReader, GameRecord, GameWriter, Ply, RecordError};
+
+/// Why the folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A shard.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// Another file.
+    #[error("{path} cannot be written: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Shards of who knows what.
+    #[error(
+        "{0} holds .games.zst files but no games.jsonl, so they are of no run that could go on; \
+         name another folder"
+    )]
+    Strangers(PathBuf),
+    /// A game of the journal is none.
+    #[error(
+        "game {number} of the journal {path} is damaged: {what}; delete its line, and it is made \
+         again"
+    )]
+    BadGame {
+        /// The file.
+        path: PathBuf,
+        /// Number of the game.
+        number: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// A game in the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    /// Its number, from 0.
+    game: u64,
+    /// FEN of the start position.
+    start: String,
+    /// As in [`GameRecord`].
+    result: u8,
+    /// Played, best and score of each ply, as in [`Ply`].
+    plies: Vec<(u16, u16, i16)>,
+}
+
+impl Entry {
+    fn new(game: u64, record: &GameRecord) -> Self {
+        let plies = record.plies.iter().map(|ply| (ply.played, ply.best, ply.score)).collect();
+        Self { game, start: fen_of(&record.start), result: record.result, plies }
+    }
+
+    fn record(&self) -> Result<GameRecord, String> {
+        let start = set_up(&self.start, false).map_err(|error| error.to_string())?;
+        let ply = |&(played, best, score): &_| Ply { played, best, score };
+        Ok(GameRecord { start, result: self.result, plies: self.plies.iter().map(ply).collect() })
+    }
+}
+
+/// The open folder of a run.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    fingerprint: Value,
+    /// `None` only while it is made anew.
+    journal: Option<Journal<Entry>>,
+    games: u64,
+    shard_games: u64,
+    /// Games that are in no shard yet, by number.
+    pending: BTreeMap<u64, GameRecord>,
+    /// The first shard that is not whole.
+    next: u64,
+    /// The games of the shards before it.
+    seen: Unique,
+    kept: u64,
+    dropped: u64,
+}
+
+/// Name of shard `number`.
+pub(super) fn shard_name(number: u64) -> String {
+    format!("shard-{number:05}.{EXTENSION}")
+}
+
+impl Store {
+    /// Opens the folder of a run of so many games, new or interrupted.
+    ///
+    /// # Errors
+    /// When the folder holds another run or something else, is in use, damaged or cannot be written.
+    pub fn open(
+        folder: &Path,
+        fingerprint: Value,
+        games: u64,
+        shard_games: u64,
+    ) -> Result<Self, StoreError> {
+        let io = |path: &Path, source| StoreError::Io { path: path.to_owned(), source };
+        fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
+        let path = folder.join("games.jsonl");
+        if !path.exists() && record::find_files(folder).is_ok() {
+            return Err(StoreError::Strangers(folder.to_owned()));
+        }
+        let resumed = Journal::<Entry>::open(&path, &fingerprint)?;
+        let config = folder.join("config.json");
+        let temporary = folder.join("config.json.new");
+        fs::write(&temporary, format!("{fingerprint:#}\n"))
+            .and_then(|()| record::rename(&temporary, &config))
+            .map_err(|error| io(&config, error))?;
+        let mut pending = BTreeMap::new();
+        for entry in resumed.records {
+            let bad = |what| StoreError::BadGame { path: path.clone(), number: entry.game, what };
+            pending.insert(entry.game, entry.record().map_err(bad)?);
+        }
+        let mut store = Self {
+            folder: folder.to_owned(),
+            fingerprint,
+            journal: Some(resumed.journal),
+            games,
+            shard_games,
+            pending,
+            next: 0,
+            seen: Unique::default(),
+            kept: 0,
+            dropped: 0,
+        };
+        store.finish_shards()?;
+        Ok(store)
+    }
+
+    /// Keeps a finished game. When this returns, it is on the disk.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn add(&mut self, number: u64, game: GameRecord) -> Result<(), StoreError> {
+        if let Some(journal) = &mut self.journal {
+            journal.append(&Entry::new(number, &game))?;
+        }
+        self.pending.insert(number, game);
+        self.finish_shards()
+    }
+
+    /// The games that are still to be played.
+    pub fn missing(&self) -> Vec<u64> {
+        (self.next..self.shards())
+            .filter(|&shard| !self.path(shard).exists())
+            .flat_map(|shard| self.range(shard))
+            .filter(|number| !self.pending.contains_key(number))
+            .collect()
+    }
+
+    /// Games on disk so far, those of unfinished shards included, and those that were dropped
+    /// because a game with a lower number is the same.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.kept + self.pending.len() as u64, self.dropped)
+    }
+
+    /// Whether every shard is whole.
+    pub fn is_complete(&self) -> bool {
+        self.next == self.shards()
+    }
+
+    fn shards(&self) -> u64 {
+        self.games.div_ceil(self.shard_games)
+    }
+
+    /// The games of a shard.
+    fn range(&self, shard: u64) -> Range<u64> {
+        let start = shard * self.shard_games;
+        start..self.games.min(start + self.shard_games)
+    }
+
+    fn path(&self, shard: u64) -> PathBuf {
+        self.folder.join(shard_name(shard))
+    }
+
+    /// Goes through the shards in their order as far as they are whole, and writes those that are
+    /// not on disk yet.
+    fn finish_shards(&mut self) -> Result<(), StoreError> {
+        let before = self.next;
+        while self.next < self.shards() {
+            let range = self.range(self.next);
+            let path = self.path(self.next);
+            let size = range.end - range.start;
+            let kept = if path.exists() {
+                self.learn(&path)?
+            } else if self.is_played(&range) {
+                self.write(&path, range.clone())?
+            } else {
+                break;
+            };
+            self.pending.retain(|number, _| !range.contains(number));
+            self.kept += kept;
+            self.dropped += size.saturating_sub(kept);
+            self.next += 1;
+        }
+        if self.next > before { self.shorten() } else { Ok(()) }
+    }
+
+    fn is_played(&self, range: &Range<u64>) -> bool {
+        let size = range.end - range.start;
+        // The cheap question first: this is asked after every game.
+        self.pending.len() as u64 >= size
+            && self.pending.range(range.clone()).count() as u64 == size
+    }
+
+    /// Takes note of a shard's games, and counts them.
+    fn learn(&mut self, path: &Path) -> Result<u64, StoreError> {
+        let mut games = 0;
+        for game in GameReader::open(path)? {
+            self.seen.insert(&game?);
+            games += 1;
+        }
+        Ok(games)
+    }
+
+    /// Writes a shard and counts the games that it keeps.
+    fn write(&mut self, path: &Path, range: Range<u64>) -> Result<u64, StoreError> {
+        let mut writer = GameWriter::create(path)?;
+        let mut kept = 0;
+        for game in self.pending.range(range).map(|(_, game)| game) {
+            if self.seen.insert(game) {
+                writer.write(game)?;
+                kept += 1;
+            }
+        }
+        writer.finish()?;
+        Ok(kept)
+    }
+
+    /// Leaves only what is in no shard in the journal.
+    fn shorten(&mut self) -> Result<(), StoreError> {
+        let Some(journal) = self.journal.take() else { return Ok(()) };
+        let entries: Vec<Entry> =
+            self.pending.iter().map(|(&number, game)| Entry::new(number, game)).collect();
+        journal.replace(&self.fingerprint, &entries)?;
+        let path = self.folder.join("games.jsonl");
+        self.journal = Some(Journal::resume(&path, &self.fingerprint)?.journal);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

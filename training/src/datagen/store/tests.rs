@@ -1,0 +1,107 @@
+use std::fs;
+
+use serde_json::json;
+
+use super::*;
+use crate::record::read_file;
+use crate::record::tests::{Scratch, random_game};
+
+/// Seven games, of which the fourth is the same as the second; shards of three.
+const GAMES: u64 = 7;
+
+fn game(number: u64) -> GameRecord {
+    random_game(if number == 3 { 1 } else { number }, 20)
+}
+
+fn open(scratch: &Scratch) -> Result<Store, StoreError> {
+    Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3)
+}
+
+fn shards(scratch: &Scratch) -> Vec<Vec<GameRecord>> {
+    let files = record::find_files(&scratch.0).unwrap();
+    files.iter().map(|file| read_file(file).unwrap()).collect()
+}
+
+fn finished() -> Vec<Vec<GameRecord>> {
+    vec![vec![game(0), game(1), game(2)], vec![game(4), game(5)], vec![game(6)]]
+}
+
+#[test]
+fn any_order_and_any_stop_gives_the_same_shards() {
+    for order in [[0, 1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1, 0], [3, 0, 6, 1, 5, 2, 4]] {
+        for stop in 0..7 {
+            let scratch = Scratch::new("order");
+            let mut store = open(&scratch).unwrap();
+            for number in &order[..stop] {
+                store.add(*number, game(*number)).unwrap();
+            }
+            drop(store);
+            let mut store = open(&scratch).unwrap();
+            let left: Vec<u64> = (0..GAMES).filter(|n| !order[..stop].contains(n)).collect();
+            assert_eq!(store.missing(), left);
+            assert!(!store.is_complete());
+            for number in left {
+                store.add(number, game(number)).unwrap();
+            }
+            assert!(store.is_complete());
+            assert_eq!(store.counts(), (6, 1));
+            assert_eq!(shards(&scratch), finished());
+        }
+    }
+}
+
+#[test]
+fn a_lost_shard_is_made_again() {
+    let scratch = Scratch::new("lost");
+    let mut store = open(&scratch).unwrap();
+    (0..GAMES).for_each(|number| store.add(number, game(number)).unwrap());
+    drop(store);
+    fs::remove_file(scratch.0.join(shard_name(0))).unwrap();
+    // What a killed run leaves of a shard that it was writing.
+    fs::write(scratch.0.join(shard_name(0) + ".new"), b"half").unwrap();
+    let mut store = open(&scratch).unwrap();
+    assert_eq!(store.missing(), [0, 1, 2]);
+    (0..3).for_each(|number| store.add(number, game(number)).unwrap());
+    assert_eq!(store.counts(), (6, 1));
+    assert_eq!(shards(&scratch), finished());
+}
+
+#[test]
+fn a_torn_journal_loses_its_tail_only() {
+    let scratch = Scratch::new("torn");
+    let mut store = open(&scratch).unwrap();
+    store.add(1, game(1)).unwrap();
+    store.add(4, game(4)).unwrap();
+    drop(store);
+    let journal = scratch.0.join("games.jsonl");
+    let bytes = fs::read(&journal).unwrap();
+    fs::write(&journal, &bytes[..bytes.len() - 9]).unwrap();
+    assert_eq!(open(&scratch).unwrap().missing(), [0, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn strangers_are_refused() {
+    let scratch = Scratch::new("strangers");
+    let store = open(&scratch).unwrap();
+    let busy = open(&scratch).unwrap_err().to_string();
+    assert!(busy.contains("another run"), "{busy}");
+    drop(store);
+    let other = Store::open(&scratch.0, json!({"seed": 2}), GAMES, 3).unwrap_err().to_string();
+    assert!(other.contains("seed is 1 there and 2 here"), "{other}");
+    let mut store = open(&scratch).unwrap();
+    (0..3).for_each(|number| store.add(number, game(number)).unwrap());
+    drop(store);
+    fs::remove_file(scratch.0.join("games.jsonl")).unwrap();
+    let stranger = open(&scratch).unwrap_err().to_string();
+    assert!(stranger.contains("name another folder"), "{stranger}");
+    let scratch = Scratch::new("nonsense");
+    let mut store = open(&scratch).unwrap();
+    store.add(0, game(0)).unwrap();
+    drop(store);
+    let journal = scratch.0.join("games.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replace("/pppp", "/xxxx").replace("\"start\":\"", "\"start\":\"x"))
+        .unwrap();
+    let damaged = open(&scratch).unwrap_err().to_string();
+    assert!(damaged.contains("delete its line"), "{damaged}");
+}

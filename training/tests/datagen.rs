@@ -1,0 +1,211 @@
+//! Whole runs of `datagen` and what is done with their games: nothing that interrupts a run changes
+//! its files, and whatever is wrong gets a sentence.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A folder that is gone after the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("tesla-datagen-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn join(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Short games of our own search without a network.
+const OWN: &[&str] = &[
+    "--games",
+    "30",
+    "--shard-games",
+    "8",
+    "--nodes",
+    "150",
+    "--max-plies",
+    "40",
+    "--option",
+    "Evaluator=Classical",
+    "--option",
+    "Search=AlphaBeta",
+];
+
+fn program(command: &str, arguments: &[&str]) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_tesla-train"));
+    program.arg(command).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+}
+
+fn done(command: &str, arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = program(command, arguments).output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+fn complaint(command: &str, arguments: &[&str]) -> String {
+    let Output { status, stderr, .. } = program(command, arguments).output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+/// The shards of a folder by name.
+fn shards(folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let shards = files.filter(|path| path.to_string_lossy().ends_with(".games.zst"));
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    shards.map(|path| (name(&path), fs::read(&path).unwrap())).collect()
+}
+
+fn own<'a>(out: &'a str, concurrency: &'a str) -> Vec<&'a str> {
+    [OWN, &["--out", out, "--concurrency", concurrency]].concat()
+}
+
+#[test]
+fn concurrency_and_kills_change_nothing() {
+    let scratch = Scratch::new("kill");
+    let (whole, killed) = (scratch.join("whole"), scratch.join("killed"));
+    let started = Instant::now();
+    let said = done("datagen", &own(&whole, "1"));
+    let time = started.elapsed();
+    assert!(said.contains("30 games") && said.contains("refuted moves"), "{said}");
+    assert_eq!(shards(&whole).len(), 4);
+    for kill in 0..10 {
+        let mut child = program("datagen", &own(&killed, "3")).spawn().unwrap();
+        thread::sleep(time.mul_f64(f64::from(kill * 7 % 10) / 20.0 + 0.05));
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    done("datagen", &own(&killed, "2"));
+    assert!(shards(&killed) == shards(&whole));
+    // A finished run is only summed up again.
+    assert!(done("datagen", &own(&killed, "2")).contains("this run: 0 games"));
+    let other = [&own(&killed, "2")[..], &["--seed", "2"]].concat();
+    let said = complaint("datagen", &other);
+    assert!(said.contains("config.seed is 1 there and 2 here"), "{said}");
+}
+
+#[test]
+fn games_are_merged_and_inspected() {
+    let scratch = Scratch::new("merge");
+    let (a, b, both) = (scratch.join("a"), scratch.join("b"), scratch.join("both"));
+    done("datagen", &own(&a, "2"));
+    done("datagen", &[&own(&b, "2")[..], &["--seed", "2"]].concat());
+    let said = done("merge", &[&a, &b, &a, "--out", &both, "--shard-games", "25"]);
+    assert!(said.contains("60 games in 3 files, 30 dropped"), "{said}");
+    let figures = |path: &str| -> Value {
+        serde_json::from_str(&done("inspect", &[path, "--json"])).unwrap()
+    };
+    let (first, second, merged) = (figures(&a), figures(&b), figures(&both));
+    let count = |figures: &Value, name: &str| figures[name].as_u64().unwrap();
+    for name in ["games", "positions", "white_wins", "draws", "black_wins"] {
+        let sum = count(&first, name) + count(&second, name);
+        assert_eq!(count(&merged, name), sum, "{name}");
+    }
+    assert_eq!(count(&merged, "same_games"), 0);
+    let refuted = merged["refuted"].as_f64().unwrap();
+    assert!((0.05..0.3).contains(&refuted), "{refuted}");
+    let one = scratch.join("one.games.zst");
+    done("merge", &[&both, "--out", &one]);
+    assert_eq!(figures(&one), merged);
+    let shown = done("inspect", &[&one, "--samples", "3", "--seed", "5"]);
+    assert_eq!(shown.matches("played ").count(), 3, "{shown}");
+    assert!(complaint("merge", &[&a, "--out", &one]).contains("exists already"));
+    assert!(complaint("merge", &[&a, "--out", &both]).contains("exists already"));
+    fs::write(scratch.0.join("b/shard-00000.games.zst"), b"rubbish").unwrap();
+    let new = scratch.join("new");
+    assert!(complaint("merge", &[&a, &b, "--out", &new]).contains("no file of games"));
+    assert!(shards(&new).is_empty(), "half a merge must not pass for a whole one");
+    assert!(complaint("inspect", &[&b]).contains("no file of games"));
+}
+
+/// Two games as `match` writes them.
+const PGN: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {book} e5 {-0.10/4 0.1s} 2. Nf3 {+0.20/4}\n\
+    Nc6 {-0.15/4} 1-0\n\n[Event \"x\"]\n[Result \"1/2-1/2\"]\n\n1. d4 {+0.11/3} d5 {0.00/3} 2. c4 e6\n\
+    {+M5/7} 1/2-1/2\n";
+
+#[test]
+fn pgn_is_imported() {
+    let scratch = Scratch::new("import");
+    let (pgn, out) = (scratch.join("games.pgn"), scratch.join("out"));
+    fs::write(&pgn, PGN).unwrap();
+    let said = complaint("import", &[&pgn, "--out", &out]);
+    assert!(said.contains("game 2: 1 moves") && said.contains("--skip-unscored"), "{said}");
+    let said = done("import", &[&pgn, "--out", &out, "--skip-unscored"]);
+    assert!(said.contains("2 games read") && said.contains("3 games in 1 files"), "{said}");
+    let figures: Value = serde_json::from_str(&done("inspect", &[&out, "--json"])).unwrap();
+    assert_eq!((figures["games"].as_u64(), figures["positions"].as_u64()), (Some(3), Some(6)));
+    fs::write(&pgn, PGN.replace("d5", "d8")).unwrap();
+    let (new, lenient) = (scratch.join("new"), scratch.join("lenient"));
+    let said = complaint("import", &[&pgn, "--out", &new]);
+    assert!(said.contains("game 2 (line 7)") && said.contains("--lenient"), "{said}");
+    let said = done("import", &[&pgn, "--out", &lenient, "--lenient"]);
+    assert!(said.contains("1 that cannot be read"), "{said}");
+    fs::write(&pgn, "1. e4 e5 1-0").unwrap();
+    assert!(
+        complaint("import", &[&pgn, "--out", &new]).contains("no move of the files has a score")
+    );
+    assert!(complaint("import", &["games.txt", "--out", &new]).contains("--format"));
+    assert!(complaint("import", &["/no/such.pgn", "--out", &new]).contains("cannot read"));
+    let binpack = scratch.join("rubbish.binpack");
+    fs::write(&binpack, [&b"BINP\x28\0\0\0"[..], &[0x5a; 40]].concat()).unwrap();
+    let said = complaint("import", &[&binpack, "--out", &new]);
+    assert!(said.contains("rubbish.binpack, chunk 1"), "{said}");
+}
+
+#[test]
+fn wrong_runs_get_a_sentence() {
+    let scratch = Scratch::new("wrong");
+    let out = scratch.join("out");
+    let with = |more: &[&str]| complaint("datagen", &[&own(&out, "1")[..], more].concat());
+    assert!(with(&["--random", "0.5..0.1"]).contains("is no range"));
+    assert!(with(&["--random", "0..2"]).contains("from 0 to 1"));
+    assert!(with(&["--openings", "/no/such/book"]).contains("cannot read the opening book"));
+    assert!(with(&["--option", "Style=wild"]).contains("no option named"));
+    assert!(with(&["--option", "Hash"]).contains("key"));
+    assert!(with(&["--depth", "3", "--movetime", "0"]).contains("must be more than zero"));
+    assert!(with(&["--teacher", "/no/such/engine"]).contains("cannot run the engine"));
+    assert!(with(&["--resign", "3"]).contains("key=value"));
+    let random = ["--random", "0", "--random-plies", "0"];
+    assert!(with(&random).contains("all games would be the same"));
+    let none = complaint("datagen", &["--games", "2", "--out", &out]);
+    assert!(none.contains("give it --nodes"), "{none}");
+    let peer = |mode| {
+        let (peer, out) = (env!("CARGO_BIN_EXE_bad_peer"), scratch.join(mode));
+        let few = ["--games", "2", "--nodes", "5", "--out", &out];
+        complaint("datagen", &[&few[..], &["--teacher", peer, "--arg", mode]].concat())
+    };
+    let started = Instant::now();
+    assert!(peer("exit").contains("game 0: "));
+    assert!(peer("garbage").contains("the same command goes on"));
+    assert!(peer("exit-at-start").contains("side teacher"));
+    assert!(started.elapsed() < Duration::from_mins(1));
+    fs::write(scratch.0.join("file"), b"").unwrap();
+    let file = scratch.join("file");
+    assert!(complaint("datagen", &own(&file, "1")).contains("cannot be written"));
+    assert!(complaint("inspect", &["/no/such/folder"]).contains("cannot read the games"));
+    let empty = scratch.join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(complaint("inspect", &[&empty]).contains("found no games"));
+}
