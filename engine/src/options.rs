@@ -6,6 +6,7 @@
 mod rows;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use self::rows::{Kind, Row, register};
@@ -59,7 +60,7 @@ impl Default for Settings {
                 Kind::Check { default, set } => set(&mut settings, default),
                 Kind::Combo { default, set, .. } => set(&mut settings, default),
                 Kind::Text { default, set } => set(&mut settings, default),
-                Kind::Button => {}
+                Kind::Tunables | Kind::Button => {}
             }
         }
         settings
@@ -111,6 +112,9 @@ pub enum OptionError {
     /// A tunable needs a number within its range.
     #[error(transparent)]
     Tunable(#[from] ParamError),
+    /// A file of tunables that cannot be used, in a sentence.
+    #[error("{0}; the tunables stay as they are")]
+    TunablesFile(String),
 }
 
 impl Settings {
@@ -148,9 +152,20 @@ impl Settings {
             }
             Kind::Combo { values, set, .. } => set(self, choose(name, value, values)?),
             Kind::Text { set, .. } => set(self, value),
+            Kind::Tunables => self.read_tunables(value)?,
             Kind::Button => return Ok(Change::ClearHash),
         }
         Ok(Change::Taken)
+    }
+
+    /// Takes the tunables of a file; the defaults where the path is empty.
+    fn read_tunables(&mut self, path: &str) -> Result<(), OptionError> {
+        let read = match path {
+            "" | "<empty>" => Ok(Params::default()),
+            path => Params::read(Path::new(path)),
+        };
+        self.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
+        Ok(())
     }
 
     /// Tunables cross UCI as text, so that a tuner's value arrives unrounded.
@@ -186,6 +201,7 @@ pub fn uci_lines() -> Vec<String> {
                 format!("combo default {default} var {}", values.join(" var "))
             }
             Kind::Text { default, .. } => format!("string default {default}"),
+            Kind::Tunables => "string default <empty>".to_owned(),
             Kind::Button => "button".to_owned(),
         };
         format!("option name {} type {kind}", row.name)
@@ -207,6 +223,7 @@ pub fn markdown() -> String {
             Kind::Check { default, .. } => ("true, false".to_owned(), default.to_string()),
             Kind::Combo { default, values, .. } => (values.join(", "), default.to_owned()),
             Kind::Text { default, .. } => ("text".to_owned(), format!("`{default}`")),
+            Kind::Tunables => ("text".to_owned(), "`<empty>`".to_owned()),
             Kind::Button => ("button".to_owned(), String::new()),
         };
         // Writing to a String cannot fail.
@@ -250,6 +267,24 @@ mod tests {
         assert_eq!(settings.weights_file.as_deref(), Some("My Net.tesla"));
         assert_eq!(settings.set("WeightsFile", "<embedded>"), Ok(Change::Taken));
         assert_eq!(settings.weights_file, None);
+    }
+
+    #[test]
+    fn tunables_come_from_a_file() {
+        let path = std::env::temp_dir().join(format!("tesla-tunables-{}", std::process::id()));
+        std::fs::write(&path, "error_scale = 0.5").unwrap();
+        let mut settings = Settings::default();
+        settings.set("branching", "3").unwrap();
+        let name = path.to_str().unwrap();
+        assert_eq!(settings.set("TunablesFile", name), Ok(Change::Taken));
+        std::fs::remove_file(&path).unwrap();
+        let wanted = Params { error_scale: 0.5, ..Params::default() };
+        assert_eq!(settings.params, wanted, "what a file does not name is as it ships");
+        let gone = settings.set("TunablesFile", name).unwrap_err().to_string();
+        assert!(gone.contains("stay as they are"), "{gone}");
+        assert_eq!(settings.params, wanted);
+        assert_eq!(settings.set("TunablesFile", "<empty>"), Ok(Change::Taken));
+        assert_eq!(settings.params, Params::default());
     }
 
     #[test]

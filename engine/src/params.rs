@@ -3,6 +3,10 @@
 //! A line says name, default, range and step; its doc says the unit and what a larger value does.
 //! The macro makes the field, its default, the range check and the row that UCI and the tuner read.
 
+mod file;
+
+pub use self::file::TunablesError;
+
 /// One tunable as UCI and the tuner see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tunable {

@@ -161,7 +161,7 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
 
 /// Chance that a child is better than the best, from what its value alone says and from the `odds`
 /// that the policy gives it against the best (Bayes' rule, the policy as prior).
-fn posterior(overtake: f32, odds: f32) -> f32 {
+pub fn posterior(overtake: f32, odds: f32) -> f32 {
     let ours = overtake * odds;
     ours / (ours + 1.0 - overtake).max(f32::MIN_POSITIVE)
 }

@@ -138,6 +138,11 @@ pub fn search_on(
     })
 }
 
+/// Whether the search the user chose keeps a tree.
+pub fn keeps_tree(machine: &Machine) -> bool {
+    machine.search != ALPHA_BETA
+}
+
 /// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.
 pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> TeslaSearch {
     let mut search = if machine.search == PUCT {

@@ -5,7 +5,8 @@
 //! * [`evaluate`] — held-out figures;
 //! * [`loss`], [`adamw`], [`train_config`], [`trainer`] — the training loop;
 //! * [`mod@matches`] — games between configurations and UCI engines;
-//! * [`datagen`] — making, importing, merging and inspecting labelled games.
+//! * [`datagen`] — making, importing, merging and inspecting labelled games;
+//! * [`tune`] — the search's numbers from its own trees.
 
 pub mod adamw;
 pub mod datagen;
@@ -18,3 +19,4 @@ mod progress;
 pub mod record;
 pub mod train_config;
 pub mod trainer;
+pub mod tune;

@@ -20,6 +20,7 @@ use tesla_training::matches::command::{self, MatchArgs};
 use tesla_training::matches::suite_command::{self, SuiteArgs};
 use tesla_training::train_config::TrainConfig;
 use tesla_training::trainer::Trainer;
+use tesla_training::tune::command::{self as tune_command, TuneCommand};
 
 /// glibc gives big tensors back to the system after every operation; mimalloc keeps them, which
 /// makes training on the CPU about one and a half times as fast.
@@ -70,6 +71,9 @@ enum Command {
     Merge(MergeArgs),
     /// Say what is in files of games, and show positions.
     Inspect(InspectArgs),
+    /// Fit the search's numbers to its own trees.
+    #[command(subcommand)]
+    Tune(TuneCommand),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -166,6 +170,7 @@ fn main() -> ExitCode {
         Command::Import(args) => import(&args),
         Command::Merge(args) => merge(&args),
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Tune(command) => tune(&command),
     };
     match result {
         Ok(code) => code,
@@ -241,6 +246,10 @@ fn import(args: &ImportArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
 
 fn merge(args: &MergeArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
     datagen::merge::run(args, &interruptible()?, &complain)
+}
+
+fn tune(command: &TuneCommand) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    tune_command::run(command, &interruptible()?, &complain)
 }
 
 fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {

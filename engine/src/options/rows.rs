@@ -33,6 +33,8 @@ pub(super) enum Kind {
         default: &'static str,
         set: fn(&mut Settings, &str),
     },
+    /// A path of a file of tunables.
+    Tunables,
     Button,
 }
 
@@ -85,7 +87,7 @@ fn memory_rows() -> Vec<Row> {
     ]
 }
 
-fn mode_rows(network: bool) -> [Row; 5] {
+fn mode_rows(network: bool) -> [Row; 6] {
     [
         Row {
             name: "Search",
@@ -124,6 +126,12 @@ fn mode_rows(network: bool) -> [Row; 5] {
                     settings.weights_file = (!embedded).then(|| path.to_owned());
                 },
             },
+        },
+        Row {
+            name: "TunablesFile",
+            help: "A file of tunables as `tesla-train tune` writes them, read when it is named; \
+                   what it does not name is as it ships.",
+            kind: Kind::Tunables,
         },
         Row {
             name: "BatchSize",

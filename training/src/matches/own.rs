@@ -11,6 +11,7 @@ use tesla_engine::params::Params;
 use tesla_engine::roster::{self, Machine};
 use tesla_engine::score::Score as EngineScore;
 use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
 use tesla_nn::evaluator::{Evaluator, centipawns_from_score};
 use tesla_nn::shared::{SharedDevice, Usage};
@@ -105,6 +106,22 @@ impl Devices {
             Some(shared) => Ok(Box::new(shared.client(machine.batch_size.unwrap_or(0)))),
             None => Ok(roster::evaluator(machine)?.0),
         }
+    }
+
+    /// The search of one of our own sides that keeps a tree.
+    ///
+    /// # Errors
+    /// A sentence, when the side's search keeps none or its options cannot be used.
+    pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
+        let settings = side.settings().map_err(|error| error.to_string())?;
+        let machine = Machine::of(&settings);
+        if !roster::keeps_tree(&machine) {
+            return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
+        }
+        let evaluator = self.evaluator(&machine, side.limit.is_timed())?;
+        let mut search = roster::tree_search(&machine, evaluator);
+        search.set_hash_mb(settings.hash_mb);
+        Ok(search)
     }
 
     /// What evaluates for this side, without the device it runs on.

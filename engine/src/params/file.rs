@@ -1,0 +1,136 @@
+//! Tunables in a file: TOML, one `name = number` a line; what is not named keeps its default.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{ParamError, Params};
+
+/// Why a file's tunables were not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum TunablesError {
+    /// The file cannot be read.
+    #[error("cannot read the tunables in {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no TOML.
+    #[error("{path} is no file of tunables ({what}); write one name = number a line")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What the parser said, in one line.
+        what: String,
+    },
+    /// A value that is no number.
+    #[error("{path}: {name} needs a number")]
+    NotANumber {
+        /// The file.
+        path: PathBuf,
+        /// The tunable.
+        name: String,
+    },
+    /// A tunable that is unknown or out of range.
+    #[error("{path}: {fault}")]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: ParamError,
+    },
+}
+
+impl Params {
+    /// The tunables of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no TOML, or names a tunable that is unknown or out of range.
+    pub fn read(path: &Path) -> Result<Self, TunablesError> {
+        let io = |source| TunablesError::Io { path: path.to_owned(), source };
+        Self::parse(&fs::read_to_string(path).map_err(io)?, path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, TunablesError> {
+        let path = || path.to_owned();
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            TunablesError::Syntax { path: path(), what: error.message().replace('\n', " ") }
+        })?;
+        let mut params = Self::default();
+        for (name, value) in table {
+            let number = match value {
+                toml::Value::Float(number) => number,
+                toml::Value::Integer(number) => number as f64,
+                _ => return Err(TunablesError::NotANumber { path: path(), name }),
+            };
+            params
+                .set(&name, number as f32)
+                .map_err(|fault| TunablesError::Refused { path: path(), fault })?;
+        }
+        Ok(params)
+    }
+
+    /// The tunables that differ from their defaults, as a file holds them, below `head` as a
+    /// comment.
+    pub fn to_file(&self, head: &str) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        for line in head.lines() {
+            let _ = writeln!(text, "{}", format!("# {line}").trim_end());
+        }
+        for row in Self::TUNABLES {
+            let value = self.get(row.name).unwrap_or(row.default);
+            if value.to_bits() != row.default.to_bits() {
+                let _ = writeln!(text, "{} = {value}", row.name);
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<Params, String> {
+        Params::parse(text, Path::new("t.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn files_round_trip() {
+        let mut params = Params::default();
+        params.set("error_scale", 0.031_25).unwrap();
+        params.set("batches_in_flight", 3.0).unwrap();
+        let text = params.to_file("fitted\n\non our own trees");
+        assert_eq!(
+            text,
+            "# fitted\n#\n# on our own trees\nerror_scale = 0.03125\nbatches_in_flight = 3\n"
+        );
+        assert_eq!(parse(&text), Ok(params));
+        assert_eq!(parse(""), Ok(Params::default()));
+    }
+
+    #[test]
+    fn every_fault_has_its_sentence() {
+        let fault = |text: &str| parse(text).unwrap_err();
+        assert!(fault("error_scale").contains("one name = number a line"));
+        assert!(fault("error_scale = \"wide\"").contains("error_scale needs a number"));
+        assert!(fault("error_scale = -1").contains("a number from"));
+        assert!(fault("error_scale = nan").contains("a number from"));
+        assert!(fault("eror_scale = 1").contains("no tunable named eror_scale"));
+        let missing = Params::read(Path::new("no such file")).unwrap_err().to_string();
+        assert!(missing.contains("cannot read"), "{missing}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "([a-z_]{1,12}( ?= ?)?[-0-9.e\"\\[\\]#\n ]{0,8}|\\PC){0,8}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Collects observations: so many positions at once, each on disk when it is done.
+
+use std::path::Path;
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use shakmaty::fen::Fen;
+use shakmaty::{EnPassantMode, Position};
+use tesla_engine::history::Game;
+use tesla_engine::search_api::StopToken;
+
+use super::observe::{Observation, Observer};
+use crate::dataset::Dataset;
+use crate::matches::config::search_signature;
+use crate::matches::journal::{Journal, JournalError, Resumed};
+use crate::matches::own::Devices;
+use crate::matches::pool;
+use crate::matches::side::Side;
+use crate::progress::bar;
+use crate::record::{GameRecord, unpack};
+
+/// The file of observations in a folder.
+pub const FILE: &str = "observations.jsonl";
+/// Positions in which more centipawns are at stake say little: any move wins, or none does.
+const DECIDED: i16 = 800;
+/// Plies of a game that are left to its opening.
+const OPENING: usize = 6;
+/// Games that are tried before a position is given up.
+const TRIES: usize = 1000;
+
+/// What is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Positions.
+    pub positions: u32,
+    /// Evaluations of the largest tree; a tree's size is drawn from `least` to this, by octaves.
+    pub most: u32,
+    /// Evaluations of the smallest tree.
+    pub least: u32,
+    /// Decides what is drawn.
+    pub seed: u64,
+}
+
+/// Why there are no observations.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Their file.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Search or evaluator.
+    #[error("{0}")]
+    Search(String),
+}
+
+/// A position drawn from the games: neither in the opening nor decided nor over.
+fn draw(dataset: &Dataset, rng: &mut ChaCha8Rng) -> Option<Game> {
+    (0..TRIES).find_map(|_| {
+        let record = dataset.game(rng.random_range(0..dataset.games()));
+        if record.plies.len() <= OPENING {
+            return None;
+        }
+        let ply = rng.random_range(OPENING..record.plies.len());
+        let is_open = record.plies[ply].score.abs() <= DECIDED;
+        if is_open { replay(record, ply) } else { None }
+    })
+}
+
+/// A game's position before this ply, where there is a choice.
+fn replay(record: &GameRecord, ply: usize) -> Option<Game> {
+    let mut game = Game::new(record.start.clone());
+    for earlier in &record.plies[..ply] {
+        game.play(unpack(game.position(), earlier.played)?);
+    }
+    let is_over = game.repetitions() > 0 || game.position().is_insufficient_material();
+    (!is_over && game.position().legal_moves().len() > 1).then_some(game)
+}
+
+/// Looks at the position with this number; `None` = stopped.
+fn look(
+    plan: Plan,
+    dataset: &Dataset,
+    observer: &mut Observer,
+    number: u32,
+) -> Result<Option<Observation>, String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
+    rng.set_stream(u64::from(number));
+    let game = draw(dataset, &mut rng)
+        .ok_or_else(|| "no game has a position that is not decided; use other data".to_owned())?;
+    let octaves = (f64::from(plan.most) / f64::from(plan.least)).log2();
+    let size = f64::from(plan.least) * (octaves * rng.random::<f64>()).exp2();
+    let seen = observer.observe(&game, size as u32, &mut rng)?;
+    let fen = Fen::from_position(game.position(), EnPassantMode::Legal).to_string();
+    Ok(seen.map(|seen| Observation { position: number, fen, seen }))
+}
+
+/// Looks at the positions of `plan` that the folder lacks; gives all there are.
+///
+/// # Errors
+/// When the folder cannot be used or a search fails; what was seen is on disk.
+pub fn collect(
+    plan: Plan,
+    dataset: &Dataset,
+    side: &Side,
+    devices: &Devices,
+    folder: &Path,
+    concurrency: usize,
+    interrupted: &StopToken,
+) -> Result<Vec<Observation>, LogError> {
+    let fingerprint = json!({
+        "least": plan.least, "most": plan.most, "seed": plan.seed, "side": side,
+        "games": dataset.games(), "data_positions": dataset.positions(),
+        "network": devices.network(side), "search_signature": search_signature(),
+    });
+    let Resumed { mut journal, mut records, .. } =
+        Journal::<Observation>::open(&folder.join(FILE), &fingerprint)?;
+    let missing = (0..plan.positions)
+        .filter(|&number| !records.iter().any(|seen: &Observation| seen.position == number))
+        .collect();
+    let bar = bar(u64::from(plan.positions), "{bar:30} position {pos}/{len} left {eta_precise}");
+    bar.set_position(records.len() as u64);
+    let worker = |stop: StopToken| {
+        let mut observer =
+            devices.tree_search(side).map(|search| Observer::new(search, stop.clone()));
+        move |number: u32| {
+            let observer = observer.as_mut().map_err(|sentence| sentence.clone())?;
+            look(plan, dataset, observer, number)
+        }
+    };
+    let hear = |seen: Option<Result<Option<Observation>, String>>| {
+        match seen {
+            Some(Ok(Some(observation))) => {
+                journal.append(&observation)?;
+                records.push(observation);
+                bar.inc(1);
+            }
+            Some(Ok(None)) => {}
+            Some(Err(sentence)) => return Err(LogError::Search(sentence)),
+            None => bar.tick(),
+        }
+        Ok(true)
+    };
+    pool::run(missing, concurrency, interrupted, worker, hear)?;
+    bar.finish_and_clear();
+    records.sort_by_key(|seen| seen.position);
+    Ok(records)
+}

@@ -1,0 +1,206 @@
+//! Plays the games of a run of SPSA, each pair on disk before it counts.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path as FilePath;
+use std::time::Instant;
+
+use serde_json::json;
+use tesla_engine::params::Params;
+use tesla_engine::search_api::StopToken;
+
+use super::spsa::{PairResult, Path, Schedule, SpsaError};
+use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
+use crate::matches::config::{ConfigError, MatchConfig, search_signature};
+use crate::matches::ending::GameResult;
+use crate::matches::journal::{Journal, JournalError, Resumed};
+use crate::matches::lineup;
+use crate::matches::openings::Book;
+use crate::matches::own::Devices;
+use crate::matches::pool;
+use crate::matches::side::Side;
+use crate::progress::bar;
+
+/// The pairs that were played.
+const FILE: &str = "spsa.jsonl";
+
+/// Why a run cannot begin or go on. What was played is on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// What is to be tuned.
+    #[error(transparent)]
+    Spsa(#[from] SpsaError),
+    /// The games.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The results' file.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The device.
+    #[error("{0}")]
+    Own(String),
+    /// A game.
+    #[error("pair {0}: {1}")]
+    Game(u64, Abandoned),
+    /// Another file of the folder.
+    #[error("{0} cannot be written: {1}")]
+    Io(String, std::io::Error),
+}
+
+/// What all workers share.
+struct Hall<'a> {
+    schedule: &'a Schedule,
+    base: &'a Side,
+    book: Book,
+    rules: Rules,
+    devices: Devices,
+}
+
+impl Hall<'_> {
+    /// The base with its tunables at a point.
+    fn side(&self, name: &str, point: &[f64]) -> Side {
+        let mut side = self.base.clone();
+        name.clone_into(&mut side.name);
+        for (knob, value) in self.schedule.knobs.iter().zip(point) {
+            side.option.0.retain(|(option, _)| !option.eq_ignore_ascii_case(&knob.name));
+            side.option.0.push((knob.name.clone(), (*value as f32).to_string()));
+        }
+        side
+    }
+
+    /// Plays the two games of a pair; wins less losses of the plus side.
+    fn play(&self, point: &[f64], pair: u64, stop: &StopToken) -> Result<i32, Abandoned> {
+        let [plus, minus] = self.schedule.neighbours(point, pair);
+        let limit = self.base.limit;
+        let player = |name, point: &[f64]| {
+            let side = self.side(name, point);
+            lineup::player(&side, &self.devices, self.rules.patience, stop.clone())
+                .map_err(Abandoned::Fatal)
+        };
+        let (mut plus, mut minus) = (player("plus", &plus)?, player("minus", &minus)?);
+        let opening = self.book.opening(pair);
+        let mut score = 0;
+        for is_white in [true, false] {
+            let plus = Seat { player: plus.as_mut(), limit: &limit };
+            let minus = Seat { player: minus.as_mut(), limit: &limit };
+            let mut seats = if is_white { [plus, minus] } else { [minus, plus] };
+            let played = arbiter::play(opening, &mut seats, &self.rules, stop)?;
+            score += match played.ending.result {
+                GameResult::Draw => 0,
+                GameResult::WhiteWins if is_white => 1,
+                GameResult::BlackWins if !is_white => 1,
+                _ => -1,
+            };
+        }
+        Ok(score)
+    }
+}
+
+/// Plays the run in `folder`, or what is left of it; gives the way of the point. The first side of
+/// `games` is the engine that is tuned, with its limit; its second one is not used.
+///
+/// # Errors
+/// When it cannot begin or go on; what was played stays.
+pub fn run(
+    schedule: &Schedule,
+    games: &MatchConfig,
+    folder: &FilePath,
+    concurrency: usize,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<Path, RunError> {
+    schedule.check()?;
+    let [base, ..] = games.side.as_slice() else { return Err(SpsaError::Nothing.into()) };
+    let params = base.settings().map_err(ConfigError::from)?.params;
+    let start: Vec<f64> = schedule
+        .knobs
+        .iter()
+        .map(|knob| f64::from(params.get(&knob.name).unwrap_or_default()))
+        .collect();
+    let devices = Devices::start(std::slice::from_ref(base)).map_err(RunError::Own)?;
+    devices.notes.iter().for_each(|note| say(note));
+    let fingerprint = json!({
+        "schedule": schedule, "start": start, "games": games,
+        "network": devices.network(base), "search_signature": search_signature(),
+    });
+    let hall = Hall { schedule, base, book: games.book()?, rules: games.rules(), devices };
+    let Resumed { mut journal, mut records, .. } =
+        Journal::<PairResult>::open(&folder.join(FILE), &fingerprint)?;
+    if !records.is_empty() {
+        say(&format!("{} of {} pairs were played before", records.len(), schedule.pairs));
+    }
+    let bar = bar(schedule.pairs, "{bar:20} pair {pos}/{len}, {eta} left  {wide_msg}");
+    let mut path = Path::of(schedule, start.clone(), &records);
+    let mut written = Instant::now();
+    while path.batches() < schedule.batches() && !interrupted.is_stopped() {
+        bar.set_position(records.len() as u64);
+        bar.set_message(text(schedule, path.point()));
+        let is_open = |pair: &u64| !path.open.iter().any(|known| known.pair == *pair);
+        let missing = schedule.pairs_of(path.batches()).filter(is_open).collect();
+        let point = path.point().to_vec();
+        let worker = |stop: StopToken| {
+            let (hall, point) = (&hall, &point);
+            move |pair| (pair, hall.play(point, pair, &stop))
+        };
+        let hear = |played: Option<(u64, Result<i32, Abandoned>)>| {
+            match played {
+                Some((pair, Ok(result))) => {
+                    let record = PairResult { pair, result };
+                    journal.append(&record)?;
+                    records.push(record);
+                    bar.inc(1);
+                }
+                Some((_, Err(Abandoned::Stopped))) => {}
+                Some((pair, Err(why))) => return Err(RunError::Game(pair + 1, why)),
+                None => bar.tick(),
+            }
+            Ok(true)
+        };
+        pool::run(missing, concurrency, interrupted, worker, hear)?;
+        path = Path::of(schedule, start.clone(), &records);
+        if written.elapsed().as_secs() > 60 {
+            write(schedule, &path, &params, folder)?;
+            written = Instant::now();
+        }
+    }
+    bar.finish_and_clear();
+    write(schedule, &path, &params, folder)?;
+    Ok(path)
+}
+
+/// The point by name.
+pub fn text(schedule: &Schedule, point: &[f64]) -> String {
+    let named = schedule.knobs.iter().zip(point);
+    named.map(|(knob, at)| format!("{} {at:.4}", knob.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes the way as spsa.csv, and where it settled as tunables.toml.
+fn write(
+    schedule: &Schedule,
+    path: &Path,
+    params: &Params,
+    folder: &FilePath,
+) -> Result<(), RunError> {
+    let mut csv = "pairs".to_owned();
+    schedule.knobs.iter().for_each(|knob| csv += &format!(",{}", knob.name));
+    csv.push('\n');
+    for (batch, point) in path.points.iter().enumerate() {
+        let pairs = (batch as u64 * schedule.batch.max(1)).min(schedule.pairs);
+        // Writing to a String cannot fail.
+        let _ = write!(csv, "{pairs}");
+        point.iter().for_each(|at| csv += &format!(",{at:.6}"));
+        csv.push('\n');
+    }
+    let mut tuned = params.clone();
+    for (knob, at) in schedule.knobs.iter().zip(path.settled()) {
+        // The way stays within the ranges, and so does its mean.
+        let _ = tuned.set(&knob.name, at as f32);
+    }
+    let played = (path.batches() * schedule.batch.max(1)).min(schedule.pairs);
+    let head = format!("Tuned by `tesla-train tune spsa` in {played} pairs of games.");
+    for (name, text) in [("spsa.csv", csv), ("tunables.toml", tuned.to_file(&head))] {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|error| RunError::Io(path.display().to_string(), error))?;
+    }
+    Ok(())
+}
