@@ -19,7 +19,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
 COLUMNS = ["step", "positions", "rate", "value", "policy", "action", "error", "rmse_points", "norm",
-           "positions_per_second"]
+           "positions_per_second", "consistency", "idle", "skipped"]  # the last three since 2026-11-22
 SMOOTHING = 20
 
 
@@ -30,7 +30,7 @@ def read(folder):
     except OSError as error:
         sys.exit(f"curve.py: cannot read {path} ({error.strerror}); name the folders of runs")
     rows = csv.DictReader((line for line in lines if not line.startswith("step")), COLUMNS)
-    return [{key: float(value) for key, value in row.items()} for row in rows]
+    return [{key: float(value) for key, value in row.items() if value} for row in rows]
 
 
 def smooth(values):

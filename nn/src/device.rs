@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
 
 /// What the user asks for (UCI option `Device`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DeviceChoice {
     /// A GPU where a real one is found, else the CPU.
     #[default]

@@ -4,18 +4,22 @@
 //! moved pieces, readouts), `r` readouts per window, `d` width, `h` heads, `m` legal moves of the
 //! whole batch.
 
+mod config;
+mod precision;
+
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::activation::{relu, softmax};
-use burn::tensor::{Device, Int, Tensor, TensorData};
-use serde::{Deserialize, Serialize};
+use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
 use crate::batch::{Batch, Inputs, Moves};
-use crate::cpu::LINE;
 use crate::encode::{
     ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, READOUT_SQUARE,
     RULE_FEATURES, RULE_ROWS, TARGETS,
 };
+
+pub use config::ModelConfig;
+pub use precision::Precision;
 
 /// Bins of the value histogram, over expected scores 0 to 1.
 pub const VALUE_BINS: usize = 64;
@@ -24,100 +28,7 @@ pub(crate) const PLACES: usize = READOUT_SQUARE as usize + 1;
 /// What hiding adds to an attention logit.
 const HIDDEN_LOGIT: f32 = -1e4;
 
-/// Shape of a network; stored in the weights file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelConfig {
-    /// Name of the shape: tiny, small, base …
-    pub name: String,
-    /// Width of a token, a multiple of 16.
-    pub width: usize,
-    /// Transformer blocks.
-    pub layers: usize,
-    /// Attention heads: 1, 2, 4, 8 or 16.
-    pub heads: usize,
-    /// Hidden width of the feed-forward part.
-    pub feed_forward: usize,
-    /// Hidden width of the value and error heads.
-    pub value_hidden: usize,
-    /// Hidden width of the move heads.
-    pub move_hidden: usize,
-}
-
 impl ModelConfig {
-    /// For tests.
-    pub fn tiny() -> Self {
-        Self {
-            name: "tiny".to_owned(),
-            width: 32,
-            layers: 2,
-            heads: 2,
-            feed_forward: 64,
-            value_hidden: 32,
-            move_hidden: 16,
-        }
-    }
-
-    /// The CPU default.
-    pub fn small() -> Self {
-        Self {
-            name: "small".to_owned(),
-            width: 128,
-            layers: 6,
-            heads: 4,
-            feed_forward: 256,
-            value_hidden: 128,
-            move_hidden: 128,
-        }
-    }
-
-    /// For GPUs.
-    pub fn base() -> Self {
-        Self {
-            name: "base".to_owned(),
-            width: 384,
-            layers: 10,
-            heads: 8,
-            feed_forward: 768,
-            value_hidden: 256,
-            move_hidden: 256,
-        }
-    }
-
-    /// Says what is wrong with the shape, if anything.
-    ///
-    /// # Errors
-    /// A sentence, when a number is zero or too large, or has no vectors on the CPU.
-    pub fn check(&self) -> Result<(), String> {
-        let sizes = [
-            ("width", self.width),
-            ("layers", self.layers),
-            ("heads", self.heads),
-            ("feed_forward", self.feed_forward),
-            ("value_hidden", self.value_hidden),
-            ("move_hidden", self.move_hidden),
-        ];
-        for (name, size) in sizes {
-            if !(1..=8192).contains(&size) {
-                return Err(format!("the network's {name} is {size}; it must be 1 to 8192"));
-            }
-        }
-        if !self.width.is_multiple_of(LINE) {
-            return Err(format!("the network's width {} is not a multiple of {LINE}", self.width));
-        }
-        if !LINE.is_multiple_of(self.heads) {
-            return Err(format!(
-                "the network has {} attention heads; it must have 1, 2, 4, 8 or {LINE}",
-                self.heads
-            ));
-        }
-        Ok(())
-    }
-
-    /// Width of the second hidden layer of the move heads.
-    pub(crate) fn move_mix(&self) -> usize {
-        (self.move_hidden / 4).max(1)
-    }
-
     /// The network with fresh random weights.
     pub fn init(&self, device: &Device) -> Model {
         let table = |rows, width, std| -> Param<Tensor<2>> {
@@ -183,10 +94,13 @@ impl RmsNorm {
         Self { scale: Initializer::Ones.init([width], device) }
     }
 
+    /// In f32 whatever comes in: squares overflow f16, and 1e-6 vanishes in it.
     fn forward(&self, x: Tensor<2>) -> Tensor<2> {
+        let dtype = float_type(&x);
+        let x = x.cast(FloatDType::F32);
         let mean_square = x.clone().powi_scalar(2).mean_dim(1); // [n, 1]
         let scaled = x * (mean_square + 1e-6).sqrt().recip(); // [n, d]
-        scaled * self.scale.val().unsqueeze::<2>()
+        (scaled * self.scale.val().unsqueeze::<2>()).cast(dtype)
     }
 }
 
@@ -231,7 +145,8 @@ impl Block {
         let bias = Tensor::cat(vec![self.bias.val(), hidden], 0)
             .select(0, pairs) // [b * q * t, h]
             .reshape([batch, queries, keys, heads])
-            .permute([0, 3, 1, 2]); // [b, h, q, t]
+            .permute([0, 3, 1, 2]) // [b, h, q, t]
+            .cast(float_type(&query));
         let split = |y: Tensor<2>, tokens: usize| {
             y.reshape([batch, tokens, heads, per_head]).swap_dims(1, 2)
         };
@@ -239,7 +154,7 @@ impl Block {
         let key = split(key, keys);
         let value = split(value, keys);
         let logits = query.matmul(key.swap_dims(2, 3)) * (per_head as f32).sqrt().recip() + bias;
-        let weights = softmax(logits, 3);
+        let weights = softmax(logits.cast(FloatDType::F32), 3).cast(float_type(&value));
         let mixed = weights.clone().matmul(value); // [b, h, q, d / h]
         (mixed.swap_dims(1, 2).reshape([batch * queries, d]), weights)
     }
@@ -307,7 +222,8 @@ impl Model {
     /// Runs the network over a packed batch.
     pub fn forward(&self, batch: &Batch, device: &Device) -> Output {
         let (b, t, r) = (batch.windows, batch.tokens(), batch.readouts);
-        let mut x = self.embed(&batch.inputs, [b, t - r, r], device);
+        let precision = float_type(&self.move_piece.weight.val());
+        let mut x = self.embed(&batch.inputs, [b, t - r, r], device).cast(precision);
         let d = x.dims()[1];
         let pairs = indices(&batch.pairs, device);
         let shape = AttentionShape { batch: b, queries: t, keys: t, heads: self.heads };
@@ -318,7 +234,7 @@ impl Model {
         let x = self.norm.forward(x);
         let readouts = x.clone().reshape([b, t, d]).slice([0..b, t - r..t]).reshape([b * r, d]);
         let [piece, captured] = self.move_parts(x);
-        let nothing = Tensor::zeros([1, captured.dims()[1]], device);
+        let nothing = Tensor::zeros([1, captured.dims()[1]], (device, captured.dtype()));
         let captured = Tensor::cat(vec![captured, nothing], 0);
         self.answer(readouts, [piece, captured], &batch.moves, device)
     }
@@ -379,20 +295,22 @@ impl Model {
         let int = |rows: &[i32]| indices(rows, device);
         let n = readouts.dims()[0];
         let hidden = relu(self.value_hidden.forward(readouts.clone())); // [n, value_hidden]
-        let value_logits = self.value_out.forward(hidden.clone());
-        let log_error = self.error_out.forward(hidden).reshape([n]);
+        let value_logits = self.value_out.forward(hidden.clone()).cast(FloatDType::F32);
+        let log_error = self.error_out.forward(hidden).reshape([n]).cast(FloatDType::F32);
 
         let piece = piece.select(0, int(&moves.piece)); // [m, move_hidden]
         let captured = captured.select(0, int(&moves.captured));
         let readout = self.move_readout.forward(readouts).select(0, int(&moves.readout));
         let targets = int(&moves.target);
-        let gate = self.target_gate.val().select(0, targets.clone());
-        let target = self.target.val().select(0, targets);
-        let feature = self.move_feature.val().select(0, int(&moves.feature));
-        let situation = self.move_situation.val().select(0, int(&moves.situation));
+        let dtype = float_type(&readout);
+        let row = |table: &Param<Tensor<2>>, rows| table.val().select(0, rows).cast(dtype);
+        let gate = row(&self.target_gate, targets.clone());
+        let target = row(&self.target, targets);
+        let feature = row(&self.move_feature, int(&moves.feature));
+        let situation = row(&self.move_situation, int(&moves.situation));
         let hidden = relu((piece + captured + readout) * gate + target + feature + situation);
         let hidden = relu(self.move_mix.forward(hidden)); // [m, move_hidden / 4]
-        let out = self.move_out.forward(hidden); // [m, 2]
+        let out = self.move_out.forward(hidden).cast(FloatDType::F32); // [m, 2]
         let m = moves.piece.len();
         Output {
             value_logits,
@@ -406,6 +324,11 @@ impl Model {
     pub fn parameters(&self) -> (usize, usize) {
         (self.blocks.iter().map(Module::num_params).sum(), self.num_params())
     }
+}
+
+/// The type of a tensor's numbers.
+fn float_type<const D: usize>(tensor: &Tensor<D>) -> FloatDType {
+    tensor.dtype().into()
 }
 
 /// A list of rows, on the device.

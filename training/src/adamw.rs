@@ -17,6 +17,7 @@ use tesla_nn::model::Model;
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct AdamW {
     /// Decay of the first moment.
     pub beta_1: f32,
@@ -50,28 +51,42 @@ pub struct State {
     moments: BTreeMap<String, Moments>,
 }
 
+/// What a step goes against.
+pub struct Gradient {
+    grads: GradientsParams,
+    /// Global norm before clipping, of the loss itself.
+    pub norm: f32,
+    /// What the loss was multiplied by.
+    scale: f32,
+}
+
+impl std::fmt::Debug for Gradient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gradient").field("norm", &self.norm).finish_non_exhaustive()
+    }
+}
+
 /// Why saved moments could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("optimizer state: {0}")]
 pub struct StateError(String);
 
 impl State {
-    /// One step: `model` moves against `grads` at the learning rate `rate`. Answers the moved model
-    /// and the gradient's norm before clipping.
-    pub fn step(
-        &mut self,
-        settings: &AdamW,
-        rate: f32,
-        model: Model,
-        grads: GradientsParams,
-    ) -> (Model, f32) {
-        self.steps += 1;
+    /// The gradient of `model`'s loss times `scale`, with its norm.
+    pub fn measured(model: &Model, grads: GradientsParams, scale: f32) -> Gradient {
         let mut norm = Norm { grads: &grads, total: None };
         model.visit(&mut norm);
-        let norm = norm.total.map_or(0.0, |total| total.sqrt().into_scalar::<f32>());
+        let norm = norm.total.map_or(0.0, |total| total.sqrt().into_scalar::<f32>()) / scale;
+        Gradient { grads, norm, scale }
+    }
+
+    /// One step: `model` moves against `gradient` at the learning rate `rate`.
+    pub fn step(&mut self, settings: &AdamW, rate: f32, model: Model, gradient: Gradient) -> Model {
+        self.steps += 1;
+        let Gradient { grads, norm, scale } = gradient;
         let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
-        let mut mover = Mover { state: self, grads, settings, rate, clip, path: Vec::new() };
-        (model.map(&mut mover), norm)
+        let clip = clip / scale;
+        model.map(&mut Mover { state: self, grads, settings, rate, clip, path: Vec::new() })
     }
 
     /// The moments as the bytes of a safetensors file.
@@ -204,6 +219,7 @@ struct Mover<'a> {
     grads: GradientsParams,
     settings: &'a AdamW,
     rate: f32,
+    /// Clips, and takes the loss's scale away again.
     clip: f32,
     path: Vec<String>,
 }

@@ -1,6 +1,12 @@
-//! Held-out figures of a network: value and policy by staleness and by how a position was reached.
+//! Held-out figures of a network: value, policy, action values and their calibration, by staleness
+//! and by how a position was reached; and puzzles by rating.
+
+mod figures;
+pub mod puzzles;
+mod report;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -8,11 +14,16 @@ use burn::tensor::Device;
 use serde::Serialize;
 use tesla_nn::batch::Batch;
 use tesla_nn::decode::decode;
+use tesla_nn::evaluator::Evaluation;
 use tesla_nn::model::{Model, VALUE_BINS};
 
 use crate::dataset::{Dataset, WindowRef};
 use crate::labels::Labels;
 use crate::progress::bar;
+use figures::Observation;
+
+pub use figures::{Measures, Reliability, Sums};
+pub use report::{Report, Row};
 
 /// Plies since the anchor that the table shows.
 pub const STALENESS: [usize; 5] = [0, 1, 2, 4, 8];
@@ -23,6 +34,7 @@ const BATCH: usize = 32;
 
 /// How the position was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Group {
     /// Every position.
     All,
@@ -49,58 +61,8 @@ impl fmt::Display for Group {
     }
 }
 
-/// Sums over positions.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Sums {
-    positions: u64,
-    score: f64,
-    score_squared: f64,
-    residual_squared: f64,
-    residual_absolute: f64,
-    top_1: u64,
-    /// Residuals within the error head's 50 % and 90 % bands.
-    within: [u64; 2],
-    actions: u64,
-    action_squared: f64,
-}
-
-impl Sums {
-    fn add(&mut self, other: &Self) {
-        self.positions += other.positions;
-        self.score += other.score;
-        self.score_squared += other.score_squared;
-        self.residual_squared += other.residual_squared;
-        self.residual_absolute += other.residual_absolute;
-        self.top_1 += other.top_1;
-        self.within[0] += other.within[0];
-        self.within[1] += other.within[1];
-        self.actions += other.actions;
-        self.action_squared += other.action_squared;
-    }
-
-    fn n(&self) -> f64 {
-        self.positions.max(1) as f64
-    }
-
-    /// Share of the labels' variance that the value explains.
-    pub fn variance_explained(&self) -> f64 {
-        let variance = self.score_squared / self.n() - (self.score / self.n()).powi(2);
-        1.0 - self.residual_squared / self.n() / variance
-    }
-
-    /// Root-mean-square error of the value, in points.
-    pub fn rmse_points(&self) -> f64 {
-        (self.residual_squared / self.n()).sqrt() * 100.0
-    }
-
-    /// Share of positions whose likeliest move is the teacher's best.
-    pub fn policy_top_1(&self) -> f64 {
-        self.top_1 as f64 / self.n()
-    }
-}
-
 /// The figures of a network.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Whole encodes of every held-out position.
     pub whole: Sums,
@@ -116,46 +78,6 @@ impl Figures {
                 sums.add(more);
             }
         }
-    }
-}
-
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = &self.whole;
-        writeln!(
-            f,
-            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} points, \
-             mean error {:.2} points, policy top-1 {:.4}, action value RMSE {:.2} points; {:.1} % of \
-             the residuals lie in the error head's 50 % band, {:.1} % in its 90 % band.\n",
-            whole.positions,
-            whole.variance_explained(),
-            whole.rmse_points(),
-            whole.residual_absolute / whole.n() * 100.0,
-            whole.policy_top_1(),
-            (whole.action_squared / whole.actions.max(1) as f64).sqrt() * 100.0,
-            whole.within[0] as f64 / whole.n() * 100.0,
-            whole.within[1] as f64 / whole.n() * 100.0,
-        )?;
-        writeln!(
-            f,
-            "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
-        )?;
-        writeln!(f, "| positions | count | 0 (whole) | 1 | 2 | 4 | 8 |")?;
-        writeln!(f, "|---|---|---|---|---|---|---|")?;
-        for (group, row) in GROUPS.iter().zip(&self.table) {
-            write!(f, "| {group} | {} |", row[0].positions)?;
-            for sums in row {
-                write!(
-                    f,
-                    " {:.3} / {:.1} / {:.3} |",
-                    sums.variance_explained(),
-                    sums.rmse_points(),
-                    sums.policy_top_1()
-                )?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
     }
 }
 
@@ -206,6 +128,64 @@ pub fn evaluate(
     total
 }
 
+/// What the network says about a batch, on the host.
+struct Answers {
+    values: Vec<f32>,
+    errors: Vec<f32>,
+    policy: Vec<f32>,
+    deltas: Vec<f32>,
+}
+
+impl Answers {
+    fn of(model: &Model, batch: &Batch, device: &Device) -> Self {
+        let output = model.forward(batch, device);
+        let host = |tensor: burn::tensor::Tensor<1>| -> Vec<f32> {
+            tensor.into_data().try_to_vec().unwrap_or_default()
+        };
+        let readouts = batch.windows * batch.readouts;
+        Self {
+            values: host(output.value_logits.reshape([readouts * VALUE_BINS])),
+            errors: host(output.log_error),
+            policy: host(output.policy_logits),
+            deltas: host(output.action_delta),
+        }
+    }
+
+    fn decode(&self, readout: usize, moves: Range<usize>) -> Evaluation {
+        decode(
+            &self.values[readout * VALUE_BINS..(readout + 1) * VALUE_BINS],
+            self.errors[readout],
+            moves.map(|row| [self.policy[row], self.deltas[row]]),
+        )
+    }
+}
+
+fn observe(
+    labels: &Labels,
+    readout: usize,
+    moves: &Range<usize>,
+    said: &Evaluation,
+) -> Observation {
+    let best = labels.best[readout] as usize;
+    let policy = |index: usize| said.moves[index].policy;
+    let value = |index: usize| said.moves[index].action_value;
+    let count = said.moves.len();
+    let first = labels.action_readout.partition_point(|&at| (at as usize) < readout);
+    let known = labels.action_readout[first..].iter().take_while(|&&at| at as usize == readout);
+    let actions = (first..first + known.count()).map(|at| {
+        let index = labels.action_move[at] as usize - moves.start;
+        [f64::from(value(index)), f64::from(labels.action_score[at])]
+    });
+    Observation {
+        value: f64::from(said.value),
+        error: f64::from(said.error),
+        score: f64::from(labels.score[readout]),
+        rank: (0..count).filter(|&index| policy(index) > policy(best)).count(),
+        action_is_best: (0..count).all(|index| value(index) <= value(best)),
+        actions: actions.collect(),
+    }
+}
+
 fn measure(
     model: &Model,
     dataset: &Dataset,
@@ -214,55 +194,19 @@ fn measure(
     labels: &Labels,
     device: &Device,
 ) -> Figures {
-    let output = model.forward(batch, device);
-    let host = |tensor: burn::tensor::Tensor<1>| -> Vec<f32> {
-        tensor.into_data().try_to_vec().unwrap_or_default()
-    };
-    let readouts = batch.windows * batch.readouts;
-    let values = host(output.value_logits.reshape([readouts * VALUE_BINS]));
-    let (errors, policy, deltas) =
-        (host(output.log_error), host(output.policy_logits), host(output.action_delta));
-    let mut actions: Vec<(usize, usize, f32)> = Vec::new();
-    for ((&readout, &row), &score) in
-        labels.action_readout.iter().zip(&labels.action_move).zip(&labels.action_score)
-    {
-        actions.push((readout as usize, row as usize, score));
-    }
+    let answers = Answers::of(model, batch, device);
     let mut figures = Figures::default();
-    let mut next_action = actions.iter().peekable();
-    for readout in 0..readouts {
+    for readout in 0..batch.windows * batch.readouts {
         let (window, ply) = (windows[readout / batch.readouts], readout % batch.readouts);
         if ply >= usize::from(window.length) {
             continue;
         }
         let moves = batch.move_offsets[readout]..batch.move_offsets[readout + 1];
-        let answer = decode(
-            &values[readout * VALUE_BINS..(readout + 1) * VALUE_BINS],
-            errors[readout],
-            moves.clone().map(|row| [policy[row], deltas[row]]),
-        );
-        let mut sums = Sums { positions: 1, ..Sums::default() };
-        let score = f64::from(labels.score[readout]);
-        let residual = f64::from(answer.value) - score;
-        sums.score = score;
-        sums.score_squared = score * score;
-        sums.residual_squared = residual * residual;
-        sums.residual_absolute = residual.abs();
-        let likeliest = (0..answer.moves.len())
-            .max_by(|&a, &b| answer.moves[a].policy.total_cmp(&answer.moves[b].policy));
-        sums.top_1 = u64::from(likeliest == Some(labels.best[readout] as usize));
-        // Student's t, two degrees of freedom: P(|T| < x) = x / √(x² + 2).
-        let z = residual.abs() / f64::from(answer.error);
-        sums.within = [u64::from(z < 0.816_5), u64::from(z < 2.919_99)];
-        while let Some(&&(_, row, score)) = next_action.peek().filter(|(at, _, _)| *at == readout) {
-            next_action.next();
-            let said = answer.moves[row - moves.start].action_value;
-            sums.actions += 1;
-            sums.action_squared += f64::from(said - score).powi(2);
-        }
+        let said = answers.decode(readout, moves.clone());
+        let seen = observe(labels, readout, &moves, &said);
         let position = usize::from(window.start) + ply;
         if ply == 0 {
-            figures.whole.add(&sums);
+            figures.whole.observe(&seen);
         }
         let Some(column) = STALENESS.iter().position(|&staleness| staleness == ply) else {
             continue;
@@ -272,7 +216,7 @@ fn measure(
         }
         for (group, row) in GROUPS.iter().zip(&mut figures.table) {
             if belongs(dataset, window, position, *group) {
-                row[column].add(&sums);
+                row[column].observe(&seen);
             }
         }
     }

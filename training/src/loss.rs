@@ -9,6 +9,7 @@ use crate::labels::Labels;
 
 /// Weights of the parts in the sum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct LossWeights {
     /// Cross-entropy of the value histogram.
     pub value: f32,
@@ -20,7 +21,6 @@ pub struct LossWeights {
     pub error: f32,
     /// Divergence of the last readout's value histogram from that of a whole encode; 0 = not
     /// computed, which saves a third of the time.
-    #[serde(default)]
     pub consistency: f32,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! * [`config`], [`side`], [`limit`], [`plan`] — what is to be played;
 //! * [`openings`], [`game`], [`adjudicate`], [`ending`] — one game by the rules;
-//! * [`player`]: [`own`] sides in this process, [`external`] ones behind [`peer`]; [`lineup`] makes them;
+//! * [`player`]: [`own`] sides in this process, [`external`] ones behind [`peer`], [`heads`] that do not
+//!   search; [`lineup`] makes sides;
 //! * [`arbiter`], [`pool`], [`runner`] — playing them; [`record`], [`journal`], [`files`], [`pgn`] — keeping them;
 //! * [`stats`], [`estimate`], [`sprt`], [`rating`], [`bootstrap`] — what they prove;
 //! * [`tally`], [`table`], [`report`], [`command`] — counting and telling;
@@ -19,6 +20,7 @@ pub mod examiner;
 pub mod external;
 pub mod files;
 pub mod game;
+pub mod heads;
 pub mod journal;
 pub mod limit;
 pub mod lineup;

@@ -1,31 +1,38 @@
 //! What decides a training run.
 
+mod file;
+
 use serde::{Deserialize, Serialize};
-use tesla_nn::model::ModelConfig;
+use tesla_nn::device::DeviceChoice;
+use tesla_nn::model::{ModelConfig, Precision};
 
 use crate::adamw::AdamW;
 use crate::loss::LossWeights;
 
+pub use file::ConfigFileError;
+
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;
 
-/// Everything that decides a training run; stored beside the weights.
+/// Most workers and most encoders: each is a thread.
+const MOST_THREADS: usize = 256;
+
+/// Everything that decides a training run; stored beside the weights, and written down in TOML.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
-    /// Shape of the network.
+    /// Shape of the network: `tiny`, `small`, `base`, or a table of its sizes.
+    #[serde(deserialize_with = "file::shape")]
     pub model: ModelConfig,
     /// Labelled positions of the data.
-    #[serde(default)]
     pub positions: usize,
     /// Hash of the weights that the run started from, if any.
-    #[serde(default)]
     pub started_from: Option<String>,
     /// Seed of the weights and of the order of the windows.
     pub seed: u64,
     /// Share of the moves on a search's paths that are refuted; where it is given, readouts after
     /// a move that was not the teacher's best weigh (in value, policy and error) as much as if that
     /// were their share.
-    #[serde(default)]
     pub refuted: Option<f32>,
     /// Positions per window, the anchor included.
     pub window: u16,
@@ -33,6 +40,8 @@ pub struct TrainConfig {
     pub batch: usize,
     /// Workers; each takes its own batch of a step, gradients are summed.
     pub workers: usize,
+    /// Threads that encode batches ahead of the workers; the batches do not depend on it.
+    pub encoders: usize,
     /// Steps of the whole run.
     pub steps: u64,
     /// Steps of the linear warm-up.
@@ -41,10 +50,24 @@ pub struct TrainConfig {
     pub rate: f32,
     /// Learning rate at the end, as a share of the largest.
     pub final_rate: f32,
+    /// Device that trains.
+    pub device: DeviceChoice,
+    /// Precision of the matrix products; weights and optimizer are f32.
+    pub precision: Precision,
+    /// Seconds between checkpoints.
+    pub checkpoint_seconds: u64,
+    /// Steps between checkpoints, besides.
+    pub checkpoint_steps: Option<u64>,
     /// Optimizer.
     pub optimizer: AdamW,
     /// Weights of the parts of the loss.
     pub loss: LossWeights,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self::new(ModelConfig::small())
+    }
 }
 
 impl TrainConfig {
@@ -59,10 +82,16 @@ impl TrainConfig {
             window: 9,
             batch: 32,
             workers: 2,
+            encoders: 1,
             steps: 20_000,
             warm_up: 500,
             rate: 3e-3,
             final_rate: 0.02,
+            // A GPU has to be asked for until a run on one has been compared with the CPU's.
+            device: DeviceChoice::Cpu,
+            precision: Precision::F32,
+            checkpoint_seconds: 300,
+            checkpoint_steps: None,
             optimizer: AdamW::default(),
             loss: LossWeights::default(),
         }
@@ -73,8 +102,13 @@ impl TrainConfig {
     /// # Errors
     /// A sentence.
     pub fn check(&self) -> Result<(), String> {
-        if self.batch == 0 || self.workers == 0 {
-            return Err("batch and workers must be at least 1".to_owned());
+        if self.batch == 0 {
+            return Err("batch must be at least 1".to_owned());
+        }
+        for (name, threads) in [("workers", self.workers), ("encoders", self.encoders)] {
+            if !(1..=MOST_THREADS).contains(&threads) {
+                return Err(format!("{name} is {threads}; it must be 1 to {MOST_THREADS}"));
+            }
         }
         if !(1..=LONGEST_WINDOW).contains(&self.window) {
             return Err(format!(
@@ -85,13 +119,52 @@ impl TrainConfig {
         if self.refuted.is_some_and(|share| !(0.0..1.0).contains(&share)) {
             return Err("the share of refuted moves must be at least 0 and below 1".to_owned());
         }
-        if !(self.loss.consistency.is_finite() && self.loss.consistency >= 0.0) {
-            return Err("the weight of consistency must be 0 or more".to_owned());
-        }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return Err(format!("the learning rate is {}; it must be above 0", self.rate));
         }
+        if !(0.0..=1.0).contains(&self.final_rate) {
+            return Err(format!("final_rate is {}; it must be 0 to 1", self.final_rate));
+        }
+        if self.checkpoint_steps == Some(0) {
+            return Err("checkpoint_steps must be at least 1".to_owned());
+        }
+        self.check_loss()?;
+        self.check_optimizer()?;
         self.model.check()
+    }
+
+    fn check_loss(&self) -> Result<(), String> {
+        let LossWeights { value, policy, action, error, consistency } = self.loss;
+        for (name, weight) in [
+            ("value", value),
+            ("policy", policy),
+            ("action", action),
+            ("error", error),
+            ("consistency", consistency),
+        ] {
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(format!("the weight of {name} is {weight}; it must be 0 or more"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_optimizer(&self) -> Result<(), String> {
+        let AdamW { beta_1, beta_2, epsilon, weight_decay, clip_norm } = self.optimizer;
+        for (name, beta) in [("beta_1", beta_1), ("beta_2", beta_2)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(format!("{name} is {beta}; it must be at least 0 and below 1"));
+            }
+        }
+        for (name, number) in [("epsilon", epsilon), ("clip_norm", clip_norm)] {
+            if !(number.is_finite() && number > 0.0) {
+                return Err(format!("{name} is {number}; it must be above 0"));
+            }
+        }
+        if !(weight_decay.is_finite() && weight_decay >= 0.0) {
+            return Err(format!("weight_decay is {weight_decay}; it must be 0 or more"));
+        }
+        Ok(())
     }
 
     /// Whether an epoch's batches are the same under `other`.

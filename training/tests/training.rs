@@ -13,7 +13,6 @@ use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::search_api::StopToken;
 use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
-use tesla_training::adamw::AdamW;
 use tesla_training::dataset::Dataset;
 use tesla_training::loss::{LossWeights, consistency};
 use tesla_training::record::{RecordError, pack, read_file};
@@ -81,27 +80,20 @@ fn write(path: &Path, bytes: &[u8]) {
 
 fn config(steps: u64) -> TrainConfig {
     TrainConfig {
-        refuted: None,
-        positions: 0,
-        started_from: None,
-        model: ModelConfig::tiny(),
         seed: 3,
         window: 5,
         batch: 8,
-        workers: 2,
         steps,
         warm_up: 0,
-        rate: 3e-3,
         final_rate: 1.0,
-        optimizer: AdamW::default(),
-        loss: LossWeights::default(),
+        ..TrainConfig::new(ModelConfig::tiny())
     }
 }
 
 fn train(folder: &Path, steps: u64, data: &Arc<Dataset>) -> Vec<u8> {
     let config = config(steps);
     let mut trainer = Trainer::open(config.clone(), folder, &Device::flex()).unwrap();
-    trainer.run(data, &StopToken::default()).unwrap();
+    trainer.run(data, &StopToken::default(), &|_| ()).unwrap();
     assert_eq!(trainer.step(), steps);
     tesla_nn::weights::to_exact_bytes(&trainer.network(), &config.model).unwrap()
 }
@@ -124,7 +116,7 @@ fn games_round_trip_and_damage_is_told_in_words() {
         assert!(matches!(read_file(&path), Err(RecordError::Damaged { .. })), "cut at {length}");
     }
     std::fs::write(&path, b"no zstd at all").unwrap();
-    assert!(matches!(read_file(&path), Err(RecordError::Io { .. })));
+    assert!(matches!(read_file(&path), Err(RecordError::NotGames { .. })));
     assert!(matches!(Dataset::read(&folder.file("none"), "valid"), Err(RecordError::Io { .. })));
 }
 
@@ -146,21 +138,73 @@ fn an_epoch_holds_every_position_once() {
     assert_ne!(dataset.plan(9, 4, 1, 0), dataset.plan(9, 4, 1, 1));
 }
 
+/// Files of a run, without what time and pace say.
+fn lines(folder: &Path) -> Vec<Vec<String>> {
+    let log = std::fs::read_to_string(folder.join("loss.csv")).unwrap();
+    let timeless = |line: &str| {
+        let fields = line.split(',').map(str::to_owned).enumerate();
+        fields.filter(|(column, _)| ![9, 11].contains(column)).map(|(_, field)| field).collect()
+    };
+    log.lines().map(timeless).collect()
+}
+
 #[test]
 fn learns_and_resumes_exactly() {
     let folder = Folder::new("resume");
     write(&folder.file("a.games.zst"), &games(30, 4));
     let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
 
-    let straight = train(&folder.file("straight"), 100, &data);
-    let _ = train(&folder.file("halves"), 37, &data);
-    let halves = train(&folder.file("halves"), 100, &data);
-    assert!(straight == halves, "a resumed run must end with the same weights");
+    let straight = train(&folder.file("straight"), 110, &data);
+    // Stopped within a line of the log and within an epoch.
+    for steps in [37, 61, 110] {
+        let part = train(&folder.file("parts"), steps, &data);
+        assert!(steps < 110 || straight == part, "a resumed run must end with the same weights");
+    }
+    assert_eq!(lines(&folder.file("straight")), lines(&folder.file("parts")));
 
-    let log = std::fs::read_to_string(folder.file("straight").join("loss.csv")).unwrap();
-    let losses: Vec<f32> =
-        log.lines().skip(1).map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect();
-    assert!(losses.last().unwrap() < &(losses[0] - 0.1), "the value loss must fall: {losses:?}");
+    let log = lines(&folder.file("straight"));
+    let losses: Vec<f32> = log.iter().skip(1).map(|line| line[3].parse().unwrap()).collect();
+    assert_eq!(losses.len(), 2);
+    assert!(losses.last().unwrap() < &(losses[0] - 0.05), "the value loss must fall: {losses:?}");
+}
+
+/// A kill between two checkpoints: everything since the last one is done again, to the same end.
+#[test]
+fn a_killed_run_resumes_from_its_last_checkpoint() {
+    let folder = Folder::new("killed");
+    write(&folder.file("a.games.zst"), &games(30, 7));
+    let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
+    let straight = train(&folder.file("straight"), 60, &data);
+
+    let run = folder.file("run");
+    let every = TrainConfig { checkpoint_steps: Some(16), ..config(60) };
+    let stop = StopToken::default();
+    let mut trainer = Trainer::open(every.clone(), &run, &Device::flex()).unwrap();
+    trainer.run(&data, &stop, &|_| ()).unwrap();
+    // What a kill after step 55 would have left: the checkpoint of step 48, the log of step 50.
+    let killed = folder.file("killed");
+    std::fs::create_dir_all(&killed).unwrap();
+    let mut trainer = Trainer::open(TrainConfig { steps: 48, ..every }, &killed, &Device::flex());
+    trainer.as_mut().unwrap().run(&data, &stop, &|_| ()).unwrap();
+    std::fs::copy(run.join("loss.csv"), killed.join("loss.csv")).unwrap();
+    assert!(train(&killed, 60, &data) == straight);
+    assert_eq!(lines(&killed), lines(&folder.file("straight")));
+}
+
+#[test]
+fn encoders_change_nothing_but_the_pace() {
+    let folder = Folder::new("encoders");
+    write(&folder.file("a.games.zst"), &games(10, 8));
+    let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
+    let with = |encoders: usize| {
+        let run = folder.file(&encoders.to_string());
+        let config = TrainConfig { encoders, ..config(25) };
+        let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
+        trainer.run(&data, &StopToken::default(), &|_| ()).unwrap();
+        tesla_nn::weights::to_exact_bytes(&trainer.network(), &config.model).unwrap()
+    };
+    let one = with(1);
+    assert!(one == with(2) && one == with(3));
 }
 
 #[test]
@@ -191,10 +235,11 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
     let log = run.join("loss.csv");
     let mut text = std::fs::read_to_string(&log).unwrap();
     let kept = text.clone();
-    text.push_str("100,1,0.1,1,1,1,1,1,1,1\n");
+    text.push_str("100,1,0.1,1,1,1,1,1,1,1,1,1,1\n15");
     std::fs::write(&log, &text).unwrap();
-    let trainer = Trainer::open(config(60), &run, &Device::flex()).unwrap();
+    let mut trainer = Trainer::open(config(60), &run, &Device::flex()).unwrap();
     assert!(trainer.is_resumed());
+    trainer.run(&data, &StopToken::default(), &|_| ()).unwrap();
     assert_eq!((trainer.step(), std::fs::read_to_string(&log).unwrap()), (60, kept));
 
     let fresh = Trainer::open(config(60), &folder.file("fresh"), &Device::flex()).unwrap();
@@ -204,12 +249,15 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
 #[test]
 fn impossible_numbers_are_refused_in_words() {
     let folder = Folder::new("numbers");
-    let wrong: [fn(&mut TrainConfig); 5] = [
+    let wrong: [fn(&mut TrainConfig); 8] = [
         |config| config.batch = 0,
         |config| config.workers = 0,
         |config| config.window = 0,
         |config| config.window = 32,
         |config| config.rate = f32::NAN,
+        |config| config.encoders = 0,
+        |config| config.checkpoint_steps = Some(0),
+        |config| config.optimizer.beta_2 = 1.0,
     ];
     for change in wrong {
         let mut config = config(4);
@@ -268,7 +316,7 @@ fn stale_readouts_can_be_drawn_to_whole_encodes() {
         let loss = LossWeights { consistency: weight, ..LossWeights::default() };
         let config = TrainConfig { loss, rate: 1e-2, ..config(20) };
         let mut trainer = Trainer::open(config, &folder.file(name), &Device::flex()).unwrap();
-        trainer.run(&data, &StopToken::default()).unwrap();
+        trainer.run(&data, &StopToken::default(), &|_| ()).unwrap();
         let device = Device::flex();
         let (model, rows) = (trainer.network(), &whole.readouts);
         let (stale, fresh) = (model.forward(&batch, &device), model.forward(&whole.batch, &device));

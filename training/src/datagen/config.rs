@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::span::Span;
+use crate::hash::sha256;
 use crate::matches::adjudicate::{Adjudication, DrawRule, ResignRule};
-use crate::matches::config::{search_signature, sha256};
+use crate::matches::config::search_signature;
 use crate::matches::openings::{Book, BookError, BookOptions, Order};
 use crate::matches::own::Devices;
 use crate::matches::side::{Side, SideError};

@@ -1,13 +1,11 @@
 //! A match as it is written down: in a TOML file, on the command line, and in the results file.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tesla_engine::roster;
 use tesla_engine::search_api::StopToken;
 
@@ -19,6 +17,7 @@ use super::own::Devices;
 use super::plan::{Plan, Tournament};
 use super::side::{Side, SideError, complete_sides};
 use super::sprt::{Sprt, SprtError, SprtModel};
+use crate::hash::sha256;
 
 /// Evaluations at each bench position whose signature goes into the results file.
 const SIGNATURE_NODES: u64 = 200;
@@ -345,16 +344,6 @@ impl MatchConfig {
     }
 }
 
-/// The SHA-256 of `bytes`, hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
 /// A signature of our search: the same for the same search.
 pub(crate) fn search_signature() -> String {
     let mut search = roster::bench_search();
@@ -401,7 +390,11 @@ mod tests {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/configs"));
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
-            let config = MatchConfig::read(&entry.unwrap().path()).unwrap();
+            let path = entry.unwrap().path();
+            if !std::fs::read_to_string(&path).unwrap().contains("tesla-train match --config") {
+                continue; // a training run
+            }
+            let config = MatchConfig::read(&path).unwrap();
             assert!(config.complete().unwrap().side.len() > 1);
             count += 1;
         }

@@ -1,4 +1,4 @@
-//! Asks a side about the items of a suite: several at once, each answer on disk before it counts.
+//! Asks a player about the items of a suite: several at once, each answer kept before it counts.
 
 use std::time::Duration;
 
@@ -8,17 +8,15 @@ use tesla_engine::search_api::StopToken;
 
 use super::ending::Termination;
 use super::game::GameState;
-use super::journal::{Journal, JournalError};
-use super::lineup;
-use super::own::Devices;
+use super::journal::JournalError;
+use super::limit::Limit;
 use super::player::{Mishap, Player, Reply, Turn};
 use super::pool;
-use super::side::Side;
 use super::suite::{
     Answer, Item, MateLimits, PuzzleRun, PuzzleState, Record, Verdict, judge, remaining,
 };
 
-/// Why an examination ended early. Answers that were given are on disk.
+/// Why an examination ended early. Answers that were given are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamError {
     /// The answers' file.
@@ -29,13 +27,15 @@ pub enum ExamError {
     Fatal(String),
 }
 
+/// Makes a player in the thread that will ask it; the token ends its thought. The error is a sentence.
+pub type MakePlayer<'a> = dyn Fn(StopToken) -> Result<Box<dyn Player + 'a>, String> + Sync + 'a;
+
 /// Who is asked, and how.
-#[derive(Clone, Copy, Debug)]
 pub struct Examination<'a> {
     /// Who is asked.
-    pub side: &'a Side,
-    /// The devices of our own sides.
-    pub devices: &'a Devices,
+    pub player: &'a MakePlayer<'a>,
+    /// What ends a thought.
+    pub limit: &'a Limit,
     /// Questions at once.
     pub concurrency: usize,
     /// How long an engine is waited for beyond its time.
@@ -46,24 +46,31 @@ pub struct Examination<'a> {
     pub interrupted: &'a StopToken,
 }
 
+impl std::fmt::Debug for Examination<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Examination").field("limit", self.limit).finish_non_exhaustive()
+    }
+}
+
 type Answered = Result<Record, Mishap>;
 
 impl Examination<'_> {
     /// Asks about the items that have no record yet; `records` gets the answers, in the order they
-    /// come. `bar` is advanced by one for each item. `false` = somebody wanted to stop.
+    /// come, each after `keep` has it. `bar` is advanced by one for each item. `false` = somebody
+    /// wanted to stop.
     ///
     /// # Errors
     /// When it cannot go on.
     pub fn ask(
         &self,
         items: &[Item],
-        journal: &mut Journal<Record>,
+        mut keep: impl FnMut(&Record) -> Result<(), JournalError>,
         records: &mut Vec<Record>,
         bar: &ProgressBar,
     ) -> Result<bool, ExamError> {
         let todo = remaining(items, records);
         let worker = |stop| {
-            let mut player = lineup::player(self.side, self.devices, self.patience, stop);
+            let mut player = (self.player)(stop);
             move |item| match &mut player {
                 Ok(player) => self.examine(player.as_mut(), item),
                 Err(sentence) => Err(Mishap::Fatal(sentence.clone())),
@@ -72,7 +79,7 @@ impl Examination<'_> {
         let hear = |answered: Option<Answered>| {
             match answered {
                 Some(Ok(record)) => {
-                    journal.append(&record)?;
+                    keep(&record)?;
                     records.push(record);
                     bar.inc(1);
                 }
@@ -127,7 +134,7 @@ impl Examination<'_> {
     /// Asks about one position.
     fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<Answer, Mishap> {
         let state = GameState::from_position(position.clone());
-        let limit = &self.side.limit;
+        let limit = self.limit;
         let allowance = limit.move_time().unwrap_or_default() + self.patience;
         let turn = Turn { state: &state, limit, clocks: [None; 2], allowance, only: &[] };
         let reply = player.play(&turn)?;

@@ -99,8 +99,15 @@ impl Devices {
             .collect()
     }
 
-    /// An evaluator for one search.
-    fn evaluator(&self, machine: &Machine, is_timed: bool) -> Result<Box<dyn Evaluator>, String> {
+    /// An evaluator for one search, or for whoever asks one.
+    ///
+    /// # Errors
+    /// A sentence, when it is not shared and cannot be started.
+    pub fn evaluator(
+        &self,
+        machine: &Machine,
+        is_timed: bool,
+    ) -> Result<Box<dyn Evaluator>, String> {
         let shared = if is_timed { None } else { self.find(&device_of(machine)) };
         match shared {
             Some(shared) => Ok(Box::new(shared.client(machine.batch_size.unwrap_or(0)))),

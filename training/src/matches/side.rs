@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tesla_engine::options::{Change, Settings};
 use tesla_engine::roster::Machine;
 
-use super::config::sha256;
 use super::limit::{Limit, LimitError};
+use crate::hash::sha256;
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
 /// runs has one for each side.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tesla_engine::search_api::StopToken;
 
 use super::command::INTERRUPTED;
-use super::config::{search_signature, sha256};
+use super::config::search_signature;
 use super::examiner::Examination;
 use super::journal::{Journal, Resumed};
 use super::limit::Limit;
@@ -24,6 +24,7 @@ use super::suite::{
     estimate_rating, puzzle_results, summarize,
 };
 use super::table::Table;
+use crate::hash::sha256;
 use crate::progress::bar;
 
 /// Width of a band of puzzle ratings in the table.
@@ -172,15 +173,16 @@ pub fn run(
         }
         let mut answers = Vec::new();
         for (side, identity) in sides.iter().zip(&identities) {
+            let player = |stop| lineup::player(side, &devices, patience, stop);
             let exam = Examination {
-                side,
-                devices: &devices,
+                player: &player,
+                limit: &side.limit,
                 concurrency: usize::from(args.concurrency),
                 patience,
                 mates: MateLimits::default(),
                 interrupted,
             };
-            let Some(records) = examine(&exam, identity, suite, &args.out)? else {
+            let Some(records) = examine(&exam, (side, identity), suite, &args.out)? else {
                 return Ok(stopped(say));
             };
             answers.push(records);
@@ -249,18 +251,19 @@ fn fingerprint(identity: &Value, suite: &Suite) -> Value {
 /// One side's answers to one suite; `None` = stopped.
 fn examine(
     exam: &Examination<'_>,
-    identity: &Value,
+    (side, identity): (&Side, &Value),
     suite: &Suite,
     folder: &Path,
 ) -> Result<Option<Vec<Record>>, Box<dyn std::error::Error>> {
-    let name = file_name(suite, exam.side);
+    let name = file_name(suite, side);
     let path = folder.join(&name);
     let Resumed { mut journal, mut records, .. } =
         Journal::<Record>::open(&path, &fingerprint(identity, suite))?;
     let template = "{prefix} {bar:20} {pos}/{len}, {eta} left";
     let bar = bar(suite.items.len() as u64, template).with_prefix(name);
     bar.set_position(records.len() as u64);
-    let is_whole = exam.ask(&suite.items, &mut journal, &mut records, &bar)?;
+    let keep = |record: &Record| journal.append(record);
+    let is_whole = exam.ask(&suite.items, keep, &mut records, &bar)?;
     bar.finish_and_clear();
     Ok(is_whole.then_some(records))
 }

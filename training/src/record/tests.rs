@@ -25,13 +25,18 @@ impl Drop for Scratch {
     }
 }
 
-/// A legal game of random moves and labels; it ends earlier where the rules end it.
+/// A legal game of random moves and labels; it ends earlier where the rules end it, with one ply at
+/// least.
 pub(crate) fn random_game(seed: u64, plies: usize) -> GameRecord {
     let mut dice = Dice::new(seed, 0);
     let mut position = Chess::default();
     for _ in 0..dice.below(12) {
-        let moves = position.legal_moves();
-        position.play_unchecked(dice.pick(&moves).unwrap());
+        let mut next = position.clone();
+        next.play_unchecked(dice.pick(&position.legal_moves()).unwrap());
+        if next.legal_moves().is_empty() {
+            break; // some random openings mate
+        }
+        position = next;
     }
     let mut game =
         GameRecord { start: position.clone(), result: dice.below(3) as u8, plies: Vec::new() };

@@ -9,7 +9,7 @@ use tesla_engine::params::Params;
 use tesla_engine::search_api::StopToken;
 
 use super::fit;
-use super::log::{self, Plan};
+use super::log::{self, Material, Plan};
 use super::observe::Observation;
 use super::spsa::{Knob, Schedule};
 use super::spsa_run;
@@ -38,7 +38,7 @@ pub enum TuneCommand {
 #[derive(Debug, Args)]
 pub struct SpsaArgs {
     /// What to tune: a tunable, and its step at the end of the run if another than its own is
-    /// wanted, as error_scale=0.005. Say --knob once or for each.
+    /// wanted, as `error_scale=0.005`. Say --knob once or for each.
     #[arg(long, num_args = 1.., value_name = "NAME[=STEP]", required = true)]
     knob: Vec<String>,
     /// Folder for spsa.jsonl, spsa.csv and tunables.toml.
@@ -165,7 +165,8 @@ fn observe(
     let LogArgs { positions, least, most, seed, .. } = *args;
     let plan = Plan { positions, most, least, seed };
     let concurrency = usize::from(args.concurrency);
-    let seen = log::collect(plan, &dataset, &side, &devices, &args.out, concurrency, interrupted)?;
+    let material = Material { dataset: &dataset, side: &side, devices: &devices, concurrency };
+    let seen = log::collect(plan, &material, &args.out, interrupted)?;
     let moves: usize =
         seen.iter().flat_map(|seen| &seen.seen.choices).map(|choice| 1 + choice.others.len()).sum();
     writeln!(

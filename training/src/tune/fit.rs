@@ -55,7 +55,9 @@ impl Fitted {
         let weights: Vec<Vec<u16>> = resamples(positions.len(), samples, seed)
             .map(|sample| {
                 let mut counts = vec![0; positions.len()];
-                sample.into_iter().for_each(|item| counts[item] += 1);
+                for item in sample {
+                    counts[item] += 1;
+                }
                 counts
             })
             .collect();

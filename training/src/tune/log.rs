@@ -96,19 +96,30 @@ fn look(
     Ok(seen.map(|seen| Observation { position: number, fen, seen }))
 }
 
+/// What positions are drawn from and looked at with.
+#[derive(Clone, Copy, Debug)]
+pub struct Material<'a> {
+    /// The games.
+    pub dataset: &'a Dataset,
+    /// One of our own sides, whose search keeps a tree.
+    pub side: &'a Side,
+    /// Its device.
+    pub devices: &'a Devices,
+    /// Positions at once.
+    pub concurrency: usize,
+}
+
 /// Looks at the positions of `plan` that the folder lacks; gives all there are.
 ///
 /// # Errors
 /// When the folder cannot be used or a search fails; what was seen is on disk.
 pub fn collect(
     plan: Plan,
-    dataset: &Dataset,
-    side: &Side,
-    devices: &Devices,
+    material: &Material<'_>,
     folder: &Path,
-    concurrency: usize,
     interrupted: &StopToken,
 ) -> Result<Vec<Observation>, LogError> {
+    let Material { dataset, side, devices, concurrency } = *material;
     let fingerprint = json!({
         "least": plan.least, "most": plan.most, "seed": plan.seed, "side": side,
         "games": dataset.games(), "data_positions": dataset.positions(),

@@ -50,14 +50,13 @@ pub fn minimum(start: &[f64], steps: &[f64], cost: impl Fn(&[f64]) -> f64) -> Ve
             let bar = if is_outside { reflected.cost } else { simplex[worst].cost };
             (contracted.cost < bar).then_some(contracted)
         };
-        match better {
-            Some(better) => simplex[worst] = better,
-            None => {
-                let best = simplex[0].at.clone();
-                for shrunk in &mut simplex[1..] {
-                    let halfway = shrunk.at.iter().zip(&best).map(|(a, b)| 0.5 * (a + b));
-                    *shrunk = corner(halfway.collect());
-                }
+        if let Some(better) = better {
+            simplex[worst] = better;
+        } else {
+            let best = simplex[0].at.clone();
+            for shrunk in &mut simplex[1..] {
+                let halfway = shrunk.at.iter().zip(&best).map(|(a, b)| 0.5 * (a + b));
+                *shrunk = corner(halfway.collect());
             }
         }
     }

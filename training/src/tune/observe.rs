@@ -123,7 +123,9 @@ impl Observer {
         let mut choices = Vec::new();
         for place in self.places(game, rng) {
             let mut reached = game.clone();
-            place.path.iter().for_each(|&played| reached.play(played));
+            for &played in &place.path {
+                reached.play(played);
+            }
             let ply = place.path.len() as u32;
             let best = self.judge(&reached, &place.best, place.work)?;
             let mut others = Vec::new();
@@ -195,7 +197,9 @@ impl Observer {
             .collect();
         path.reverse();
         let mut position = game.position().clone();
-        path.iter().for_each(|&played| position.play_unchecked(played));
+        for &played in &path {
+            position.play_unchecked(played);
+        }
         let moves = position.legal_moves();
 
         let (children, edges) = (tree.children(branch), tree.edges(branch));

@@ -181,15 +181,13 @@ fn write(
     params: &Params,
     folder: &FilePath,
 ) -> Result<(), RunError> {
-    let mut csv = "pairs".to_owned();
-    schedule.knobs.iter().for_each(|knob| csv += &format!(",{}", knob.name));
-    csv.push('\n');
+    let names = schedule.knobs.iter().map(|knob| knob.name.as_str());
+    let mut csv = format!("pairs,{}\n", names.collect::<Vec<_>>().join(","));
     for (batch, point) in path.points.iter().enumerate() {
         let pairs = (batch as u64 * schedule.batch.max(1)).min(schedule.pairs);
+        let numbers = point.iter().map(|at| format!("{at:.6}"));
         // Writing to a String cannot fail.
-        let _ = write!(csv, "{pairs}");
-        point.iter().for_each(|at| csv += &format!(",{at:.6}"));
-        csv.push('\n');
+        let _ = writeln!(csv, "{pairs},{}", numbers.collect::<Vec<_>>().join(","));
     }
     let mut tuned = params.clone();
     for (knob, at) in schedule.knobs.iter().zip(path.settled()) {

@@ -1,0 +1,106 @@
+//! Shapes of networks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cpu::LINE;
+
+/// Shape of a network; stored in the weights file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// Name of the shape: tiny, small, base …
+    pub name: String,
+    /// Width of a token, a multiple of 16.
+    pub width: usize,
+    /// Transformer blocks.
+    pub layers: usize,
+    /// Attention heads: 1, 2, 4, 8 or 16.
+    pub heads: usize,
+    /// Hidden width of the feed-forward part.
+    pub feed_forward: usize,
+    /// Hidden width of the value and error heads.
+    pub value_hidden: usize,
+    /// Hidden width of the move heads.
+    pub move_hidden: usize,
+}
+
+impl ModelConfig {
+    /// For tests.
+    pub fn tiny() -> Self {
+        Self {
+            name: "tiny".to_owned(),
+            width: 32,
+            layers: 2,
+            heads: 2,
+            feed_forward: 64,
+            value_hidden: 32,
+            move_hidden: 16,
+        }
+    }
+
+    /// The CPU default.
+    pub fn small() -> Self {
+        Self {
+            name: "small".to_owned(),
+            width: 128,
+            layers: 6,
+            heads: 4,
+            feed_forward: 256,
+            value_hidden: 128,
+            move_hidden: 128,
+        }
+    }
+
+    /// For GPUs.
+    pub fn base() -> Self {
+        Self {
+            name: "base".to_owned(),
+            width: 384,
+            layers: 10,
+            heads: 8,
+            feed_forward: 768,
+            value_hidden: 256,
+            move_hidden: 256,
+        }
+    }
+
+    /// The shape of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::tiny(), Self::small(), Self::base()].into_iter().find(|shape| shape.name == name)
+    }
+
+    /// Says what is wrong with the shape, if anything.
+    ///
+    /// # Errors
+    /// A sentence, when a number is zero or too large, or has no vectors on the CPU.
+    pub fn check(&self) -> Result<(), String> {
+        let sizes = [
+            ("width", self.width),
+            ("layers", self.layers),
+            ("heads", self.heads),
+            ("feed_forward", self.feed_forward),
+            ("value_hidden", self.value_hidden),
+            ("move_hidden", self.move_hidden),
+        ];
+        for (name, size) in sizes {
+            if !(1..=8192).contains(&size) {
+                return Err(format!("the network's {name} is {size}; it must be 1 to 8192"));
+            }
+        }
+        if !self.width.is_multiple_of(LINE) {
+            return Err(format!("the network's width {} is not a multiple of {LINE}", self.width));
+        }
+        if !LINE.is_multiple_of(self.heads) {
+            return Err(format!(
+                "the network has {} attention heads; it must have 1, 2, 4, 8 or {LINE}",
+                self.heads
+            ));
+        }
+        Ok(())
+    }
+
+    /// Width of the second hidden layer of the move heads.
+    pub(crate) fn move_mix(&self) -> usize {
+        (self.move_hidden / 4).max(1)
+    }
+}

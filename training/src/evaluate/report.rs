@@ -1,0 +1,140 @@
+//! The figures of a network as tables for people and as JSON for reports.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::figures::Measures;
+use super::{Figures, GROUPS, Group, STALENESS};
+use crate::matches::table::{Align, Table};
+
+/// The measures of one group at one staleness.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// How the positions were reached.
+    pub group: Group,
+    /// Plies since the anchor.
+    pub staleness: usize,
+    /// The measures.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+/// Everything that was measured on held-out games.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Whole encodes of every held-out position.
+    pub whole: Measures,
+    /// Positions with at least eight plies before them, by group, then by staleness.
+    pub by_staleness: Vec<Row>,
+}
+
+impl From<&Figures> for Report {
+    fn from(figures: &Figures) -> Self {
+        let rows = GROUPS.iter().zip(&figures.table).flat_map(|(&group, row)| {
+            let of = move |(&staleness, sums): (&usize, &super::Sums)| Row {
+                group,
+                staleness,
+                measures: sums.measures(),
+            };
+            STALENESS.iter().zip(row).map(of)
+        });
+        Self { whole: figures.whole.measures(), by_staleness: rows.collect() }
+    }
+}
+
+impl Report {
+    /// A table of all groups by staleness, each cell as `cell` has it.
+    fn by_staleness(&self, cell: impl Fn(&Measures) -> String) -> Table {
+        let ages = STALENESS.map(|age| if age == 0 { "0 (whole)".into() } else { age.to_string() });
+        let mut columns = vec![("positions", Align::Left), ("count", Align::Right)];
+        columns.extend(ages.iter().map(|age: &String| (age.as_str(), Align::Right)));
+        let mut table = Table::new(&columns);
+        for row in self.by_staleness.chunks(STALENESS.len()) {
+            let head = [row[0].group.to_string(), row[0].measures.positions.to_string()];
+            table.push(head.into_iter().chain(row.iter().map(|row| cell(&row.measures))));
+        }
+        table
+    }
+
+    fn reliability(&self) -> Table {
+        let mut table = Table::new(
+            &["value", "positions", "mean value", "mean score", "difference in points"]
+                .map(|name| (name, Align::Right)),
+        );
+        for bin in self.whole.reliability.iter().filter(|bin| bin.positions > 0) {
+            table.push([
+                format!("{:.1}\u{2013}{:.1}", bin.from, bin.to),
+                bin.positions.to_string(),
+                format!("{:.3}", bin.value),
+                format!("{:.3}", bin.score),
+                format!("{:+.1}", 100.0 * (bin.value - bin.score)),
+            ]);
+        }
+        table
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = &self.whole;
+        writeln!(
+            f,
+            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} points, \
+             mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, action accuracy \
+             {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie in the error head's \
+             50 % band, {:.1} % in its 90 % band.\n",
+            whole.positions,
+            whole.variance_explained,
+            whole.rmse_points,
+            whole.mean_error_points,
+            whole.policy_top_1,
+            whole.policy_top_3,
+            whole.policy_top_5,
+            whole.action_accuracy,
+            whole.action_rmse_points,
+            whole.within_50 * 100.0,
+            whole.within_90 * 100.0,
+        )?;
+        writeln!(
+            f,
+            "In {} positions another move than the teacher's best was played, and the data know both \
+             moves' values: the action values order {:.1} % of these pairs as the teacher does \
+             (Kendall's tau {:.3}). Of other moves the data know no values.\n",
+            whole.pairs,
+            whole.pair_agreement * 100.0,
+            whole.kendall_tau
+        )?;
+        writeln!(
+            f,
+            "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
+        )?;
+        let cell = |m: &Measures| {
+            format!("{:.3} / {:.1} / {:.3}", m.variance_explained, m.rmse_points, m.policy_top_1)
+        };
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(f, "Policy top-3 / top-5 / action accuracy / Kendall's tau of the pairs:\n")?;
+        let cell = |m: &Measures| {
+            let (top_3, top_5) = (m.policy_top_3, m.policy_top_5);
+            format!("{top_3:.3} / {top_5:.3} / {:.3} / {:.3}", m.action_accuracy, m.kendall_tau)
+        };
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(
+            f,
+            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of the \
+             error head:\n"
+        )?;
+        let cell = |m: &Measures| {
+            let (mean, calibration) = (m.mean_error_points, m.calibration_error_points);
+            format!("{mean:.2} / {calibration:.2} / {:.3}", m.pit_distance)
+        };
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(
+            f,
+            "Reliability of whole encodes: calibration error {:.2} points, Kolmogorov-Smirnov \
+             distance of the error head {:.3}.\n",
+            whole.calibration_error_points, whole.pit_distance
+        )?;
+        write!(f, "{}", self.reliability().to_markdown())
+    }
+}
