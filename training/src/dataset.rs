@@ -51,7 +51,8 @@ impl Default for Dataset {
 }
 
 impl Dataset {
-    /// Reads every file that `path` names.
+    /// Reads every file that `path` names; of a folder, not those whose names begin with `skip`, where
+    /// that says something.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
@@ -59,7 +60,7 @@ impl Dataset {
         let mut dataset = Self::default();
         for file in find_files(path)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            if path.is_dir() && name.starts_with(skip) {
+            if path.is_dir() && !skip.is_empty() && name.starts_with(skip) {
                 continue;
             }
             for game in read_file(&file)? {

@@ -1,0 +1,144 @@
+//! Whole runs of `tune`: nothing that interrupts a run changes what comes of it, the engine loads what
+//! it writes, and whatever is wrong gets a sentence.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tesla_engine::params::Params;
+
+/// A folder that is gone after the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tesla-tune-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn join(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn program(line: &str, more: &[&str]) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_tesla-train"));
+    program.args(line.split_whitespace()).args(more);
+    program.stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+}
+
+fn done(line: &str, more: &[&str]) -> String {
+    let Output { status, stdout, stderr } = program(line, more).output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+fn complaint(line: &str, more: &[&str]) -> String {
+    let Output { status, stderr, .. } = program(line, more).output().unwrap();
+    let said = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+/// Kills the program as soon as `file` has so many lines.
+fn killed_at(lines: usize, file: &str, line: &str, more: &[&str]) {
+    let mut child = program(line, more).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_mins(1);
+    while fs::read_to_string(file).map_or(0, |text| text.lines().count()) < lines {
+        assert!(Instant::now() < patience, "nothing came of it");
+        if child.try_wait().unwrap().is_some() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+const LOG: &str = "tune log --positions 60 --least 32 --most 200 --option Evaluator=Classical";
+
+fn sorted(path: &str) -> Vec<String> {
+    let mut lines: Vec<String> =
+        fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads() {
+    let scratch = Scratch::new("log");
+    let data = scratch.join("data");
+    let games = "datagen --games 12 --nodes 60 --max-plies 60 --option Evaluator=Classical \
+                 --option Search=AlphaBeta";
+    done(games, &["--out", &data]);
+    let (straight, parts) = (scratch.join("straight"), scratch.join("parts"));
+    done(LOG, &["--data", &data, "--out", &straight]);
+    let file = scratch.join("parts/observations.jsonl");
+    for lines in [10, 35] {
+        killed_at(lines, &file, LOG, &["--data", &data, "--out", &parts, "--concurrency", "3"]);
+    }
+    done(LOG, &["--data", &data, "--out", &parts, "--concurrency", "1"]);
+    assert_eq!(sorted(&scratch.join("straight/observations.jsonl")), sorted(&file));
+
+    let said = done("tune fit", &["--out", &parts]);
+    assert!(said.contains("Branching factor") && said.contains("kept out"), "{said}");
+    let tunables = PathBuf::from(scratch.join("parts/tunables.toml"));
+    let params = Params::read(&tunables).unwrap();
+    assert!(params.branching > 1.1 && params != Params::default());
+
+    let other = complaint(LOG, &["--data", &data, "--out", &parts, "--seed", "2"]);
+    assert!(other.contains("seed is 1 there"), "{other}");
+    let none = complaint("tune fit", &["--out", &scratch.join("nowhere")]);
+    assert!(none.contains("cannot be used"), "{none}");
+    fs::write(&tunables, "error_scale = 99").unwrap();
+    let wild = complaint("tune fit", &["--out", &parts, "--from", tunables.to_str().unwrap()]);
+    assert!(wild.contains("a number from"), "{wild}");
+}
+
+#[test]
+fn spsa_goes_the_same_way_whatever_interrupts_it() {
+    let scratch = Scratch::new("spsa");
+    let book = scratch.join("book.epd");
+    fs::write(
+        &book,
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n\
+         rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n\
+         rnbqkbnr/ppp1pppp/8/3p4/3P4/8/PPP1PPPP/RNBQKBNR w KQkq -\n\
+         rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n\
+         rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n\
+         rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n",
+    )
+    .unwrap();
+    let line = "tune spsa --knob error_scale static_weight=0.3 --pairs 6 --batch 2 --nodes 24 \
+                --resign movecount=1,score=300 --option Evaluator=Classical";
+    let (straight, parts) = (scratch.join("straight"), scratch.join("parts"));
+    done(line, &["--openings", &book, "--out", &straight, "--concurrency", "2"]);
+    let file = scratch.join("parts/spsa.jsonl");
+    for lines in [2, 5] {
+        killed_at(lines, &file, line, &["--openings", &book, "--out", &parts]);
+    }
+    let said = done(line, &["--openings", &book, "--out", &parts, "--concurrency", "1"]);
+    assert!(said.contains("after 3 of 3 batches"), "{said}");
+    for name in ["spsa.csv", "tunables.toml"] {
+        let read = |run: &str| fs::read_to_string(scratch.join(&format!("{run}/{name}"))).unwrap();
+        assert_eq!(read("straight"), read("parts"), "{name}");
+    }
+    assert_ne!(Params::read(&scratch.0.join("parts/tunables.toml")).unwrap(), Params::default());
+
+    let unknown = "tune spsa --knob eror_scale --pairs 2";
+    let said = complaint(unknown, &["--openings", &book, "--out", &scratch.join("x")]);
+    assert!(said.contains("no tunable named eror_scale"), "{said}");
+}
