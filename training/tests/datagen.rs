@@ -2,37 +2,18 @@
 //! its files, and whatever is wrong gets a sentence.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A folder that is gone after the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("tesla-datagen-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn join(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use program::{Scratch, complaint, done, program};
 
 /// Short games of our own search without a network.
 const OWN: &[&str] = &[
@@ -49,26 +30,6 @@ const OWN: &[&str] = &[
     "--option",
     "Search=AlphaBeta",
 ];
-
-fn program(command: &str, arguments: &[&str]) -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_tesla-train"));
-    program.arg(command).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-    program
-}
-
-fn done(command: &str, arguments: &[&str]) -> String {
-    let Output { status, stdout, stderr } = program(command, arguments).output().unwrap();
-    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).unwrap()
-}
-
-fn complaint(command: &str, arguments: &[&str]) -> String {
-    let Output { status, stderr, .. } = program(command, arguments).output().unwrap();
-    let said = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(2), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
-    said
-}
 
 /// The shards of a folder by name.
 fn shards(folder: &str) -> BTreeMap<String, Vec<u8>> {

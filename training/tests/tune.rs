@@ -2,56 +2,17 @@
 //! it writes, and whatever is wrong gets a sentence.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tesla_engine::params::Params;
 
-/// A folder that is gone after the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tesla-tune-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn join(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn program(line: &str, more: &[&str]) -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_tesla-train"));
-    program.args(line.split_whitespace()).args(more);
-    program.stdout(Stdio::piped()).stderr(Stdio::piped());
-    program
-}
-
-fn done(line: &str, more: &[&str]) -> String {
-    let Output { status, stdout, stderr } = program(line, more).output().unwrap();
-    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-    String::from_utf8(stdout).unwrap()
-}
-
-fn complaint(line: &str, more: &[&str]) -> String {
-    let Output { status, stderr, .. } = program(line, more).output().unwrap();
-    let said = String::from_utf8(stderr).unwrap();
-    assert_eq!(status.code(), Some(2), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
-    said
-}
+use program::{Scratch, complaint, done, program};
 
 /// Kills the program as soon as `file` has so many lines.
 fn killed_at(lines: usize, file: &str, line: &str, more: &[&str]) {
