@@ -60,6 +60,16 @@ fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads()
     let params = Params::read(&tunables).unwrap();
     assert!(params.branching > 1.1 && params != Params::default());
 
+    // A match knows the numbers that it took from the file.
+    let side = format!("option.TunablesFile={}", tunables.display());
+    let games = "match --games 2 --nodes 20 --max-moves 20 --side name=A option.Evaluator=Classical \
+                 --side name=B option.Evaluator=Classical";
+    let match_out = scratch.join("match");
+    done(games, &[&side, "--out", &match_out]);
+    fs::write(&tunables, "error_scale = 0.3").unwrap();
+    let changed = complaint(games, &[&side, "--out", &match_out]);
+    assert!(changed.contains("networks[1] is"), "{changed}");
+
     let other = complaint(LOG, &["--data", &data, "--out", &parts, "--seed", "2"]);
     assert!(other.contains("seed is 1 there"), "{other}");
     let none = complaint("tune fit", &["--out", &scratch.join("nowhere")]);

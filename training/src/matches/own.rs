@@ -21,6 +21,7 @@ use super::ending::Termination;
 use super::player::{Mishap, Player, Reply, Turn};
 use super::record::Score;
 use super::side::Side;
+use crate::hash::sha256;
 
 /// Lines of a transcript that are kept.
 const TRANSCRIPT: usize = 500;
@@ -131,11 +132,22 @@ impl Devices {
         Ok(search)
     }
 
-    /// What evaluates for this side, without the device it runs on.
+    /// What evaluates for this side, without the device it runs on, and the hash of the tunables that
+    /// it took from a file; `None` where there is neither.
     pub fn network(&self, side: &Side) -> Option<String> {
         let machine = side.machine().ok()?;
-        let description = self.description(&device_of(&machine), side.limit.is_timed())?;
-        Some(description.split(" on ").next().unwrap_or_default().to_owned())
+        let description = self.description(&device_of(&machine), side.limit.is_timed());
+        let network =
+            description.map(|text| text.split(" on ").next().unwrap_or_default().to_owned());
+        // A file of this name may say something else tomorrow.
+        let tunables = side.has_tunables_file().then(|| {
+            let hash = sha256(machine.params.to_file("").as_bytes());
+            format!("tunables {}", &hash[..8])
+        });
+        match (network, tunables) {
+            (Some(network), Some(tunables)) => Some(format!("{network}, {tunables}")),
+            (network, tunables) => network.or(tunables),
+        }
     }
 }
 

@@ -270,6 +270,12 @@ impl Side {
         self.cmd.is_none()
     }
 
+    /// Whether it takes tunables from a file.
+    pub fn has_tunables_file(&self) -> bool {
+        self.is_own()
+            && self.option.0.iter().any(|(name, _)| name.eq_ignore_ascii_case("TunablesFile"))
+    }
+
     /// SHA-256 of the engine's program, hexadecimal; `unknown` where the file is not found.
     pub fn program_hash(&self) -> String {
         let Some(cmd) = &self.cmd else { return String::new() };
