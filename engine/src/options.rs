@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use self::rows::{Kind, Row, register};
+use self::rows::{EMPTY, Kind, Row, register};
 use crate::params::{ParamError, Params};
 
 /// What the user chose. Defaults come from the register.
@@ -59,8 +59,11 @@ impl Default for Settings {
                 Kind::Spin { default, set, .. } => set(&mut settings, default),
                 Kind::Check { default, set } => set(&mut settings, default),
                 Kind::Combo { default, set, .. } => set(&mut settings, default),
-                Kind::Text { default, set } => set(&mut settings, default),
-                Kind::Tunables | Kind::Button => {}
+                Kind::Text { default, set } => {
+                    let taken = set(&mut settings, default);
+                    debug_assert!(taken.is_ok(), "{}: {taken:?}", row.name);
+                }
+                Kind::Button => {}
             }
         }
         settings
@@ -151,8 +154,7 @@ impl Settings {
                 set(self, choice == "true");
             }
             Kind::Combo { values, set, .. } => set(self, choose(name, value, values)?),
-            Kind::Text { set, .. } => set(self, value),
-            Kind::Tunables => self.read_tunables(value)?,
+            Kind::Text { set, .. } => set(self, value)?,
             Kind::Button => return Ok(Change::ClearHash),
         }
         Ok(Change::Taken)
@@ -161,7 +163,7 @@ impl Settings {
     /// Takes the tunables of a file; the defaults where the path is empty.
     fn read_tunables(&mut self, path: &str) -> Result<(), OptionError> {
         let read = match path {
-            "" | "<empty>" => Ok(Params::default()),
+            "" | EMPTY => Ok(Params::default()),
             path => Params::read(Path::new(path)),
         };
         self.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
@@ -201,7 +203,6 @@ pub fn uci_lines() -> Vec<String> {
                 format!("combo default {default} var {}", values.join(" var "))
             }
             Kind::Text { default, .. } => format!("string default {default}"),
-            Kind::Tunables => "string default <empty>".to_owned(),
             Kind::Button => "button".to_owned(),
         };
         format!("option name {} type {kind}", row.name)
@@ -223,7 +224,6 @@ pub fn markdown() -> String {
             Kind::Check { default, .. } => ("true, false".to_owned(), default.to_string()),
             Kind::Combo { default, values, .. } => (values.join(", "), default.to_owned()),
             Kind::Text { default, .. } => ("text".to_owned(), format!("`{default}`")),
-            Kind::Tunables => ("text".to_owned(), "`<empty>`".to_owned()),
             Kind::Button => ("button".to_owned(), String::new()),
         };
         // Writing to a String cannot fail.

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
 use burn::tensor::Device;
 use proptest::prelude::*;
@@ -13,39 +15,12 @@ use tesla_nn::weights;
 use tesla_training::train_config::TrainConfig;
 use tesla_training::trainer::Trainer;
 
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tesla-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn run(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tesla-train")).args(words).output().unwrap()
-}
+use program::{Scratch, complaint, done};
 
 /// Runs `words`, which must be refused in words that hold `part`.
 fn refused(words: &[&str], part: &str) {
-    let output = run(words);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+    let said = complaint("", words);
     assert!(said.contains(part), "{words:?}: {said}");
-    assert!(!said.contains("panicked"), "{words:?}: {said}");
 }
 
 /// One game of 20 plies, knights to and fro.
@@ -76,17 +51,17 @@ fn tiny_weights() -> Vec<u8> {
 
 #[test]
 fn files_that_are_none_are_refused_in_words() {
-    let folder = Folder::new("refused");
-    let (data, out) = (folder.text("a.games.zst"), folder.text("out"));
+    let folder = Scratch::new("refused");
+    let (data, out) = (folder.join("a.games.zst"), folder.join("out"));
     games(Path::new(&data));
     let text = |name: &str, content: &[u8]| {
         fs::write(folder.0.join(name), content).unwrap();
-        folder.text(name)
+        folder.join(name)
     };
     let train = |more: &[&str], part: &str| {
         refused(&[&["train", "--data", &data, "--out", &out][..], more].concat(), part);
     };
-    train(&["--config", &folder.text("none.toml")], "cannot be read");
+    train(&["--config", &folder.join("none.toml")], "cannot be read");
     train(&["--config", &text("key.toml", b"stepz = 4\n")], "stepz");
     train(&["--config", &text("cut.toml", b"steps =")], "cannot be understood");
     train(&["--config", &text("bytes.toml", &[0xff, 0, 1])], "cannot be read");
@@ -94,7 +69,7 @@ fn files_that_are_none_are_refused_in_words() {
     train(&["--window", "40"], "window");
     train(&["--device", "gpu", "--steps", "1"], "set Device to auto or cpu");
     train(&["--start-from", &text("w.safetensors", b"no weights"), "--steps", "1"], "safetensors");
-    refused(&["train", "--data", &folder.text("none"), "--out", &out], "cannot read the games");
+    refused(&["train", "--data", &folder.join("none"), "--out", &out], "cannot read the games");
 
     let whole = tiny_weights();
     let evaluate = |name: &str, content: &[u8], part: &str| {
@@ -107,8 +82,8 @@ fn files_that_are_none_are_refused_in_words() {
     let fine = text("fine.safetensors", &whole);
     let puzzles = text("p.csv", b"id,fen,moves\n1,not a fen,e2e4 e7e5\n");
     refused(&["evaluate", "--weights", &fine, "--puzzles", &puzzles], "p.csv");
-    refused(&["evaluate", "--weights", &fine, "--puzzles", &folder.text("none.csv")], "none.csv");
-    let json = folder.text("no/such/folder.json");
+    refused(&["evaluate", "--weights", &fine, "--puzzles", &folder.join("none.csv")], "none.csv");
+    let json = folder.join("no/such/folder.json");
     refused(
         &["evaluate", "--weights", &fine, "--data", &data, "--json", &json],
         "cannot be written",
@@ -117,14 +92,13 @@ fn files_that_are_none_are_refused_in_words() {
 
 #[test]
 fn a_checkpoint_tells_of_every_flipped_bit() {
-    let folder = Folder::new("flipped");
+    let folder = Scratch::new("flipped");
     let config = TrainConfig { steps: 0, ..TrainConfig::new(ModelConfig::tiny()) };
-    let data = folder.text("a.games.zst");
-    let out = folder.text("run");
+    let data = folder.join("a.games.zst");
+    let out = folder.join("run");
     games(Path::new(&data));
     let train = ["train", "--data", &data, "--out", &out, "--shape", "tiny", "--batch", "2"];
-    let first = run(&[&train[..], &["--steps", "2", "--warm-up", "0"]].concat());
-    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    done("", &[&train[..], &["--steps", "2", "--warm-up", "0"]].concat());
     let checkpoint = folder.0.join("run").join("checkpoint");
     let names = ["weights.safetensors", "optimizer.safetensors", "progress.json", "SHA256SUMS"];
     let whole: Vec<Vec<u8>> =

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Settings;
+use super::{OptionError, Settings};
 use crate::roster::{EVALUATORS, SEARCHES};
 
 /// One option.
@@ -31,15 +31,17 @@ pub(super) enum Kind {
     },
     Text {
         default: &'static str,
-        set: fn(&mut Settings, &str),
+        /// Fails where the text cannot be used; the default never does.
+        set: fn(&mut Settings, &str) -> Result<(), OptionError>,
     },
-    /// A path of a file of tunables.
-    Tunables,
     Button,
 }
 
 /// What a text option holds that means "the network inside the program".
 const EMBEDDED: &str = "<embedded>";
+
+/// What a text option holds that means none.
+pub(super) const EMPTY: &str = "<empty>";
 
 /// All options; `network` tells whether the program was built with the transformer.
 pub(super) fn register(network: bool) -> Vec<Row> {
@@ -113,7 +115,10 @@ fn mode_rows(network: bool) -> [Row; 6] {
             help: "Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.",
             kind: Kind::Text {
                 default: "auto",
-                set: |settings, name| name.clone_into(&mut settings.device),
+                set: |settings, name| {
+                    name.clone_into(&mut settings.device);
+                    Ok(())
+                },
             },
         },
         Row {
@@ -122,8 +127,9 @@ fn mode_rows(network: bool) -> [Row; 6] {
             kind: Kind::Text {
                 default: EMBEDDED,
                 set: |settings, path| {
-                    let embedded = matches!(path, "" | "<empty>" | EMBEDDED);
+                    let embedded = matches!(path, "" | EMPTY | EMBEDDED);
                     settings.weights_file = (!embedded).then(|| path.to_owned());
+                    Ok(())
                 },
             },
         },
@@ -131,7 +137,7 @@ fn mode_rows(network: bool) -> [Row; 6] {
             name: "TunablesFile",
             help: "A file of tunables as `tesla-train tune` writes them, read when it is named; \
                    what it does not name is as it ships.",
-            kind: Kind::Tunables,
+            kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
         },
         Row {
             name: "BatchSize",

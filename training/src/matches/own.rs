@@ -16,12 +16,12 @@ use tesla_engine::timeman::Budget;
 use tesla_nn::evaluator::{Evaluator, centipawns_from_score};
 use tesla_nn::shared::{SharedDevice, Usage};
 use tesla_nn::transformer::panic_text;
+use tesla_nn::weights::short_hash;
 
 use super::ending::Termination;
 use super::player::{Mishap, Player, Reply, Turn};
 use super::record::Score;
 use super::side::Side;
-use crate::hash::sha256;
 
 /// Lines of a transcript that are kept.
 const TRANSCRIPT: usize = 500;
@@ -140,10 +140,9 @@ impl Devices {
         let network =
             description.map(|text| text.split(" on ").next().unwrap_or_default().to_owned());
         // A file of this name may say something else tomorrow.
-        let tunables = side.has_tunables_file().then(|| {
-            let hash = sha256(machine.params.to_file("").as_bytes());
-            format!("tunables {}", &hash[..8])
-        });
+        let tunables = side
+            .has_tunables_file()
+            .then(|| format!("tunables {}", short_hash(machine.params.to_file("").as_bytes())));
         match (network, tunables) {
             (Some(network), Some(tunables)) => Some(format!("{network}, {tunables}")),
             (network, tunables) => network.or(tunables),

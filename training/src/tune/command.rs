@@ -20,7 +20,7 @@ use crate::matches::config::MatchConfig;
 use crate::matches::journal::Journal;
 use crate::matches::limit::Limit;
 use crate::matches::own::Devices;
-use crate::matches::side::{Side, UciOptions};
+use crate::matches::side::{Side, SideError, parse_sides};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -133,15 +133,11 @@ pub fn run(
 }
 
 /// Our own search with these options.
-fn side(options: &[String]) -> Result<Side, String> {
-    let mut option = UciOptions::default();
-    for text in options {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| format!("'{text}' is no option; write NAME=VALUE"))?;
-        option.0.push((name.to_owned(), value.to_owned()));
-    }
-    Ok(Side { name: "Tesla".to_owned(), option, ..Side::default() })
+fn side(options: &[String]) -> Result<Side, SideError> {
+    let mut words = vec!["name=Tesla".to_owned()];
+    words.extend(options.iter().map(|option| format!("option.{option}")));
+    // A side for each name.
+    Ok(parse_sides(&words)?.remove(0))
 }
 
 fn make(folder: &Path) -> Result<(), String> {

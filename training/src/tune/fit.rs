@@ -169,10 +169,11 @@ pub enum FitError {
     Refused(#[from] ParamError),
 }
 
-/// The best of each family and of Student's t with free degrees.
-fn contest(fitted: &[Case], kept_out: &[Case]) -> Vec<Contest> {
+/// Each family at its best law, and Student's t with free degrees; `known` = the law of one family,
+/// fitted before.
+fn contest(known: (Shape, Law), fitted: &[Case], kept_out: &[Case]) -> Vec<Contest> {
     let contest = |shape: Shape| {
-        let law = Law::fit(shape, fitted, &|_| 1.0);
+        let law = if shape == known.0 { known.1 } else { Law::fit(shape, fitted, &|_| 1.0) };
         Contest {
             name: shape.name(),
             fitted: law.likelihood(shape, fitted.iter()),
@@ -180,10 +181,13 @@ fn contest(fitted: &[Case], kept_out: &[Case]) -> Vec<Contest> {
             law,
         }
     };
-    let law = Law::fit(Shape::ENGINE[0], fitted, &|_| 1.0);
+    let mut families: Vec<Contest> = Shape::ENGINE.into_iter().map(contest).collect();
+    // The first is Student's t with two: its law is near enough to look for the degrees.
+    let law = families[0].law;
     let cost = |degrees: &[f64]| -law.likelihood(Shape::Student(degrees[0].exp()), fitted.iter());
     let degrees = minimum(&[0.7], &[0.3], cost)[0].exp();
-    Shape::ENGINE.into_iter().chain([Shape::Student(degrees)]).map(contest).collect()
+    families.push(contest(Shape::Student(degrees)));
+    families
 }
 
 /// Slope and offset of the later gap on the gap, of moves that were looked at: least squares
@@ -217,8 +221,8 @@ fn regression(pairs: &[Pair], cases: &[Case], law: &Law) -> Option<(Interval, In
     Some((slope, offset))
 }
 
-/// One pair of each position, so that they are independent of each other: the first, third, fifth …
-/// in turn.
+/// One pair of each position, so that they are independent of each other; which one, goes round with
+/// the positions.
 fn one_each(pairs: &[Pair]) -> Vec<Pair> {
     let mut chosen = Vec::new();
     for (turn, of_position) in pairs.chunk_by(|a, b| a.position == b.position).enumerate() {
@@ -297,7 +301,7 @@ pub fn fit(observations: &[Observation], before: &Params) -> Result<(Report, Par
         branching,
         slope,
         offset,
-        families: contest(&fitted_cases, &kept_cases),
+        families: contest((shape, law.law), &fitted_cases, &kept_cases),
         law,
         promotion,
         promotion_likelihood: (likelihood_before, likelihood),

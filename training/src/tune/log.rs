@@ -1,5 +1,6 @@
 //! Collects observations: so many positions at once, each on disk when it is done.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use rand::RngExt;
@@ -127,9 +128,8 @@ pub fn collect(
     });
     let Resumed { mut journal, mut records, .. } =
         Journal::<Observation>::open(&folder.join(FILE), &fingerprint)?;
-    let missing = (0..plan.positions)
-        .filter(|&number| !records.iter().any(|seen: &Observation| seen.position == number))
-        .collect();
+    let known: HashSet<u32> = records.iter().map(|seen: &Observation| seen.position).collect();
+    let missing = (0..plan.positions).filter(|number| !known.contains(number)).collect();
     let bar = bar(u64::from(plan.positions), "{bar:30} position {pos}/{len} left {eta_precise}");
     bar.set_position(records.len() as u64);
     let worker = |stop: StopToken| {

@@ -12,7 +12,6 @@ use tesla_engine::search_api::StopToken;
 use super::spsa::{PairResult, Path, Schedule, SpsaError};
 use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
 use crate::matches::config::{ConfigError, MatchConfig, search_signature};
-use crate::matches::ending::GameResult;
 use crate::matches::journal::{Journal, JournalError, Resumed};
 use crate::matches::lineup;
 use crate::matches::openings::Book;
@@ -85,11 +84,10 @@ impl Hall<'_> {
             let minus = Seat { player: minus.as_mut(), limit: &limit };
             let mut seats = if is_white { [plus, minus] } else { [minus, plus] };
             let played = arbiter::play(opening, &mut seats, &self.rules, stop)?;
-            score += match played.ending.result {
-                GameResult::Draw => 0,
-                GameResult::WhiteWins if is_white => 1,
-                GameResult::BlackWins if !is_white => 1,
-                _ => -1,
+            score += match played.ending.result.winner() {
+                None => 0,
+                Some(winner) if winner.is_white() == is_white => 1,
+                Some(_) => -1,
             };
         }
         Ok(score)
