@@ -27,6 +27,7 @@ pub mod edge;
 pub mod estimate;
 pub mod expand;
 pub mod gather;
+pub mod genfens;
 pub mod history;
 pub mod leaf;
 #[cfg(feature = "net")]

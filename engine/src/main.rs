@@ -49,6 +49,12 @@ help";
 
 fn main() -> ExitCode {
     let output = Output::stdout();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word.contains(' ')) {
+        // Lines of UCI, each a word of the command line, as OpenBench gives them.
+        uci::run(words.join("\n").as_bytes(), &output);
+        return ExitCode::SUCCESS;
+    }
     match Arguments::parse().command {
         None => uci::run(std::io::stdin().lock(), &output),
         Some(Command::Bench { nodes, network }) => {

@@ -7,8 +7,9 @@ use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSour
 
 use crate::roster::{self, Machine};
 
-/// The shipped network; its row in `models/README.md` says what made it.
-const EMBEDDED: &[u8] = include_bytes!("../../models/tesla-small-285598af.safetensors");
+/// The shipped network, whose row in `models/README.md` says what made it, or the one that `EVALFILE`
+/// named when the program was built.
+const EMBEDDED: &[u8] = include_bytes!(env!("TESLA_NETWORK"));
 
 /// Starts the network on its device. The second part is sentences for the user. Where many searches
 /// share it, no answer depends on who else asks.

@@ -25,6 +25,7 @@ use self::command::{Command, HELP};
 use self::lines::{Line, next_line};
 use self::output::{Output, Style};
 use self::session::{Busy, Job, SearchJob};
+use crate::genfens::Order;
 use crate::history::{Game, position_key};
 use crate::options::{self, Change, Settings};
 use crate::roster::{self, Machine};
@@ -100,6 +101,14 @@ pub fn perft(
     Ok(())
 }
 
+/// Openings as they are found, for a waiting program: nothing else is answered meanwhile.
+fn genfens(text: &str, output: &Output) {
+    let found = &mut |fen: &str| output.say(&format!("info string genfens {fen}"));
+    if let Err(problem) = Order::parse(text).and_then(|order| order.make(found)) {
+        output.tell(&problem.to_string());
+    }
+}
+
 /// Whether to read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
@@ -156,6 +165,7 @@ impl Front {
                 Ok(depth) => self.perft(depth),
                 Err(_) => self.output.tell("perft needs a depth, for example: perft 5"),
             },
+            Command::GenFens(text) => genfens(text, &self.output),
             Command::Help => self.output.say(HELP),
             Command::Nothing => {}
             Command::Unknown(text) => {

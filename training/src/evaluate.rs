@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use burn::tensor::Device;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tesla_nn::batch::Batch;
 use tesla_nn::decode::decode;
 use tesla_nn::evaluator::Evaluation;
@@ -33,7 +33,7 @@ const WINDOW: u16 = 9;
 const BATCH: usize = 32;
 
 /// How the position was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
     /// Every position.

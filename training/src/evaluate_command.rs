@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use burn::tensor::Device;
 use clap::Args;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tesla_nn::device::DeviceChoice;
 
 use crate::dataset::Dataset;
@@ -46,17 +46,21 @@ pub struct EvaluateArgs {
     json: Option<PathBuf>,
 }
 
-/// All figures, as JSON.
-#[derive(Debug, Serialize)]
-struct Everything {
-    network: String,
+/// All figures of a network, as `--json` writes them.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Evaluated {
+    /// Its name and hash.
+    pub network: String,
     /// Weights in the blocks.
-    block_parameters: usize,
-    parameters: usize,
+    pub block_parameters: usize,
+    /// Weights in all.
+    pub parameters: usize,
     /// Every so-manieth game was used.
-    every: u32,
-    games: Option<Report>,
-    puzzles: Vec<Solved>,
+    pub every: u32,
+    /// Held-out games, if any were given.
+    pub games: Option<Report>,
+    /// Puzzles by player.
+    pub puzzles: Vec<Solved>,
 }
 
 /// Prints what the network is worth. `say` gets sentences for people.
@@ -75,7 +79,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         }
     };
     let (block_parameters, parameters) = network.model.parameters();
-    let mut all = Everything {
+    let mut all = Evaluated {
         network: format!("{}-{}", network.config.name, network.hash),
         block_parameters,
         parameters,

@@ -6,7 +6,8 @@
 //! * [`loss`], [`adamw`], [`train_config`], [`trainer`], [`train_command`] — the training loop;
 //! * [`mod@matches`] — games between configurations and UCI engines;
 //! * [`datagen`] — making, importing, merging and inspecting labelled games;
-//! * [`tune`] — the search's numbers from its own trees.
+//! * [`tune`] — the search's numbers from its own trees;
+//! * [`report`] — what all of these measured, on one page.
 
 pub mod adamw;
 pub mod datagen;
@@ -19,6 +20,7 @@ pub mod loss;
 pub mod matches;
 mod progress;
 pub mod record;
+pub mod report;
 pub mod train_command;
 pub mod train_config;
 pub mod trainer;

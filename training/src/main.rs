@@ -15,6 +15,7 @@ use tesla_training::datagen::{self, command::DatagenArgs};
 use tesla_training::evaluate_command::{self, EvaluateArgs};
 use tesla_training::matches::command::{self, MatchArgs};
 use tesla_training::matches::suite_command::{self, SuiteArgs};
+use tesla_training::report::command::{self as report_command, ReportArgs};
 use tesla_training::train_command::{self, TrainArgs};
 use tesla_training::tune::command::{self as tune_command, TuneCommand};
 
@@ -71,6 +72,8 @@ enum Command {
     /// Fit the search's numbers to its own trees.
     #[command(subcommand)]
     Tune(TuneCommand),
+    /// Put everything that was measured on one page, which a browser shows offline.
+    Report(ReportArgs),
 }
 
 #[derive(Debug, Args)]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         Command::Merge(args) => merge(&args),
         Command::Inspect(args) => inspect::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tune(command) => tune(&command),
+        Command::Report(args) => report_command::run(&args, &complain).map(|()| ExitCode::SUCCESS),
     };
     match result {
         Ok(code) => code,

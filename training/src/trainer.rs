@@ -29,6 +29,8 @@ use guard::Ruling;
 use log::{Log, Pace};
 use step::{Job, Pass};
 
+pub use log::{LogLine, read_log};
+
 /// Why training stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {

@@ -34,6 +34,8 @@ pub enum Command<'a> {
     Bench(&'a str),
     /// Count lines of this length.
     Perft(&'a str),
+    /// Print random openings: how many, from which seed, from which book.
+    GenFens(&'a str),
     /// List the commands.
     Help,
     /// An empty line, or a command that is accepted and without effect.
@@ -62,6 +64,7 @@ impl<'a> Command<'a> {
             "eval" => Self::Eval,
             "bench" => Self::Bench(rest),
             "perft" => Self::Perft(rest),
+            "genfens" => Self::GenFens(rest),
             "help" => Self::Help,
             // We have nothing to register, and no debug mode.
             "" | "debug" | "register" => Self::Nothing,
@@ -102,7 +105,8 @@ quit                       ends
 d                          shows the position
 eval                       shows what the evaluator thinks of it
 perft N                    counts the lines of N plies
-bench [nodes]              searches fixed positions: a signature and a speed";
+bench [nodes]              searches fixed positions: a signature and a speed
+genfens N seed S book B    prints N random openings, from the lines of a book or None";
 
 #[cfg(test)]
 mod tests {

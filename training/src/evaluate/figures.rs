@@ -1,6 +1,6 @@
 //! Sums over positions, and the measures that follow from them.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Bins of the reliability table, by the network's value.
 const VALUE_BINS: usize = 10;
@@ -223,11 +223,12 @@ impl Sums {
 
 /// The measures of a set of positions. A point is a hundredth of the expected score; a share is of
 /// the positions.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measures {
     /// Number of positions.
     pub positions: u64,
-    /// Share of the labels' variance that the value explains.
+    /// Share of the labels' variance that the value explains; no number without positions.
+    #[serde(deserialize_with = "number")]
     pub variance_explained: f64,
     /// Root-mean-square error of the value.
     pub rmse_points: f64,
@@ -265,8 +266,13 @@ pub struct Measures {
     pub pit: Vec<f64>,
 }
 
+/// JSON writes what is no number as `null`.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
 /// One bin of the reliability table.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Reliability {
     /// Lower end of the values.
     pub from: f64,

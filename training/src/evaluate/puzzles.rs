@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tesla_engine::search_api::StopToken;
 
 use crate::matches::examiner::{ExamError, Examination, MakePlayer};
@@ -39,7 +39,7 @@ pub struct Solvers<'a> {
 }
 
 /// What one player made of the puzzles.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Solved {
     /// The player.
     pub player: String,
@@ -52,7 +52,7 @@ pub struct Solved {
 }
 
 /// Puzzles of a band of ratings.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Band {
     /// The ratings, or `all`.
     pub label: String,

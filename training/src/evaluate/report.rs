@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::figures::Measures;
 use super::{Figures, GROUPS, Group, STALENESS};
 use crate::matches::table::{Align, Table};
 
 /// The measures of one group at one staleness.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// How the positions were reached.
     pub group: Group,
@@ -21,7 +21,7 @@ pub struct Row {
 }
 
 /// Everything that was measured on held-out games.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// Whole encodes of every held-out position.
     pub whole: Measures,

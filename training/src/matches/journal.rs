@@ -139,6 +139,14 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// When the file cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Vec<T>, JournalError> {
+        Ok(Self::read_with_match(path)?.1)
+    }
+
+    /// The same, after what the file says of its match.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged.
+    pub fn read_with_match(path: &Path) -> Result<(Value, Vec<T>), JournalError> {
         let io_error = |source| JournalError::Io { path: path.to_owned(), source };
         let mut header = Vec::new();
         let file = File::open(path).map_err(io_error)?;
@@ -147,7 +155,9 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             .read_until(b'\n', &mut header)
             .map_err(io_error)?;
         (&file).seek(SeekFrom::Start(0)).map_err(io_error)?;
-        Ok(read_lines(&file, path, &header)?.0)
+        let (records, _) = read_lines(&file, path, &header)?;
+        let mut head: Value = serde_json::from_slice(&header).unwrap_or_default();
+        Ok((head["match"].take(), records))
     }
 
     /// Starts the file or opens that of an interrupted run, whichever it is.

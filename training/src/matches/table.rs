@@ -30,6 +30,16 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// Headings with their alignment.
+    pub fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    /// Cells by row.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// Columns aligned with spaces, two between them.
     pub fn to_text(&self) -> String {
         let header: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();

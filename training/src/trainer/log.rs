@@ -18,6 +18,50 @@ use crate::train_config::TrainConfig;
 const COLUMNS: &str = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
                        positions_per_second,consistency,idle,skipped";
 
+/// A line of `loss.csv`, by its columns; those of later versions may be missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+pub struct LogLine {
+    /// Steps done.
+    pub step: u64,
+    /// Supervised positions seen.
+    pub positions: u64,
+    /// Learning rate.
+    pub rate: f64,
+    /// Loss of the value, nats.
+    pub value: f64,
+    /// Loss of the policy, nats.
+    pub policy: f64,
+    /// Loss of the action values.
+    pub action: f64,
+    /// Loss of the error head, nats.
+    pub error: f64,
+    /// Root-mean-square error of the value, points.
+    pub rmse_points: f64,
+    /// Pace.
+    pub positions_per_second: f64,
+    /// Share of the time in which the workers had no data.
+    #[serde(default)]
+    pub idle: Option<f64>,
+    /// Steps left out so far because they were no numbers.
+    #[serde(default)]
+    pub skipped: Option<u64>,
+}
+
+/// The lines of a run's `loss.csv`; one that a kill cut short is passed over.
+///
+/// # Errors
+/// A sentence, when the file cannot be read or is another one.
+pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
+    let bytes =
+        fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let mut reader = csv::Reader::from_reader(&bytes[..whole]);
+    let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
+    lines.map_err(|error| {
+        format!("{} is no loss.csv of a training run ({error}); name another file", path.display())
+    })
+}
+
 /// Steps of a line.
 const STEPS: u64 = 50;
 

@@ -1,0 +1,31 @@
+# For OpenBench and others who expect `make EXE=name EVALFILE=network`; everybody else needs only cargo.
+#
+#     make                          ./tesla, with the shipped network, on the CPU
+#     make EXE=a EVALFILE=net.safetensors
+#     make GPU=1                    with the GPU stack, as `cargo build --release` has it
+
+EXE      ?= tesla
+EVALFILE ?=
+GPU      ?= 0
+
+ifeq ($(GPU),1)
+    FEATURES :=
+else
+    FEATURES := --no-default-features --features net
+endif
+
+ifeq ($(OS),Windows_NT)
+    SUFFIX := .exe
+else
+    SUFFIX :=
+endif
+
+BUILT := target/release/tesla$(SUFFIX)
+
+.PHONY: all clean
+all:
+	EVALFILE="$(EVALFILE)" cargo build --release --package tesla-engine $(FEATURES)
+	cp $(BUILT) $(patsubst %$(SUFFIX),%,$(EXE))$(SUFFIX)
+
+clean:
+	cargo clean

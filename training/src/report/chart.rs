@@ -1,0 +1,430 @@
+//! Charts as SVG text, for pages that are read without a network.
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::prelude::*;
+
+/// Width and height in CSS pixels; the page scales them down where it is narrow.
+const SIZE: (u32, u32) = (640, 360);
+/// Colours that people with any colour vision tell apart (Okabe and Ito).
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(60, 60, 60),
+];
+/// Of a line that is there to compare with.
+const GREY: RGBColor = RGBColor(130, 130, 130);
+/// Fewest marks of a logarithmic axis, where its ends allow.
+const FEWEST_MARKS: usize = 3;
+/// Room left free around the marks, as a share of an axis.
+const MARGIN: f64 = 0.06;
+/// Most points of a drawn line: more are means of neighbours, as a screen shows no more.
+const MOST_POINTS: usize = 500;
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scale {
+    #[default]
+    Linear,
+    /// Each decade is as long as the next; numbers must be above 0.
+    Log,
+}
+
+/// One axis.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Axis {
+    /// What it shows, with its unit.
+    pub(super) label: String,
+    pub(super) scale: Scale,
+    /// Ends that must be on it, whatever the marks say.
+    pub(super) include: Vec<f64>,
+}
+
+impl Axis {
+    pub(super) fn new(label: &str) -> Self {
+        Self { label: label.to_owned(), ..Self::default() }
+    }
+
+    pub(super) fn log(label: &str) -> Self {
+        Self { scale: Scale::Log, ..Self::new(label) }
+    }
+
+    pub(super) fn including(self, ends: &[f64]) -> Self {
+        Self { include: ends.to_vec(), ..self }
+    }
+
+    fn may_show(&self, number: f64) -> bool {
+        number.is_finite() && (self.scale == Scale::Linear || number > 0.0)
+    }
+
+    /// Ends of the axis for these numbers.
+    fn ends(&self, numbers: impl Iterator<Item = f64>) -> (f64, f64) {
+        let numbers = numbers.chain(self.include.iter().copied()).filter(|&x| self.may_show(x));
+        let all: Vec<f64> = numbers.collect();
+        let (low, high) = (least(&all), most(&all));
+        match self.scale {
+            _ if all.is_empty() => (1.0, 10.0),
+            Scale::Log => {
+                let room = (high / low).powf(MARGIN).max(1.05);
+                (low / room, high * room)
+            }
+            Scale::Linear => {
+                let room = if high > low { (high - low) * MARGIN } else { high.abs().max(1.0) };
+                let stop =
+                    |end: f64, moved: f64| if self.include.contains(&end) { end } else { moved };
+                (stop(low, low - room), stop(high, high + room))
+            }
+        }
+    }
+}
+
+/// Where a logarithmic axis is marked: at powers of ten, at 1, 2 and 5 of each decade, or at every
+/// digit, by what gives three marks at least.
+fn log_marks(low: f64, high: f64) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let marks = |digits: &[f64]| -> Vec<f64> {
+        let all =
+            (first..=last).flat_map(|power| digits.iter().map(move |x| x * 10_f64.powi(power)));
+        all.filter(|mark| (low..=high).contains(mark)).collect()
+    };
+    let [tens, halves] = [&[1.0][..], &[1.0, 2.0, 5.0]].map(marks);
+    match (tens.len(), halves.len()) {
+        (FEWEST_MARKS.., _) => tens,
+        (_, FEWEST_MARKS..) => halves,
+        _ => marks(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]),
+    }
+}
+
+fn least(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// One mark, perhaps with an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// 95 % interval of `y`.
+    pub(super) interval: Option<(f64, f64)>,
+}
+
+impl Point {
+    pub(super) fn new(x: f64, y: f64) -> Self {
+        Self { x, y, interval: None }
+    }
+
+    pub(super) fn within(x: f64, y: f64, interval: (f64, f64)) -> Self {
+        Self { x, y, interval: Some(interval) }
+    }
+}
+
+/// How points are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// A line through them.
+    Line,
+    /// A dashed one, for what is expected rather than seen.
+    Dashed,
+    /// A dashed grey one, for what would be right.
+    Reference,
+    /// Dots with their intervals.
+    Dots,
+    /// Both.
+    DotsAndLine,
+    /// A step from each to the next: a histogram's outline.
+    Steps,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// For the legend; series of one name have one colour.
+    pub(super) name: String,
+    pub(super) marks: Marks,
+    pub(super) points: Vec<Point>,
+}
+
+impl Series {
+    pub(super) fn new(name: &str, marks: Marks, points: Vec<Point>) -> Self {
+        Self { name: name.to_owned(), marks, points }
+    }
+}
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub(super) struct Chart {
+    /// What it says, for the caption.
+    pub(super) caption: String,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) series: Vec<Series>,
+}
+
+/// An entry of the legend: name, CSS colour, class of the style sheet.
+pub(super) type Entry<'a> = (&'a str, String, &'static str);
+
+/// Why a chart cannot be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("the chart \"{caption}\" cannot be drawn: {what}")]
+pub(super) struct ChartError {
+    caption: String,
+    what: String,
+}
+
+/// Means of neighbours where there are more points than a screen shows.
+fn thinned(points: &[Point]) -> Vec<Point> {
+    let group = points.len().div_ceil(MOST_POINTS).max(1);
+    let mean = |points: &[Point], of: fn(&Point) -> f64| {
+        points.iter().map(of).sum::<f64>() / points.len() as f64
+    };
+    if group == 1 {
+        return points.to_vec();
+    }
+    points.chunks(group).map(|few| Point::new(mean(few, |p| p.x), mean(few, |p| p.y))).collect()
+}
+
+/// A number as short as it can be told from its neighbours on an axis.
+fn label(number: f64) -> String {
+    let size = number.abs();
+    let text = match size {
+        0.0 => return "0".to_owned(),
+        _ if size >= 1e6 => format!("{:.4}", number / 1e6),
+        _ if size >= 1e4 => format!("{:.3}", number / 1e3),
+        _ if size < 1e-3 => return format!("{number:.0e}"),
+        _ => format!("{number:.4}"),
+    };
+    let unit = if size >= 1e6 {
+        " M"
+    } else if size >= 1e4 {
+        " k"
+    } else {
+        ""
+    };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{}{unit}", text.replace('-', "\u{2212}"))
+}
+
+impl Chart {
+    /// Whether there is anything to see.
+    pub(super) fn is_empty(&self) -> bool {
+        self.series.iter().all(|series| series.points.is_empty())
+    }
+
+    fn colour(&self, series: &Series) -> RGBColor {
+        if series.marks == Marks::Reference {
+            return GREY;
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.series.iter().filter(|series| series.marks != Marks::Reference) {
+            if !names.contains(&series.name.as_str()) {
+                names.push(&series.name);
+            }
+        }
+        let place = names.iter().position(|name| *name == series.name).unwrap_or(0);
+        COLOURS[place % COLOURS.len()]
+    }
+
+    /// The names with their colours.
+    pub(super) fn legend(&self) -> Vec<Entry<'_>> {
+        let mut entries: Vec<Entry<'_>> = Vec::new();
+        for series in self.series.iter().filter(|series| !series.points.is_empty()) {
+            let RGBColor(r, g, b) = self.colour(series);
+            if !entries.iter().any(|(name, ..)| *name == series.name) {
+                let class = match series.marks {
+                    Marks::Dashed | Marks::Reference => "dashed",
+                    Marks::Dots => "dot",
+                    _ => "line",
+                };
+                entries.push((&series.name, format!("rgb({r},{g},{b})"), class));
+            }
+        }
+        entries
+    }
+
+    /// The chart as an `svg` element.
+    ///
+    /// # Errors
+    /// When the drawing library refuses.
+    pub(super) fn svg(&self) -> Result<String, ChartError> {
+        let mut text = String::new();
+        {
+            let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+            self.draw(&root)
+                .and_then(|()| root.present().map_err(|error| error.to_string()))
+                .map_err(|what| ChartError { caption: self.caption.clone(), what })?;
+        }
+        // It goes into a page: no head of its own, as wide as the page allows.
+        let size = format!("<svg width=\"{}\" height=\"{}\" ", SIZE.0, SIZE.1);
+        Ok(text.replacen(&size, "<svg ", 1))
+    }
+
+    fn draw(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let (x0, x1) = self.x.ends(points().map(|point| point.x));
+        let (y0, y1) = self.y.ends(points().flat_map(|point| {
+            let (low, high) = point.interval.unwrap_or((point.y, point.y));
+            [point.y, low, high]
+        }));
+        let log =
+            |low: f64, high: f64| (low..high).log_scale().with_key_points(log_marks(low, high));
+        match (self.x.scale, self.y.scale) {
+            (Scale::Linear, Scale::Linear) => self.plot(area, x0..x1, y0..y1),
+            (Scale::Log, Scale::Linear) => self.plot(area, log(x0, x1), y0..y1),
+            (Scale::Linear, Scale::Log) => self.plot(area, x0..x1, log(y0, y1)),
+            (Scale::Log, Scale::Log) => self.plot(area, log(x0, x1), log(y0, y1)),
+        }
+    }
+
+    fn plot<X, Y>(
+        &self,
+        area: &DrawingArea<SVGBackend<'_>, Shift>,
+        x: X,
+        y: Y,
+    ) -> Result<(), String>
+    where
+        X: AsRangedCoord<Value = f64>,
+        Y: AsRangedCoord<Value = f64>,
+        X::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+        Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    {
+        let font = ("sans-serif", 15);
+        let mut context = ChartBuilder::on(area)
+            .margin(8)
+            .margin_right(18)
+            .x_label_area_size(50)
+            .y_label_area_size(74)
+            .build_cartesian_2d(x, y)
+            .map_err(|error| error.to_string())?;
+        context
+            .configure_mesh()
+            .x_desc(&self.x.label)
+            .y_desc(&self.y.label)
+            .x_labels(8)
+            .y_labels(7)
+            .x_label_formatter(&|x| label(*x))
+            .y_label_formatter(&|y| label(*y))
+            .label_style(font)
+            .axis_desc_style(font)
+            .axis_style(RGBColor(120, 120, 120))
+            .bold_line_style(RGBColor(222, 222, 222))
+            .light_line_style(TRANSPARENT)
+            .draw()
+            .map_err(|error| error.to_string())?;
+        for series in &self.series {
+            self.mark(&mut context, series).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn mark<'a, X: Ranged<ValueType = f64>, Y: Ranged<ValueType = f64>>(
+        &self,
+        context: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>,
+        series: &Series,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let colour = self.colour(series);
+        let stroke = colour.stroke_width(2);
+        let may_show = |p: &&Point| self.x.may_show(p.x) && self.y.may_show(p.y);
+        let shown: Vec<Point> = series.points.iter().filter(may_show).copied().collect();
+        let line = || thinned(&shown).into_iter().map(|point| (point.x, point.y)).collect();
+        match series.marks {
+            Marks::Line | Marks::DotsAndLine => {
+                let line: Vec<(f64, f64)> = line();
+                context.draw_series(LineSeries::new(line, stroke))?;
+            }
+            Marks::Dashed | Marks::Reference => {
+                let line: Vec<(f64, f64)> = line();
+                context.draw_series(DashedLineSeries::new(line, 6, 5, stroke))?;
+            }
+            Marks::Steps => {
+                let ends = shown.windows(2).flat_map(|w| [(w[0].x, w[0].y), (w[1].x, w[0].y)]);
+                let last = shown.last().map(|point| (point.x, point.y));
+                context.draw_series(LineSeries::new(ends.chain(last), stroke))?;
+            }
+            Marks::Dots => {}
+        }
+        if matches!(series.marks, Marks::Dots | Marks::DotsAndLine) {
+            let dot = |point: &Point| Circle::new((point.x, point.y), 4, colour.filled());
+            context.draw_series(shown.iter().map(dot))?;
+            let bars = shown.iter().filter_map(|point| {
+                let (low, high) = point
+                    .interval
+                    .filter(|(low, high)| self.y.may_show(*low) && self.y.may_show(*high))?;
+                Some(ErrorBar::new_vertical(point.x, low, point.y, high, colour.filled(), 8))
+            });
+            context.draw_series(bars)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (number, text) in [
+            (0.0, "0"),
+            (1500.0, "1500"),
+            (25_000.0, "25 k"),
+            (2_500_000.0, "2.5 M"),
+            (-0.25, "\u{2212}0.25"),
+            (0.000_2, "2e-4"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(label(number), text);
+        }
+    }
+
+    #[test]
+    fn logarithmic_axes_have_marks_whatever_they_span() {
+        assert_eq!(log_marks(1.5, 3.5), [2.0, 3.0]);
+        assert_eq!(log_marks(90.0, 1100.0), [100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(log_marks(1e-4, 1.0).len(), 5);
+    }
+
+    #[test]
+    fn what_a_scale_cannot_show_is_left_out() {
+        let points = [0.0, 1.0, f64::NAN, 100.0].map(|x| Point::within(x, x, (-1.0, x)));
+        let chart = Chart {
+            caption: "a <chart>".to_owned(),
+            x: Axis::log("x & y"),
+            y: Axis::log("y"),
+            series: vec![Series::new("one", Marks::DotsAndLine, points.to_vec())],
+        };
+        let svg = chart.svg().unwrap();
+        assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
+        assert!(svg.starts_with("<svg viewBox") && svg.contains("x &amp; y"), "{svg}");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        assert_eq!(chart.legend(), [("one", "rgb(0,114,178)".to_owned(), "line")]);
+    }
+
+    #[test]
+    fn a_chart_without_points_or_with_one_is_drawn() {
+        for points in [vec![], vec![Point::new(3.0, 3.0)]] {
+            let chart = Chart {
+                caption: String::new(),
+                x: Axis::new("x"),
+                y: Axis::new("y").including(&[0.0]),
+                series: vec![Series::new("", Marks::Dots, points)],
+            };
+            assert!(!chart.svg().unwrap().contains("NaN"));
+        }
+    }
+
+    #[test]
+    fn long_lines_are_thinned_by_means() {
+        let points: Vec<Point> = (0..1200).map(|x| Point::new(f64::from(x), 1.0)).collect();
+        let thin = thinned(&points);
+        assert!(thin.len() <= MOST_POINTS && (thin[0].x - 1.0).abs() < 1e-9, "{:?}", thin[0]);
+    }
+}

@@ -1,0 +1,180 @@
+//! What games say: ratings, and how they grow with the evaluations.
+
+use super::chart::{Axis, Chart, Marks, Point, Series};
+use super::page::Section;
+use super::players::{Meeting, Players, Pool};
+use super::sources::Played;
+use crate::matches::estimate::Estimate;
+use crate::matches::limit::Limit;
+use crate::matches::stats::Trinomial;
+use crate::matches::table::{Align, Table};
+
+/// The evaluations of a limit that is nothing else.
+fn evaluations(limit: &Limit) -> Option<f64> {
+    let nodes = limit.nodes?;
+    (*limit == Limit { nodes: Some(nodes), ..Limit::default() }).then_some(nodes as f64)
+}
+
+/// A mark for an estimate; none where an end is open.
+fn mark(x: f64, estimate: &Estimate) -> Option<Point> {
+    let value = estimate.value.filter(|value| value.is_finite())?;
+    let is_closed = estimate.low.is_finite() && estimate.high.is_finite();
+    Some(Point {
+        interval: is_closed.then_some((estimate.low, estimate.high)),
+        ..Point::new(x, value)
+    })
+}
+
+fn by_x(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points
+}
+
+/// Ratings of a pool by evaluations, a line for each configuration that has two limits at least.
+fn growth(players: &Players, pool: &Pool) -> Chart {
+    let rated = pool.rated();
+    let series = players.lines.iter().enumerate().filter_map(|(line, name)| {
+        let points = rated.iter().filter_map(|(player, rating)| {
+            let player = &players.all[*player];
+            (player.line == line).then_some(())?;
+            mark(evaluations(&player.limit)?, rating)
+        });
+        let points = by_x(points.collect());
+        (points.len() > 1).then(|| Series::new(name, Marks::DotsAndLine, points))
+    });
+    Chart {
+        caption: "Elo by evaluations, 95 % intervals; 0 is the players' mean".to_owned(),
+        x: Axis::log("evaluations a move (nodes, for alpha-beta)"),
+        y: Axis::new("Elo"),
+        series: series.collect(),
+    }
+}
+
+/// By how much one configuration is stronger than another at equal evaluations.
+fn leads(players: &Players) -> Chart {
+    let mut series: Vec<Series> = Vec::new();
+    for meeting in &players.meetings {
+        let [one, other] = [meeting.first, meeting.second].map(|player| &players.all[player]);
+        let (Some(x), true) = (evaluations(&one.limit), one.limit == other.limit) else { continue };
+        let Some(point) = mark(x, &meeting.elo()) else { continue };
+        let name = format!("{} \u{2212} {}", players.lines[one.line], players.lines[other.line]);
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series::new(&name, Marks::DotsAndLine, vec![point])),
+        }
+    }
+    for one in &mut series {
+        one.points = by_x(std::mem::take(&mut one.points));
+    }
+    series.retain(|series| series.points.len() > 1);
+    Chart {
+        caption: "Lead at equal evaluations, 95 % intervals".to_owned(),
+        x: Axis::log("evaluations a move, both sides"),
+        y: Axis::new("Elo").including(&[0.0]),
+        series,
+    }
+}
+
+fn percent(points: f64, games: u64) -> String {
+    format!("{:.1} %", 100.0 * points / games.max(1) as f64)
+}
+
+fn limits(players: &Players, meeting: &Meeting) -> String {
+    let [one, other] = [meeting.first, meeting.second].map(|player| players.all[player].limit);
+    let text = if one == other { one.to_string() } else { format!("{one} \u{2212} {other}") };
+    // In one line, however long the names beside it are.
+    text.replace(' ', "\u{a0}")
+}
+
+fn meetings(players: &Players) -> Table {
+    let mut table = Table::new(&[
+        ("pairing", Align::Left),
+        ("limit", Align::Left),
+        ("games", Align::Right),
+        ("+", Align::Right),
+        ("=", Align::Right),
+        ("\u{2212}", Align::Right),
+        ("score", Align::Right),
+        ("pairs 0/½/1/1½/2", Align::Right),
+        ("Elo, 95 %", Align::Right),
+    ]);
+    for meeting in &players.meetings {
+        let Trinomial { wins, draws, losses } = meeting.games;
+        let [one, other] = [meeting.first, meeting.second].map(|player| players.name(player));
+        table.push([
+            format!("{one} \u{2212} {other}"),
+            limits(players, meeting),
+            meeting.games.games().to_string(),
+            wins.to_string(),
+            draws.to_string(),
+            losses.to_string(),
+            percent(meeting.games.points(), meeting.games.games()),
+            meeting.pairs.pairs.map(|count| count.to_string()).join("/"),
+            format!("{:.1}", meeting.elo()),
+        ]);
+    }
+    table
+}
+
+fn ratings(players: &Players, pool: &Pool) -> Table {
+    let mut table =
+        Table::new(&[("player", Align::Left), ("limit", Align::Left), ("Elo, 95 %", Align::Right)]);
+    for (player, rating) in pool.rated() {
+        let limit = players.all[player].limit.to_string();
+        table.push([players.name(player).to_owned(), limit, format!("{rating:.1}")]);
+    }
+    table
+}
+
+fn matches(all: &[Played]) -> Table {
+    let mut table = Table::new(&[
+        ("match", Align::Left),
+        ("side", Align::Left),
+        ("limit", Align::Left),
+        ("options", Align::Left),
+        ("games", Align::Right),
+        ("nodes a move", Align::Right),
+        ("lost by failure", Align::Right),
+    ]);
+    for played in all {
+        for (side, counts) in played.config.side.iter().zip(&played.tally.sides) {
+            let options: Vec<String> =
+                side.option.0.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            table.push([
+                played.name.clone(),
+                side.name.clone(),
+                side.limit.to_string(),
+                options.join(", "),
+                counts.games.to_string(),
+                format!("{:.0}", counts.nodes_per_move()),
+                counts.failures.values().sum::<u64>().to_string(),
+            ]);
+        }
+    }
+    table
+}
+
+/// The section, if games were played.
+pub(super) fn section(all: &[Played]) -> Option<Section> {
+    let players = Players::of(all);
+    if players.meetings.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("Games");
+    section.text(
+        "Results of all matches together. A player is a configuration with a limit; Elo is by pairs \
+         of games from one opening, ratings are one Bradley-Terry fit to all players that games \
+         connect, with intervals by bootstrap over the pairs.",
+    );
+    let pools = players.pools();
+    for pool in &pools {
+        section.chart(growth(&players, pool));
+    }
+    section.chart(leads(&players));
+    section.table("Results", meetings(&players));
+    for pool in pools.iter().filter(|pool| pool.players.len() > 2) {
+        section.table("Ratings; the mean of the players is 0", ratings(&players, pool));
+    }
+    section.table("Who played", matches(all));
+    Some(section)
+}

@@ -1,0 +1,155 @@
+//! The page: sections of charts and tables in one HTML file that needs nothing else.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::chart::{Chart, ChartError, Entry};
+use crate::matches::table::{Align, Table};
+
+/// The page's only style sheet.
+const STYLE: &str = include_str!("page.css");
+
+/// Something in a section.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    /// A sentence or two.
+    Text(String),
+    Chart(Chart),
+    /// With its caption.
+    Table(String, Table),
+}
+
+/// A section of the page.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    pub(super) title: String,
+    pub(super) items: Vec<Item>,
+}
+
+impl Section {
+    pub(super) fn new(title: &str) -> Self {
+        Self { title: title.to_owned(), items: Vec::new() }
+    }
+
+    pub(super) fn text(&mut self, text: impl Into<String>) {
+        self.items.push(Item::Text(text.into()));
+    }
+
+    /// Adds a chart if it shows anything.
+    pub(super) fn chart(&mut self, chart: Chart) {
+        if !chart.is_empty() {
+            self.items.push(Item::Chart(chart));
+        }
+    }
+
+    /// Adds a table if it has rows.
+    pub(super) fn table(&mut self, caption: impl Into<String>, table: Table) {
+        if !table.rows().is_empty() {
+            self.items.push(Item::Table(caption.into(), table));
+        }
+    }
+
+    fn anchor(&self) -> String {
+        self.title.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+    }
+}
+
+fn legend(entries: &[Entry<'_>]) -> Markup {
+    html! {
+        ul.legend {
+            @for (name, colour, class) in entries {
+                li {
+                    span class={ "key " (class) } style={ "border-color:" (colour) } {}
+                    (name)
+                }
+            }
+        }
+    }
+}
+
+fn figure(chart: &Chart) -> Result<Markup, ChartError> {
+    let svg = PreEscaped(chart.svg()?);
+    let entries = chart.legend();
+    Ok(html! {
+        figure {
+            figcaption { (chart.caption) }
+            // One nameless series needs no key.
+            @if entries.len() > 1 { (legend(&entries)) }
+            (svg)
+        }
+    })
+}
+
+fn table(caption: &str, table: &Table) -> Markup {
+    let class = |column: usize| match table.columns()[column].1 {
+        Align::Left => "text",
+        Align::Right => "number",
+    };
+    html! {
+        div.table {
+            table {
+                caption { (caption) }
+                thead { tr { @for (i, (name, _)) in table.columns().iter().enumerate() {
+                    th scope="col" class=(class(i)) { (name) }
+                } } }
+                tbody { @for row in table.rows() { tr {
+                    @for (i, cell) in row.iter().enumerate() { td class=(class(i)) { (cell) } }
+                } } }
+            }
+        }
+    }
+}
+
+fn item(item: &Item) -> Result<Markup, ChartError> {
+    Ok(match item {
+        Item::Text(text) => html! { p { (text) } },
+        Item::Chart(chart) => figure(chart)?,
+        Item::Table(caption, rows) => table(caption, rows),
+    })
+}
+
+/// Charts that follow each other stand side by side where there is room.
+fn items(all: &[Item]) -> Result<Markup, ChartError> {
+    let is_chart = |item: &Item| matches!(item, Item::Chart(_));
+    let groups = all.chunk_by(|a, b| is_chart(a) && is_chart(b));
+    let drawn: Vec<(bool, Vec<Markup>)> = groups
+        .map(|group| Ok((is_chart(&group[0]), group.iter().map(item).collect::<Result<_, _>>()?)))
+        .collect::<Result<_, ChartError>>()?;
+    Ok(html! {
+        @for (are_charts, group) in &drawn {
+            @if *are_charts { div.charts { @for one in group { (one) } } }
+            @else { @for one in group { (one) } }
+        }
+    })
+}
+
+/// The whole file.
+///
+/// # Errors
+/// When a chart cannot be drawn.
+pub(super) fn page(title: &str, lead: &str, sections: &[Section]) -> Result<String, ChartError> {
+    let drawn: Vec<Markup> =
+        sections.iter().map(|section| items(&section.items)).collect::<Result<_, _>>()?;
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { h1 { (title) } p { (lead) } }
+                @if sections.len() > 1 {
+                    nav { @for section in sections {
+                        a href={ "#" (section.anchor()) } { (section.title) }
+                    } }
+                }
+                main { @for (section, drawn) in sections.iter().zip(&drawn) {
+                    section id=(section.anchor()) { h2 { (section.title) } (drawn) }
+                } }
+            }
+        }
+    };
+    Ok(markup.into_string())
+}

@@ -1,0 +1,196 @@
+//! Who met whom in several matches: a player is a configuration with a limit, whatever it is called.
+
+use std::collections::BTreeMap;
+
+use super::sources::Played;
+use crate::matches::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
+use crate::matches::estimate::Estimate;
+use crate::matches::limit::Limit;
+use crate::matches::rating::{Anchor, PairResult};
+use crate::matches::side::Side;
+use crate::matches::stats::{Pentanomial, Trinomial};
+
+/// A configuration with its limit.
+#[derive(Clone, Debug)]
+pub(super) struct Player {
+    /// Number of the configuration.
+    pub(super) line: usize,
+    pub(super) limit: Limit,
+}
+
+/// All results between two players.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meeting {
+    pub(super) first: usize,
+    pub(super) second: usize,
+    /// All games.
+    pub(super) games: Trinomial,
+    /// Those whose partner was played.
+    pub(super) pairs: Pentanomial,
+    /// Those whose partner was not.
+    pub(super) single: Trinomial,
+}
+
+impl Meeting {
+    /// By how many Elo the first is stronger.
+    pub(super) fn elo(&self) -> Estimate {
+        if self.pairs.total() > 0 { self.pairs.sample().elo() } else { self.games.sample().elo() }
+    }
+}
+
+/// Players who are connected by games, with their ratings.
+#[derive(Debug)]
+pub(super) struct Pool {
+    /// Numbers of the players, in the order of the ratings' numbers.
+    pub(super) players: Vec<usize>,
+    ratings: Bootstrap,
+}
+
+impl Pool {
+    /// Players and ratings, the best first; the mean is 0.
+    pub(super) fn rated(&self) -> Vec<(usize, Estimate)> {
+        let mut rated: Vec<_> = self.players.iter().copied().zip(self.ratings.ratings()).collect();
+        let key = |estimate: &Estimate| estimate.value.unwrap_or(f64::NEG_INFINITY);
+        rated.sort_by(|a, b| key(&b.1).total_cmp(&key(&a.1)));
+        rated
+    }
+}
+
+/// All players of some matches.
+#[derive(Debug, Default)]
+pub(super) struct Players {
+    configurations: Vec<Side>,
+    /// Names of the configurations, each another.
+    pub(super) lines: Vec<String>,
+    pub(super) all: Vec<Player>,
+    pub(super) meetings: Vec<Meeting>,
+}
+
+/// The name without the limit that people write behind it: `Tesla 200` plays as `Tesla`.
+fn without_limit(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(' ').unwrap_or(name).trim_end()
+}
+
+/// What makes a side play as it does, but for its limit: options in one order.
+fn configuration(side: &Side) -> Side {
+    let mut side = Side { name: String::new(), limit: Limit::default(), ..side.clone() };
+    side.option.0.sort();
+    side
+}
+
+fn options(side: &Side) -> String {
+    let options: Vec<String> =
+        side.option.0.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    if options.is_empty() { "no options".to_owned() } else { options.join(", ") }
+}
+
+impl Players {
+    /// Everybody in these matches, and all their results.
+    pub(super) fn of(matches: &[Played]) -> Self {
+        let mut all = Self::default();
+        let mut meetings: BTreeMap<(usize, usize), Meeting> = BTreeMap::new();
+        for played in matches {
+            let numbers: Vec<usize> =
+                played.config.side.iter().map(|side| all.number(side)).collect();
+            for (index, &(first, second)) in played.config.plan().pairings().iter().enumerate() {
+                let (tally, single) = (played.tally.pairings[index], played.tally.unpaired(index));
+                let (one, other) = (numbers[first], numbers[second]);
+                if tally.games.games() == 0 || one == other {
+                    continue;
+                }
+                let is_flipped = one > other;
+                let turn = |games: Trinomial| if is_flipped { games.flipped() } else { games };
+                let pairs = if is_flipped { tally.pairs.flipped() } else { tally.pairs };
+                let (first, second) = (one.min(other), one.max(other));
+                let meeting = meetings.entry((first, second)).or_insert(Meeting {
+                    first,
+                    second,
+                    games: Trinomial::default(),
+                    pairs: Pentanomial::default(),
+                    single: Trinomial::default(),
+                });
+                meeting.games += turn(tally.games);
+                meeting.pairs += pairs;
+                meeting.single += turn(single);
+            }
+        }
+        all.meetings = meetings.into_values().collect();
+        all.tell_apart();
+        all
+    }
+
+    fn number(&mut self, side: &Side) -> usize {
+        let own = configuration(side);
+        let line =
+            self.configurations.iter().position(|known| *known == own).unwrap_or_else(|| {
+                self.configurations.push(own);
+                self.lines.push(without_limit(&side.name).to_owned());
+                self.lines.len() - 1
+            });
+        let known = |player: &Player| player.line == line && player.limit == side.limit;
+        self.all.iter().position(known).unwrap_or_else(|| {
+            self.all.push(Player { line, limit: side.limit });
+            self.all.len() - 1
+        })
+    }
+
+    /// Names that several configurations have are told apart by the options.
+    fn tell_apart(&mut self) {
+        let names = self.lines.clone();
+        for (line, name) in names.iter().enumerate() {
+            if names.iter().filter(|other| *other == name).count() > 1 {
+                self.lines[line] = format!("{name} ({})", options(&self.configurations[line]));
+            }
+        }
+    }
+
+    /// What a player is called.
+    pub(super) fn name(&self, player: usize) -> &str {
+        &self.lines[self.all[player].line]
+    }
+
+    /// Groups of players that games connect, the largest first, each rated by one fit.
+    pub(super) fn pools(&self) -> Vec<Pool> {
+        let mut group: Vec<usize> = (0..self.all.len()).collect();
+        for meeting in &self.meetings {
+            let (one, other) = (group[meeting.first], group[meeting.second]);
+            group.iter_mut().filter(|g| **g == other).for_each(|g| *g = one);
+        }
+        let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (player, group) in group.into_iter().enumerate() {
+            members.entry(group).or_default().push(player);
+        }
+        let mut pools: Vec<Pool> =
+            members.into_values().filter_map(|players| self.rate(players)).collect();
+        pools.sort_by_key(|pool| std::cmp::Reverse(pool.players.len()));
+        pools
+    }
+
+    fn rate(&self, players: Vec<usize>) -> Option<Pool> {
+        let place = |player: usize| players.iter().position(|&p| p == player);
+        let results: Vec<PairResult> = self
+            .meetings
+            .iter()
+            .filter_map(|meeting| {
+                let (first, second) = (place(meeting.first)?, place(meeting.second)?);
+                Some(PairResult { first, second, pairs: meeting.pairs, games: meeting.single })
+            })
+            .collect();
+        let fit = bootstrap(players.len(), &results, Anchor::Mean, BootstrapOptions::default());
+        Some(Pool { ratings: fit.ok().filter(|_| !results.is_empty())?, players })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_no_part_of_a_name() {
+        for (name, short) in
+            [("Tesla 200", "Tesla"), ("b128", "b128"), ("200", "200"), ("a 1 2", "a 1"), ("", "")]
+        {
+            assert_eq!(without_limit(name), short);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What a report is made of: folders and files of other commands, recognised by what they hold.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::evaluate_command::Evaluated;
+use crate::matches::config::MatchConfig;
+use crate::matches::journal::{Journal, JournalError};
+use crate::matches::record::GameRecord;
+use crate::matches::tally::Tally;
+use crate::train_config::TrainConfig;
+use crate::trainer::{LogLine, read_log};
+use crate::tune::fit::Report as Fit;
+use crate::tune::log::FILE as OBSERVATIONS;
+use crate::tune::observe::Observation;
+
+/// How deep folders of folders are looked through.
+const DEEPEST: usize = 4;
+
+/// A training run.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// What the page calls it.
+    pub(super) name: String,
+    pub(super) lines: Vec<LogLine>,
+    /// `None` = its config.json is of another version.
+    pub(super) config: Option<TrainConfig>,
+}
+
+/// What `tune` found.
+#[derive(Debug)]
+pub(super) struct Tuning {
+    pub(super) name: String,
+    pub(super) fit: Fit,
+    /// Empty where they were not kept.
+    pub(super) observations: Vec<Observation>,
+}
+
+/// A match, finished or not.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) name: String,
+    pub(super) config: MatchConfig,
+    pub(super) tally: Tally,
+}
+
+/// Everything that was found.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    pub(super) runs: Vec<Run>,
+    pub(super) networks: Vec<(String, Evaluated)>,
+    pub(super) tunings: Vec<Tuning>,
+    pub(super) matches: Vec<Played>,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SourceError {
+    /// Nothing there.
+    #[error("{path} cannot be read: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Something else.
+    #[error(
+        "{0} holds nothing to report; name folders of train, match or tune, or the file that \
+         evaluate --json wrote"
+    )]
+    Nothing(PathBuf),
+    /// A file is not what its name says.
+    #[error("{path} cannot be understood: {what}; make it again, or leave it out")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the parser said.
+        what: String,
+    },
+    /// A training run.
+    #[error("{0}")]
+    Run(String),
+    /// The games of a match.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn damaged(path: &Path) -> impl FnOnce(serde_json::Error) -> SourceError + '_ {
+    |error| SourceError::Damaged { path: path.to_owned(), what: error.to_string() }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
+    fs::read(path).map_err(|source| SourceError::Io { path: path.to_owned(), source })
+}
+
+/// The last part of a path that says something.
+fn name(path: &Path) -> String {
+    let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    whole.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+impl Sources {
+    /// Reads all that these paths hold; folders of folders are looked through.
+    ///
+    /// # Errors
+    /// When one of them holds nothing, or something damaged.
+    pub(super) fn read(paths: &[PathBuf]) -> Result<Self, SourceError> {
+        let mut found = Self::default();
+        for path in paths {
+            let before = found.count();
+            let kind = fs::metadata(path)
+                .map_err(|source| SourceError::Io { path: path.clone(), source })?;
+            if kind.is_dir() {
+                found.look(path, 0)?;
+            } else {
+                let figures = serde_json::from_slice(&read(path)?).map_err(damaged(path))?;
+                found.networks.push((name(path), figures));
+            }
+            if found.count() == before {
+                return Err(SourceError::Nothing(path.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn count(&self) -> usize {
+        self.runs.len() + self.networks.len() + self.tunings.len() + self.matches.len()
+    }
+
+    /// Takes what this folder holds, and what the folders in it hold.
+    fn look(&mut self, folder: &Path, depth: usize) -> Result<(), SourceError> {
+        let here = |file: &str| Some(folder.join(file)).filter(|path| path.is_file());
+        if let Some(path) = here("loss.csv") {
+            let lines = read_log(&path).map_err(SourceError::Run)?;
+            let config = read(&folder.join("config.json")).ok();
+            let config = config.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            self.runs.push(Run { name: name(folder), lines, config });
+        }
+        if let Some(path) = here("fit.json") {
+            let fit = serde_json::from_slice(&read(&path)?).map_err(damaged(&path))?;
+            let observations = match here(OBSERVATIONS) {
+                Some(path) => Journal::<Observation>::read(&path)?,
+                None => Vec::new(),
+            };
+            self.tunings.push(Tuning { name: name(folder), fit, observations });
+        }
+        if let Some(path) = here("results.jsonl") {
+            self.matches.push(played(&path, name(folder))?);
+        }
+        let entries = fs::read_dir(folder)
+            .map_err(|source| SourceError::Io { path: folder.to_owned(), source })?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() && depth < DEEPEST {
+                self.look(&path, depth + 1)?;
+            } else if path.extension().is_some_and(|end| end == "json") {
+                self.take_figures(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a JSON file if it is a network's figures; many others lie beside it.
+    fn take_figures(&mut self, path: &Path) -> Result<(), SourceError> {
+        let Ok(value) = serde_json::from_slice::<Value>(&read(path)?) else { return Ok(()) };
+        let is_ours =
+            ["network", "block_parameters", "puzzles"].iter().all(|key| value.get(key).is_some());
+        if is_ours {
+            let figures = serde_json::from_value(value).map_err(damaged(path))?;
+            self.networks.push((name(path), figures));
+        }
+        Ok(())
+    }
+}
+
+/// The counts of a match from its results file.
+fn played(path: &Path, name: String) -> Result<Played, SourceError> {
+    let (head, records) = Journal::<GameRecord>::read_with_match(path)?;
+    let config = head.get("config").cloned().unwrap_or_default();
+    let mut config: MatchConfig = serde_json::from_value(config).map_err(damaged(path))?;
+    // How many games are asked for is not in the file, as more may be asked for: as many rounds as
+    // were begun.
+    config.games = 2;
+    let round = config.plan().games().max(1);
+    let most = records.iter().map(|record| record.number).max().unwrap_or(1);
+    config.games = 2 * most.div_ceil(round).max(1);
+    let mut tally = Tally::new(config.plan(), config.side.len(), None);
+    for record in &records {
+        tally.add(record);
+    }
+    Ok(Played { name, config, tally })
+}

@@ -1,0 +1,150 @@
+//! The page of `report`: made from what the other commands write, whole in itself, and refused in words
+//! where there is nothing to show.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+#[path = "support/program.rs"]
+mod program;
+
+use std::fs;
+
+use tesla_training::evaluate::puzzles::{Band, Solved};
+use tesla_training::evaluate::{Figures, Report};
+use tesla_training::evaluate_command::Evaluated;
+
+use program::{Scratch, complaint, done};
+
+const LOSS: &str = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
+                    positions_per_second,consistency,idle,skipped\n\
+                    50,1000,0.005,4.1,2.8,0.7,-0.3,33,1,1361,0,0.06,0\n\
+                    100,2000,0.01,3.9,2.5,0.6,-0.5,31,1,1389,0,,\n\
+                    150,3000,0.0";
+
+/// A network of which nothing was measured but two puzzles.
+fn figures() -> Evaluated {
+    let band = Band {
+        label: "600\u{2013}799".to_owned(),
+        items: 2,
+        solved: 1,
+        first_right: 1,
+        low: 0.1,
+        high: 0.9,
+    };
+    let solved = Solved {
+        player: "policy".to_owned(),
+        all: band.clone(),
+        bands: vec![band],
+        rating: "700".to_owned(),
+    };
+    Evaluated {
+        network: "tiny-<01234567>".to_owned(),
+        block_parameters: 1,
+        parameters: 2,
+        every: 1,
+        games: Some(Report::from(&Figures::default())),
+        puzzles: vec![solved],
+    }
+}
+
+#[test]
+fn everything_is_on_one_page_that_needs_nothing_else() {
+    let scratch = Scratch::new("report");
+    let [runs, data, page] = ["runs", "data", "page.html"].map(|name| scratch.join(name));
+    let classical = "--option Evaluator=Classical";
+    let games = format!(
+        "datagen --games 12 --nodes 60 --max-plies 60 --option Search=AlphaBeta {classical}"
+    );
+    done(&games, &["--out", &data]);
+    let tune = scratch.join("runs/tune");
+    done(
+        &format!("tune log --positions 40 --most 200 {classical}"),
+        &["--data", &data, "--out", &tune],
+    );
+    done("tune fit", &["--out", &tune]);
+    let book = scratch.join("book.epd");
+    fs::write(
+        &book,
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n\
+         rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n",
+    )
+    .unwrap();
+    let side = |name: &str, nodes: u32| {
+        format!("--side name={name} nodes={nodes} option.Evaluator=Classical")
+    };
+    let line = format!(
+        "match --games 4 --max-moves 12 {} {} {} --side name=Pu nodes=20 option.Search=PUCT \
+         option.Evaluator=Classical",
+        side("Te20", 20),
+        side("Te40", 40),
+        side("Te80", 80)
+    );
+    done(&line, &["--openings", &book, "--out", &scratch.join("runs/match")]);
+    fs::create_dir_all(scratch.join("runs/train")).unwrap();
+    fs::write(scratch.join("runs/train/loss.csv"), LOSS).unwrap();
+    let json = scratch.join("runs/figures.json");
+    fs::write(&json, serde_json::to_vec(&figures()).unwrap()).unwrap();
+
+    done("report", &[&runs, "--out", &page]);
+    let html = fs::read_to_string(&page).unwrap();
+    for part in [
+        "<h2>Games</h2>",
+        "<h2>Networks</h2>",
+        "<h2>The search's errors</h2>",
+        "<h2>Training</h2>",
+        "Elo by evaluations",
+        "Te20 \u{2212} Pu",
+        "tiny-&lt;01234567&gt;",
+        "How often a move overtakes",
+        "error by missing depth",
+        "Puzzles solved by rating",
+        "cross entropy, nats",
+        "1 match, 1 file of figures of networks, 1 tuning, 1 training run",
+    ] {
+        assert!(html.contains(part), "there is no {part}");
+    }
+    assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("url("));
+    assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"));
+    // The last line of the log was cut short: two points, in the four curves that need no idle share.
+    assert!(html.matches("<svg").count() >= 12, "{}", html.matches("<svg").count());
+
+    // A single file, and the same page again.
+    done("report", &[&json, "--out", &page]);
+    let small = fs::read_to_string(&page).unwrap();
+    assert!(small.contains("<h2>Networks</h2>") && !small.contains("<h2>Games</h2>"));
+    done("report", &[&runs, "--out", &page]);
+    assert_eq!(fs::read_to_string(&page).unwrap(), html);
+}
+
+#[test]
+fn what_shows_nothing_is_refused_in_words() {
+    let scratch = Scratch::new("no-report");
+    let page = scratch.join("page.html");
+    let file = |name: &str, content: &[u8]| {
+        let path = scratch.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        scratch.join(name)
+    };
+    let refused = |path: &str, part: &str| {
+        let said = complaint("report", &[path, "--out", &page]);
+        assert!(said.contains(part), "{said}");
+    };
+    refused(&scratch.join("none"), "cannot be read");
+    file("empty/readme.txt", b"hello");
+    refused(&scratch.join("empty"), "holds nothing to report");
+    refused(&file("a.json", b"{}"), "cannot be understood");
+    refused(&file("cut.json", b"{\"network\": \"tin"), "cannot be understood");
+    file("fit/fit.json", b"\x00\xff");
+    refused(&scratch.join("fit"), "cannot be understood");
+    file("match/results.jsonl", b"1. e4 e5\n");
+    refused(&scratch.join("match"), "is not a results file");
+    file("train/loss.csv", b"a,b\n1,2\n");
+    refused(&scratch.join("train"), "is no loss.csv");
+    file("new/loss.csv", LOSS.lines().next().unwrap().as_bytes());
+    refused(&scratch.join("new"), "nothing was measured");
+    assert!(!std::path::Path::new(&page).exists());
+
+    let json = file("whole.json", &serde_json::to_vec(&figures()).unwrap());
+    let said = complaint("report", &[&json, "--out", &scratch.join("no/folder/page.html")]);
+    assert!(said.contains("cannot be written"), "{said}");
+}
