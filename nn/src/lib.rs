@@ -27,8 +27,8 @@ pub mod gpu;
 pub mod guess;
 #[cfg(feature = "net")]
 mod incremental;
-#[cfg(feature = "net")]
 pub mod meter;
+#[cfg(feature = "net")]
 pub mod model;
 pub mod shared;
 pub mod simulated;
