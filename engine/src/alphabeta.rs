@@ -15,14 +15,11 @@ mod quiescence;
 mod value;
 mod worker;
 
-use std::thread;
-use std::time::Duration;
-
-use shakmaty::{Move, Position};
+use shakmaty::Move;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::history::position_key;
-use crate::search_api::{Info, Limits, Outcome, Search, Task};
+use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
 
 use self::leaf::{Leaf, Network};
@@ -37,8 +34,6 @@ const WINDOW: i32 = 20;
 const WINDOW_DEPTH: u32 = 5;
 /// Share of the planned time after which no new iteration is begun: it would not end in time.
 const LAST_START: f64 = 0.55;
-/// How often a finished search that must not answer yet looks for `stop`.
-const WAIT: Duration = Duration::from_millis(2);
 
 /// The alpha-beta search with its table and what it has learnt of move ordering.
 #[derive(Debug)]
@@ -91,7 +86,7 @@ impl Search for AlphaBeta {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.table.new_generation();
         self.history.new_search();
-        let root_moves = root_moves(task);
+        let root_moves = task.root_moves();
         let fallback = root_moves[0];
         let only_move = root_moves.len() == 1;
         let mut worker =
@@ -110,12 +105,13 @@ impl Search for AlphaBeta {
                 break;
             }
         }
-        while must_wait(task.limits) && !task.stop.is_stopped() && worker.trouble.is_none() {
-            thread::sleep(WAIT);
+        if worker.trouble.is_none() {
+            task.wait_for_stop();
         }
         let info = worker.info(completed, &best);
         let ponder = best.line.get(1).copied();
-        Outcome { best: best.line[0], ponder, info, trouble: worker.trouble, cache: None }
+        let (trouble, cache) = (worker.trouble, None);
+        Outcome { best: best.line[0], ponder, info, trouble, cache, notes: Vec::new() }
     }
 
     fn clear(&mut self) {
@@ -195,14 +191,6 @@ impl Worker<'_> {
     }
 }
 
-/// The legal moves that the user allows; all of them where none of those is legal.
-fn root_moves(task: &Task<'_>) -> Vec<Move> {
-    let legal = task.game.position().legal_moves();
-    let wanted = &task.limits.search_moves;
-    let allowed: Vec<Move> = legal.iter().copied().filter(|m| wanted.contains(m)).collect();
-    if allowed.is_empty() { legal.to_vec() } else { allowed }
-}
-
 /// Whether another iteration would be of no use or would not end in time.
 fn is_enough(task: &Task<'_>, depth: u32, best: &Best, only_move: bool) -> bool {
     let plies_to_mate = (MATE - best.value.abs()) as u32;
@@ -222,14 +210,4 @@ fn is_enough(task: &Task<'_>, depth: u32, best: &Best, only_move: bool) -> bool 
     };
     task.limits.move_time.is_none()
         && (only_move && depth >= 6 || task.budget.elapsed() >= soft.mul_f64(LAST_START))
-}
-
-/// Whether no move may be sent before `stop`.
-fn must_wait(limits: &Limits) -> bool {
-    let bounded = limits.clock.is_some()
-        || limits.move_time.is_some()
-        || limits.nodes.is_some()
-        || limits.depth.is_some()
-        || limits.mate.is_some();
-    limits.infinite || !bounded
 }

@@ -243,5 +243,5 @@ pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
         time: task.budget.elapsed(),
         pv: vec![best],
     };
-    Outcome { best, ponder: None, info, trouble, cache: None }
+    Outcome { best, ponder: None, info, trouble, cache: None, notes: Vec::new() }
 }

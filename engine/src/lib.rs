@@ -14,6 +14,7 @@
 //! * [`expand`], [`backup`] — answers into the tree and up to the root;
 //! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
 //! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
+//! * [`minimax`] — the foundation: plain recursion, alpha-beta without and with ordering, exhaustive search;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * `network` — the embedded network and its device (feature `net`);
 //! * [`uci`] — the protocol; nothing else prints;
@@ -30,6 +31,7 @@ pub mod gather;
 pub mod genfens;
 pub mod history;
 pub mod leaf;
+pub mod minimax;
 #[cfg(feature = "net")]
 pub mod network;
 pub mod node;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
+use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
 use tesla_engine::uci::output::Output;
 use tesla_engine::{bench, perft, uci};
 
@@ -39,6 +40,9 @@ enum Command {
         #[arg(long)]
         fen: Option<String>,
     },
+    /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
+    #[command(subcommand)]
+    Minimax(MinimaxCommand),
 }
 
 const CONNECTING: &str = "\
@@ -69,6 +73,15 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         }
+        Some(Command::Minimax(command)) => return finish(minimax::run(&command, &output)),
     }
     ExitCode::SUCCESS
+}
+
+/// A fault is a sentence on standard error and exit code 2.
+#[expect(clippy::print_stderr, reason = "the one place where errors of commands reach people")]
+fn finish(result: Result<(), String>) -> ExitCode {
+    let Err(sentence) = result else { return ExitCode::SUCCESS };
+    eprintln!("tesla: {sentence}");
+    ExitCode::from(2)
 }

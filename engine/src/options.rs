@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use self::rows::{EMPTY, Kind, Row, register};
+use crate::minimax::Pruning;
 use crate::params::{ParamError, Params};
 
 /// What the user chose. Defaults come from the register.
@@ -37,6 +38,8 @@ pub struct Settings {
     pub show_wdl: bool,
     /// The tunables.
     pub params: Params,
+    /// What minimax leaves out.
+    pub minimax_pruning: Pruning,
 }
 
 impl Default for Settings {
@@ -53,6 +56,7 @@ impl Default for Settings {
             chess960: false,
             show_wdl: false,
             params: Params::default(),
+            minimax_pruning: Pruning::None,
         };
         for row in register(cfg!(feature = "net")) {
             match row.kind {

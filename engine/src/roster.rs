@@ -4,13 +4,14 @@ use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::alphabeta::AlphaBeta;
+use crate::minimax::{Minimax, Pruning};
 use crate::options::Settings;
 use crate::params::Params;
 use crate::search_api::Search;
 use crate::tesla::TeslaSearch;
 
 /// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT];
+pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT, MINIMAX];
 
 /// Best-first minimax.
 const TESLA: &str = "Tesla";
@@ -20,6 +21,9 @@ pub const PUCT: &str = "PUCT";
 
 /// The baseline.
 const ALPHA_BETA: &str = "AlphaBeta";
+
+/// The foundation, on seed 002's piece values.
+const MINIMAX: &str = "Minimax";
 
 /// The evaluators: the network first, then the one that needs none.
 pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
@@ -53,20 +57,26 @@ pub struct Machine {
     pub kv_cache_mb: usize,
     /// The tunables.
     pub params: Params,
+    /// What minimax leaves out; the default where another search was chosen.
+    pub minimax_pruning: Pruning,
 }
 
 impl Machine {
     /// The user's choice.
     pub fn of(settings: &Settings) -> Self {
+        let search = settings.search;
+        let is_minimax = search == MINIMAX;
         Self {
-            search: settings.search,
-            evaluator: settings.evaluator,
+            search,
+            // What judges positions by itself needs no network.
+            evaluator: if judges_itself(search) { CLASSICAL } else { settings.evaluator },
             device: settings.device.clone(),
             weights_file: settings.weights_file.clone(),
             batch_size: settings.batch_size,
-            // Alpha-beta's positions have no children on the device.
-            kv_cache_mb: if settings.search == ALPHA_BETA { 0 } else { settings.kv_cache_mb },
+            // Other positions have no children on the device.
+            kv_cache_mb: if keeps_tree(search) { settings.kv_cache_mb } else { 0 },
             params: settings.params.clone(),
+            minimax_pruning: if is_minimax { settings.minimax_pruning } else { Pruning::None },
         }
     }
 
@@ -114,7 +124,11 @@ impl std::fmt::Debug for Made {
 /// When the device or the network cannot be used.
 pub fn search(machine: &Machine) -> Result<Made, String> {
     let (evaluator, notes) = evaluator(machine)?;
-    let description = format!("{} search; {}", machine.search, evaluator.description());
+    let judge = match machine.search {
+        MINIMAX => format!("material, pruning {}", machine.minimax_pruning.name()),
+        _ => evaluator.description(),
+    };
+    let description = format!("{} search; {judge}", machine.search);
     Ok(Made { search: search_on(machine, evaluator)?, description, notes })
 }
 
@@ -134,13 +148,19 @@ pub fn search_on(
             Box::new(AlphaBeta::classical(SMALLEST_HASH_MB))
         }
         ALPHA_BETA => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
+        MINIMAX => Box::new(Minimax::new(machine.minimax_pruning)),
         other => return Err(format!("there is no search named {other}")),
     })
 }
 
-/// Whether the search the user chose keeps a tree.
-pub fn keeps_tree(machine: &Machine) -> bool {
-    machine.search != ALPHA_BETA
+/// Whether the search of this name keeps a tree.
+pub fn keeps_tree(search: &str) -> bool {
+    matches!(search, TESLA | PUCT)
+}
+
+/// Whether the search of this name has an evaluation of its own, and asks no evaluator.
+fn judges_itself(search: &str) -> bool {
+    search == MINIMAX
 }
 
 /// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
-use shakmaty::Move;
+use shakmaty::{Move, Position};
 use tesla_nn::evaluator::{CacheFigures, EvalError};
 
 use crate::history::Game;
@@ -39,6 +40,18 @@ pub struct Limits {
     pub infinite: bool,
     /// Only these moves at the root; empty = all.
     pub search_moves: Vec<Move>,
+}
+
+impl Limits {
+    /// Whether no move may be sent before `stop`: a search without an end of its own.
+    pub fn waits_for_stop(&self) -> bool {
+        let bounded = self.clock.is_some()
+            || self.move_time.is_some()
+            || self.nodes.is_some()
+            || self.depth.is_some()
+            || self.mate.is_some();
+        self.infinite || !bounded
+    }
 }
 
 /// Tells a running search to end. Clones share one flag; the UCI thread sets, the search reads.
@@ -96,6 +109,26 @@ pub struct Task<'a> {
     pub stop: &'a StopToken,
 }
 
+/// How often a finished search that must not answer yet looks for `stop`.
+const WAIT: Duration = Duration::from_millis(2);
+
+impl Task<'_> {
+    /// The legal moves that the user allows; all of them where none of those is legal.
+    pub fn root_moves(&self) -> Vec<Move> {
+        let legal = self.game.position().legal_moves();
+        let wanted = &self.limits.search_moves;
+        let allowed: Vec<Move> = legal.iter().copied().filter(|m| wanted.contains(m)).collect();
+        if allowed.is_empty() { legal.to_vec() } else { allowed }
+    }
+
+    /// Returns when an answer is welcome.
+    pub fn wait_for_stop(&self) {
+        while self.limits.waits_for_stop() && !self.stop.is_stopped() {
+            thread::sleep(WAIT);
+        }
+    }
+}
+
 /// What a search answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -109,6 +142,8 @@ pub struct Outcome {
     pub trouble: Option<EvalError>,
     /// What the evaluator did in this search, where it makes positions from their parents.
     pub cache: Option<CacheFigures>,
+    /// Sentences on how the move was chosen, where a search has any.
+    pub notes: Vec<String>,
 }
 
 /// One search mode.

@@ -437,7 +437,8 @@ impl Search for TeslaSearch {
             Some(best) => {
                 let info = self.info(task, best);
                 let ponder = info.pv.get(1).copied();
-                Outcome { best: self.tree.node(best).played, ponder, info, trouble, cache }
+                let best = self.tree.node(best).played;
+                Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
             }
             None => answer::unsearched(task, trouble),
         }

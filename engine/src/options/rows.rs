@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{OptionError, Settings};
+use crate::minimax::Pruning;
 use crate::roster::{EVALUATORS, SEARCHES};
 
 /// One option.
@@ -47,6 +48,7 @@ pub(super) const EMPTY: &str = "<empty>";
 pub(super) fn register(network: bool) -> Vec<Row> {
     let mut rows = memory_rows();
     rows.extend(mode_rows(network));
+    rows.extend(baseline_rows());
     rows.extend(protocol_rows());
     rows
 }
@@ -150,6 +152,19 @@ fn mode_rows(network: bool) -> [Row; 6] {
             },
         },
     ]
+}
+
+fn baseline_rows() -> [Row; 1] {
+    [Row {
+        name: "MinimaxPruning",
+        help: "What `Search` = `Minimax` leaves out without changing the value: nothing, what \
+               alpha-beta proves irrelevant, or that with the moves ordered.",
+        kind: Kind::Combo {
+            default: Pruning::NAMES[0],
+            values: Pruning::NAMES,
+            set: |settings, name| settings.minimax_pruning = Pruning::named(name),
+        },
+    }]
 }
 
 fn protocol_rows() -> [Row; 4] {

@@ -237,6 +237,9 @@ impl Session {
                 if let Some(cache) = &outcome.cache {
                     self.output.tell(&cache.to_string());
                 }
+                for note in &outcome.notes {
+                    self.output.tell(note);
+                }
                 job.answer(outcome)
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),

@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Every search keeps the protocol.
-const SEARCHES: [&str; 2] = ["Tesla", "AlphaBeta"];
+const SEARCHES: [&str; 3] = ["Tesla", "AlphaBeta", "Minimax"];
 
 /// How soon `stop` must be answered.
 const PROMPT: Duration =

@@ -123,7 +123,7 @@ impl Devices {
     pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = Machine::of(&settings);
-        if !roster::keeps_tree(&machine) {
+        if !roster::keeps_tree(machine.search) {
             return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
         }
         let evaluator = self.evaluator(&machine, side.limit.is_timed())?;

@@ -1,0 +1,136 @@
+//! A walk through the tree of moves: its limits, its counts and the way from the game's start to the position.
+
+use shakmaty::{Chess, Move, Position};
+
+use super::Line;
+use super::ends::{DRAW, MATE, has_move, is_draw};
+use super::statics::StaticValue;
+use crate::history::Game;
+use crate::search_api::Task;
+use crate::timeman::Budget;
+
+/// Positions between two looks at the clock and the stop token: about a tenth of a millisecond.
+const CLOCK_INTERVAL: u64 = 1_024;
+
+/// What ends a walk from outside.
+struct Bounds<'a> {
+    task: &'a Task<'a>,
+    /// Whether time is over.
+    is_over: fn(&Budget) -> bool,
+}
+
+/// See the module.
+pub struct Walk<'a, S> {
+    pub(super) statics: S,
+    bounds: Option<Bounds<'a>>,
+    node_limit: u64,
+    nodes: u64,
+    /// Keys of the positions before the current one, game and path.
+    keys: Vec<u64>,
+    /// How many of them are the game's.
+    game_keys: usize,
+    was_cut: bool,
+}
+
+impl<S> std::fmt::Debug for Walk<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Walk").field("nodes", &self.nodes).finish_non_exhaustive()
+    }
+}
+
+impl<'a, S: StaticValue> Walk<'a, S> {
+    /// A walk from the game's position that nothing ends but the tree itself.
+    pub fn new(game: &Game, statics: S) -> Self {
+        let keys = game.earlier_keys().to_vec();
+        let game_keys = keys.len();
+        let (nodes, node_limit) = (0, u64::MAX);
+        Self { statics, bounds: None, node_limit, nodes, keys, game_keys, was_cut: false }
+    }
+
+    /// A walk that ends with the task's nodes, with `stop`, and when `is_over` says so.
+    pub fn within(task: &'a Task<'a>, statics: S, is_over: fn(&Budget) -> bool) -> Self {
+        Self {
+            bounds: Some(Bounds { task, is_over }),
+            node_limit: task.limits.nodes.unwrap_or(u64::MAX),
+            ..Self::new(task.game, statics)
+        }
+    }
+
+    /// Positions looked at, all walks together; the root does not count.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// Whether a line was cut short by the depth since this was last asked; if none was, the value is that of the
+    /// whole game.
+    pub(super) fn take_was_cut(&mut self) -> bool {
+        std::mem::take(&mut self.was_cut)
+    }
+
+    /// Plies from the root to the current position.
+    fn ply(&self) -> i32 {
+        (self.keys.len() - self.game_keys) as i32
+    }
+
+    /// Counts a position; `None` where the walk is over.
+    pub(super) fn enter(&mut self) -> Option<()> {
+        if self.nodes >= self.node_limit {
+            return None;
+        }
+        self.nodes += 1;
+        if self.nodes.is_multiple_of(CLOCK_INTERVAL) && self.is_over() {
+            return None;
+        }
+        Some(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.bounds
+            .as_ref()
+            .is_some_and(|Bounds { task, is_over }| task.stop.is_stopped() || is_over(task.budget))
+    }
+
+    /// The value of a position where the search goes no further.
+    pub(super) fn leaf(&mut self, position: &Chess) -> i32 {
+        if !has_move(position) {
+            return self.without_moves(position);
+        }
+        if is_draw(position, &self.keys) {
+            return DRAW;
+        }
+        self.was_cut = true;
+        self.statics.of(position)
+    }
+
+    /// The value of a position that has these legal moves, if the game ends there.
+    pub(super) fn end(&self, position: &Chess, moves: &[Move]) -> Option<i32> {
+        if moves.is_empty() {
+            Some(self.without_moves(position))
+        } else {
+            is_draw(position, &self.keys).then_some(DRAW)
+        }
+    }
+
+    /// Mate or stalemate.
+    fn without_moves(&self, position: &Chess) -> i32 {
+        if position.is_check() { self.ply() - MATE } else { DRAW }
+    }
+
+    /// Plays one of the moves of a position with this key, looks further, and answers from the position's side to move;
+    /// the line is what `look` gave.
+    pub(super) fn behind(
+        &mut self,
+        position: &Chess,
+        key: u64,
+        played: Move,
+        look: impl FnOnce(&mut Self, &Chess) -> Option<(i32, Line)>,
+    ) -> Option<(i32, Line)> {
+        let mut after = position.clone();
+        after.play_unchecked(played);
+        self.keys.push(key);
+        let found = look(self, &after);
+        self.keys.pop();
+        let (value, line) = found?;
+        Some((-value, line))
+    }
+}
