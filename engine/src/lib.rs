@@ -15,9 +15,11 @@
 //! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
 //! * [`alphabeta`] — the baseline: alpha-beta over the classical evaluation or a network;
 //! * [`minimax`] — the foundation: plain recursion, alpha-beta without and with ordering, exhaustive search;
+//! * [`three_state`] — the decider that acts, guesses or calculates, and remembers;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * `network` — the embedded network and its device (feature `net`);
 //! * [`uci`] — the protocol; nothing else prints;
+//! * [`terminal`] — a bar and Ctrl-C for long commands;
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
 pub mod alphabeta;
@@ -47,7 +49,9 @@ pub mod rules;
 pub mod score;
 pub mod search_api;
 pub mod table;
+pub mod terminal;
 pub mod tesla;
+pub mod three_state;
 pub mod timeman;
 pub mod tree;
 pub mod uci;

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
+use tesla_engine::terminal::interruptible;
+use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
 use tesla_engine::uci::output::Output;
 use tesla_engine::{bench, perft, uci};
 
@@ -43,6 +45,9 @@ enum Command {
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
     Minimax(MinimaxCommand),
+    /// The three-state decider's experience: looks into its file, or makes one by playing
+    #[command(subcommand)]
+    Experience(ExperienceCommand),
 }
 
 const CONNECTING: &str = "\
@@ -74,6 +79,10 @@ fn main() -> ExitCode {
             }
         }
         Some(Command::Minimax(command)) => return finish(minimax::run(&command, &output)),
+        Some(Command::Experience(command)) => {
+            let result = interruptible().and_then(|stop| experience::run(&command, &stop, &output));
+            return finish(result);
+        }
     }
     ExitCode::SUCCESS
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use self::rows::{EMPTY, Kind, Row, register};
 use crate::minimax::Pruning;
 use crate::params::{ParamError, Params};
+use crate::three_state;
 
 /// What the user chose. Defaults come from the register.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,8 @@ pub struct Settings {
     pub params: Params,
     /// What minimax leaves out.
     pub minimax_pruning: Pruning,
+    /// The three-state decider's experience.
+    pub three_state: three_state::Settings,
 }
 
 impl Default for Settings {
@@ -57,6 +60,7 @@ impl Default for Settings {
             show_wdl: false,
             params: Params::default(),
             minimax_pruning: Pruning::None,
+            three_state: three_state::Settings::default(),
         };
         for row in register(cfg!(feature = "net")) {
             match row.kind {

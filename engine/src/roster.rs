@@ -9,9 +9,10 @@ use crate::options::Settings;
 use crate::params::Params;
 use crate::search_api::Search;
 use crate::tesla::TeslaSearch;
+use crate::three_state::{self, Memory, ThreeState};
 
 /// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT, MINIMAX];
+pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT, MINIMAX, THREE_STATE];
 
 /// Best-first minimax.
 const TESLA: &str = "Tesla";
@@ -24,6 +25,9 @@ const ALPHA_BETA: &str = "AlphaBeta";
 
 /// The foundation, on seed 002's piece values.
 const MINIMAX: &str = "Minimax";
+
+/// Acts, guesses or calculates, and remembers.
+const THREE_STATE: &str = "ThreeState";
 
 /// The evaluators: the network first, then the one that needs none.
 pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
@@ -59,13 +63,15 @@ pub struct Machine {
     pub params: Params,
     /// What minimax leaves out; the default where another search was chosen.
     pub minimax_pruning: Pruning,
+    /// The decider's experience; the default where another search was chosen.
+    pub three_state: three_state::Settings,
 }
 
 impl Machine {
     /// The user's choice.
     pub fn of(settings: &Settings) -> Self {
         let search = settings.search;
-        let is_minimax = search == MINIMAX;
+        let (is_minimax, is_three_state) = (search == MINIMAX, search == THREE_STATE);
         Self {
             search,
             // What judges positions by itself needs no network.
@@ -76,7 +82,13 @@ impl Machine {
             // Other positions have no children on the device.
             kv_cache_mb: if keeps_tree(search) { settings.kv_cache_mb } else { 0 },
             params: settings.params.clone(),
+            // What this search does not use must not make it load anew.
             minimax_pruning: if is_minimax { settings.minimax_pruning } else { Pruning::None },
+            three_state: if is_three_state {
+                settings.three_state.clone()
+            } else {
+                Default::default()
+            },
         }
     }
 
@@ -123,20 +135,36 @@ impl std::fmt::Debug for Made {
 /// # Errors
 /// When the device or the network cannot be used.
 pub fn search(machine: &Machine) -> Result<Made, String> {
+    match machine.search {
+        THREE_STATE => return Ok(three_state_search(machine)),
+        MINIMAX => {
+            let description = format!("Minimax search; pruning {}", machine.minimax_pruning.name());
+            let search = Box::new(Minimax::new(machine.minimax_pruning));
+            return Ok(Made { search, description, notes: Vec::new() });
+        }
+        _ => {}
+    }
     let (evaluator, notes) = evaluator(machine)?;
-    let judge = match machine.search {
-        MINIMAX => format!("material, pruning {}", machine.minimax_pruning.name()),
-        _ => evaluator.description(),
-    };
-    let description = format!("{} search; {judge}", machine.search);
+    let description = format!("{} search; {}", machine.search, evaluator.description());
     Ok(Made { search: search_on(machine, evaluator)?, description, notes })
+}
+
+/// The decider; where its experience cannot be used, with one that ends with the session.
+fn three_state_search(machine: &Machine) -> Made {
+    let settings = &machine.three_state;
+    let (search, note) = ThreeState::open(settings).unwrap_or_else(|error| {
+        let note = format!("{error}; this session starts from nothing and keeps nothing");
+        (ThreeState::new(Memory::in_memory(settings.size), settings.seed), Some(note))
+    });
+    let description = format!("ThreeState search; {} positions known", search.positions());
+    Made { search: Box::new(search), description, notes: note.into_iter().collect() }
 }
 
 /// Makes the search the user chose on an evaluator that is there already, a share of one for
 /// example.
 ///
 /// # Errors
-/// When there is no such search.
+/// When there is no such search, or its experience cannot be used.
 pub fn search_on(
     machine: &Machine,
     evaluator: Box<dyn Evaluator>,
@@ -149,6 +177,10 @@ pub fn search_on(
         }
         ALPHA_BETA => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
         MINIMAX => Box::new(Minimax::new(machine.minimax_pruning)),
+        THREE_STATE => {
+            let opened = ThreeState::open(&machine.three_state);
+            Box::new(opened.map_err(|error| error.to_string())?.0)
+        }
         other => return Err(format!("there is no search named {other}")),
     })
 }
@@ -160,7 +192,7 @@ pub fn keeps_tree(search: &str) -> bool {
 
 /// Whether the search of this name has an evaluation of its own, and asks no evaluator.
 fn judges_itself(search: &str) -> bool {
-    search == MINIMAX
+    matches!(search, MINIMAX | THREE_STATE)
 }
 
 /// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
 use shakmaty::{Chess, EnPassantMode, Position, fen::Fen};
 
 use super::{Pruning, mates, table};
@@ -74,12 +73,4 @@ pub(super) fn position(fen: &str) -> Result<Chess, String> {
 /// A position as it is read.
 pub(super) fn fen(position: &Chess) -> String {
     Fen::from_position(position, EnPassantMode::Legal).to_string()
-}
-
-/// A bar on standard error.
-pub(super) fn bar(length: usize, what: &str) -> ProgressBar {
-    let template = format!("{{bar:20}} {{pos}}/{{len}} {what}, {{elapsed}} gone");
-    let style = ProgressStyle::with_template(&template);
-    let bar = ProgressBar::new(length as u64);
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

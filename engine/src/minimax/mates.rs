@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::command::{MatesArgs, bar, position, read};
+use super::command::{MatesArgs, position, read};
 use super::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
 use crate::history::Game;
+use crate::terminal::bar;
 use crate::uci::output::Output;
 
 /// A position whose mate is known.

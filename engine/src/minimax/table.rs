@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use shakmaty::Chess;
 
-use super::command::{TableArgs, bar, fen, position, read};
+use super::command::{TableArgs, fen, position, read};
 use super::{Found, Material, Pruning, solve};
 use crate::history::Game;
+use crate::terminal::bar;
 use crate::uci::output::Output;
 
 /// One FEN per line: the start, five test positions of move generators, and four from openings to endings.

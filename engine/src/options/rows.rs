@@ -154,17 +154,52 @@ fn mode_rows(network: bool) -> [Row; 6] {
     ]
 }
 
-fn baseline_rows() -> [Row; 1] {
-    [Row {
-        name: "MinimaxPruning",
-        help: "What `Search` = `Minimax` leaves out without changing the value: nothing, what \
-               alpha-beta proves irrelevant, or that with the moves ordered.",
-        kind: Kind::Combo {
-            default: Pruning::NAMES[0],
-            values: Pruning::NAMES,
-            set: |settings, name| settings.minimax_pruning = Pruning::named(name),
+fn baseline_rows() -> [Row; 4] {
+    [
+        Row {
+            name: "MinimaxPruning",
+            help: "What `Search` = `Minimax` leaves out without changing the value: nothing, what \
+                   alpha-beta proves irrelevant, or that with the moves ordered.",
+            kind: Kind::Combo {
+                default: Pruning::NAMES[0],
+                values: Pruning::NAMES,
+                set: |settings, name| settings.minimax_pruning = Pruning::named(name),
+            },
         },
-    }]
+        Row {
+            name: "ExperienceFile",
+            help: "Where `Search` = `ThreeState` keeps the positions it met; without a file it \
+                   forgets them at the end.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    let is_none = matches!(path, "" | EMPTY);
+                    settings.three_state.file = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "ExperienceSize",
+            help: "Most positions in it; the least seen and oldest make room for new ones.",
+            kind: Kind::Spin {
+                default: 1_000_000,
+                min: 1,
+                max: 100_000_000,
+                set: |settings, size| settings.three_state.size = size as usize,
+            },
+        },
+        Row {
+            name: "Seed",
+            help: "Decides the random moves of `Search` = `ThreeState`.",
+            kind: Kind::Spin {
+                default: 1,
+                min: 0,
+                max: u32::MAX as u64,
+                set: |settings, seed| settings.three_state.seed = seed,
+            },
+        },
+    ]
 }
 
 fn protocol_rows() -> [Row; 4] {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod experience;
 mod garbage;
 mod play;
 mod process;
@@ -14,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Every search keeps the protocol.
-const SEARCHES: [&str; 3] = ["Tesla", "AlphaBeta", "Minimax"];
+const SEARCHES: [&str; 4] = ["Tesla", "AlphaBeta", "Minimax", "ThreeState"];
 
 /// How soon `stop` must be answered.
 const PROMPT: Duration =

@@ -20,7 +20,8 @@ enum Share {
 }
 
 pub(crate) struct Engine {
-    _share: Share,
+    /// None beside an engine that has one: two in one thread would wait for each other.
+    _share: Option<Share>,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -29,16 +30,21 @@ pub(crate) struct Engine {
 impl Engine {
     /// Starts the engine on the evaluator that every build has, and waits until it is ready.
     pub(crate) fn start() -> Self {
-        Self::spawn(Share::Some(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+        Self::spawn(Some(Share::Some(MACHINE.read().unwrap_or_else(PoisonError::into_inner))))
     }
 
     /// Another search, and no other test beside it: time is measured.
     pub(crate) fn alone(search: &str) -> Self {
         let all = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        Self::spawn(Share::All(all)).choose(search)
+        Self::spawn(Some(Share::All(all))).choose(search)
     }
 
-    fn spawn(share: Share) -> Self {
+    /// Another one, for as long as this one lives.
+    pub(crate) fn beside(&self) -> Self {
+        Self::spawn(None)
+    }
+
+    fn spawn(share: Option<Share>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tesla"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,0 +1,311 @@
+//! The three-state decider of seed 000: confident, it acts; ignorant, it plays at random; uncertain, it calculates.
+//!
+//! * `quick` — the quick evaluation; at the threshold or above, the move that keeps most of it is played at once;
+//! * `packed`, `record`, `experience`, `file`, `memory` — the positions met before, in memory and on disk; in a position
+//!   that is not among them the move is random;
+//! * `limiters` — in a known one, alpha-beta to the depth that the four rate limiters allow;
+//! * `played` — how the game ended, which nobody tells;
+//! * [`command`], [`learn`], `report` — `tesla experience`.
+//!
+//! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters search deeper the more
+//! one-sided a position is. What the listings leave open or get wrong is settled so: values are those of the side to
+//! move; a mate, a stalemate and a draw by the rules are worth what they are, in every state; the experience of earlier
+//! games is the seed's transposition table; the positions explored count from the start of a game.
+
+pub mod command;
+mod experience;
+mod file;
+pub mod learn;
+mod limiters;
+mod memory;
+mod packed;
+mod played;
+mod quick;
+mod record;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use shakmaty::{Color, Move, Position};
+
+use self::experience::Experience;
+pub use self::file::FileError;
+use self::limiters::Limiters;
+pub(crate) use self::memory::Memory;
+use self::packed::{Packed, PackedMove};
+use self::played::Played;
+use self::quick::Quick;
+use self::record::{Entry, GameResult, MoveMade, PastGame, Record};
+use crate::minimax::{Found, INFINITE, Line, StaticValue, Walk};
+use crate::score::Score;
+use crate::search_api::{Info, Limits, Outcome, Search, Task};
+use crate::timeman::Budget;
+
+/// Why a move was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// The quick evaluation is at the threshold or above.
+    Confident,
+    /// The position was never met.
+    Ignorant,
+    /// It was, and is not clearly good.
+    Uncertain,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Confident, Self::Ignorant, Self::Uncertain];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Confident => "Confident",
+            Self::Ignorant => "Ignorant",
+            Self::Uncertain => "Uncertain",
+        }
+    }
+}
+
+/// What the user chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The experience file; `None` = in memory only.
+    pub file: Option<String>,
+    /// Most positions that are remembered.
+    pub size: usize,
+    /// Of the random moves.
+    pub seed: u64,
+}
+
+/// The search mode.
+#[derive(Debug)]
+pub struct ThreeState {
+    memory: Memory,
+    seed: u64,
+    played: Played,
+    /// Positions looked at in this game.
+    explored: u64,
+}
+
+/// A move, and how it was found.
+struct Decision {
+    state: State,
+    best: Move,
+    /// From here, the first move last.
+    line: Line,
+    /// Thousandths of a pawn, or a mate.
+    value: i32,
+    depth: u32,
+    nodes: u64,
+    /// What is told of it.
+    note: String,
+}
+
+/// Best of the root moves so far.
+struct Best {
+    played: Move,
+    value: i32,
+    /// The first move last.
+    line: Line,
+    /// Whether all moves were tried.
+    is_whole: bool,
+}
+
+impl ThreeState {
+    /// With this experience; `seed` decides the random moves.
+    pub(crate) fn new(memory: Memory, seed: u64) -> Self {
+        Self { memory, seed, played: Played::default(), explored: 0 }
+    }
+
+    /// As the user chose, and a sentence where a crash had cut the file short.
+    ///
+    /// # Errors
+    /// When the file cannot be used; it stays as it is.
+    pub fn open(settings: &Settings) -> Result<(Self, Option<String>), FileError> {
+        let &Settings { ref file, size, seed } = settings;
+        let (memory, note) = match file {
+            Some(path) => Memory::open(Path::new(path), size)?,
+            None => (Memory::in_memory(size), None),
+        };
+        Ok((Self::new(memory, seed), note))
+    }
+
+    /// Positions known.
+    pub fn positions(&self) -> usize {
+        self.memory.ask(Experience::len)
+    }
+
+    /// The game is over, and `winner` (`None` = drawn) is known for certain.
+    pub fn game_over(&mut self, winner: Option<Color>) {
+        self.finish(Some(winner));
+    }
+
+    /// The game will not be played to its end, and nothing is learnt from how it stands.
+    pub fn abandon(&mut self) {
+        (self.played, self.explored) = (Played::default(), 0);
+    }
+
+    fn finish(&mut self, told: Option<Option<Color>>) {
+        self.explored = 0;
+        if let Some(over) = self.played.finish(told) {
+            self.memory.record(&Record::Game(over));
+        }
+    }
+
+    fn decide(&self, task: &Task<'_>, packed: Option<Packed>) -> Decision {
+        let position = task.game.position();
+        let value = Quick.of(position);
+        let (known, threshold, made) = self.memory.ask(|experience| {
+            let known = packed.and_then(|packed| experience.get(packed));
+            (known, experience.totals().threshold, experience.totals().moves.iter().sum())
+        });
+        let mut walk = Walk::within(task, Quick, Budget::soft_over);
+        let mut note = format!("eval {} threshold {}", pawns(value), pawns(threshold));
+        let moves = task.root_moves();
+        if value >= threshold {
+            let best = best_of(&mut walk, task, &moves, None, 1);
+            return Decision::new(State::Confident, best, 1, walk.nodes(), &note);
+        }
+        let Some(entry) = known else {
+            let random = moves[self.random_below(moves.len(), made)];
+            let best = best_of(&mut walk, task, &[random], None, 1);
+            // Writing to a String cannot fail.
+            let _ = write!(note, " random move of {}", moves.len());
+            return Decision::new(State::Ignorant, best, 1, walk.nodes(), &note);
+        };
+        let legal = position.legal_moves().len();
+        let limiters = Limiters::new(seconds_planned(task), value, self.explored, legal);
+        let depth = limiters.depth().min(task.limits.depth.unwrap_or(u32::MAX)).max(1);
+        let remembered = (entry.state == State::Uncertain).then_some(entry.best);
+        let best = best_of(&mut walk, task, &moves, remembered, depth);
+        let cut = if best.is_whole { "" } else { " cut short" };
+        let _ = write!(note, " seen {} {limiters} depth {depth}{cut}", entry.seen);
+        Decision::new(State::Uncertain, best, depth, walk.nodes(), &note)
+    }
+
+    /// A number below `count`, which follows from the seed and how many moves were ever made.
+    fn random_below(&self, count: usize, made: u64) -> usize {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(made);
+        random.random_range(0..count)
+    }
+
+    /// Puts the decision where it is not lost: when this returns, it is in the file.
+    fn remember(&mut self, task: &Task<'_>, packed: Option<Packed>, decision: &Decision) {
+        let Decision { state, best, value, .. } = *decision;
+        if let Some(position) = packed {
+            let made = MoveMade { position, best: PackedMove::new(best), state };
+            self.memory.record(&Record::Move(made));
+        }
+        self.played.decided(task.game, packed, best, state, value);
+        self.explored += decision.nodes;
+    }
+}
+
+impl Decision {
+    fn new(state: State, best: Best, depth: u32, nodes: u64, note: &str) -> Self {
+        let Best { played, value, line, .. } = best;
+        let note = format!("state {} {note}", state.name());
+        Self { state, best: played, line, value, depth, nodes, note }
+    }
+}
+
+/// The seconds that the clock's plan gives this move; `None` without a clock.
+fn seconds_planned(task: &Task<'_>) -> Option<f64> {
+    let Limits { clock, move_time, .. } = task.limits;
+    let is_timed = clock.is_some() || move_time.is_some();
+    task.budget.soft().filter(|_| is_timed).map(|time| time.as_secs_f64())
+}
+
+/// Thousandths of a pawn as pawns with their sign.
+fn pawns(value: i32) -> String {
+    format!("{:+.2}", f64::from(value) / 1_000.0)
+}
+
+/// The best of these moves at this depth: one ply first, which orders them, so that a search cut short has tried the
+/// likeliest; before those the one that is remembered. There is at least one move.
+fn best_of(
+    walk: &mut Walk<'_, Quick>,
+    task: &Task<'_>,
+    moves: &[Move],
+    remembered: Option<PackedMove>,
+    depth: u32,
+) -> Best {
+    let position = task.game.position();
+    let fallback = (moves[0], Quick.of(position), vec![moves[0]]);
+    let mut looks = Vec::with_capacity(moves.len());
+    for &played in moves {
+        let Some((value, line)) = walk.try_move(position, played, 1, -INFINITE) else { break };
+        looks.push((played, value, line));
+    }
+    looks.sort_by_key(|&(_, value, _)| -value);
+    let (played, value, line) = looks.first().cloned().unwrap_or(fallback);
+    let mut best = Best { played, value, line, is_whole: looks.len() == moves.len() };
+    if depth == 1 || !best.is_whole {
+        return best;
+    }
+    let mut order: Vec<Move> = looks.iter().map(|&(played, ..)| played).collect();
+    if let Some(first) = remembered.and_then(|first| first.find(moves)) {
+        order.sort_by_key(|&played| played != first);
+    }
+    let mut reached = -INFINITE;
+    for played in order {
+        let Some((value, line)) = walk.try_move(position, played, depth, reached) else {
+            best.is_whole = false;
+            return best;
+        };
+        if value > reached {
+            reached = value;
+            best = Best { played, value, line, is_whole: true };
+        }
+    }
+    best
+}
+
+impl Search for ThreeState {
+    fn search(&mut self, task: &Task<'_>, _: &mut dyn FnMut(&Info)) -> Outcome {
+        if self.played.is_over_before(task.game) {
+            self.finish(None);
+        }
+        let packed = Packed::new(task.game.position());
+        let decision = self.decide(task, packed);
+        self.remember(task, packed, &decision);
+        task.wait_for_stop();
+        let mut line = decision.line;
+        line.reverse();
+        let (value, nodes) = (decision.value, decision.nodes);
+        let found = Found { value, line, nodes, is_whole: false };
+        let info = Info {
+            depth: decision.depth,
+            selective_depth: decision.depth.max(found.line.len() as u32),
+            score: found.score(|value| Score::from_centipawns(value / 10)),
+            nodes,
+            hashfull: 0,
+            time: task.budget.elapsed(),
+            pv: found.line,
+        };
+        let ponder = info.pv.get(1).copied();
+        let notes = std::iter::once(decision.note).chain(self.memory.trouble()).collect();
+        Outcome { best: decision.best, ponder, info, trouble: None, cache: None, notes }
+    }
+
+    /// The game is over. What was learnt stays: it is what another game begins with.
+    fn clear(&mut self) {
+        self.finish(None);
+    }
+
+    /// The experience has a bound of its own.
+    fn set_hash_mb(&mut self, _: usize) {}
+}
+
+impl Drop for ThreeState {
+    fn drop(&mut self) {
+        self.finish(None);
+    }
+}

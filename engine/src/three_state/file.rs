@@ -1,0 +1,216 @@
+//! The experience on disk: one file, which grows by a record for each move and is written anew when most of it is old.
+//!
+//! A record is written with one call before the move is answered, so a killed process loses none of a finished move;
+//! the end of each game is forced to the disk, so a power cut loses at most the moves of the games that were on. A file
+//! is written anew under another name, forced to the disk, and put in its place. Beside it lies a lock.
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::record::{Ending, HEADER, MAGIC, Record, read_all};
+
+/// Why an experience file cannot be used. It stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system refused.
+    #[error("the experience file {path} cannot be used ({source}); name another file")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Two processes at once.
+    #[error(
+        "another process is using the experience file {0}; wait for its end, or name another file"
+    )]
+    Locked(PathBuf),
+    /// Something else's file.
+    #[error("{0} is not an experience file; name another file")]
+    NotOurs(PathBuf),
+    /// Of a later program.
+    #[error("the experience file {path} is of version {version}, which this program does not know")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        version: u32,
+    },
+    /// A change that no crash explains.
+    #[error(
+        "the experience file {path} is damaged at byte {at} and is left as it is; put a copy in its \
+         place, or name another file"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where the first bad record begins.
+        at: usize,
+    },
+}
+
+/// An experience file open for more, locked against other processes.
+#[derive(Debug)]
+pub(super) struct ExperienceFile {
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole records and the header.
+    length: u64,
+    /// Records in the file.
+    records: usize,
+    _lock: File,
+}
+
+/// What a file held when it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    /// Bytes of a last record that a crash cut short; they were dropped.
+    pub(super) cut_bytes: usize,
+}
+
+/// A name beside the file's.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+/// Reads a file's records, which stays as it is; answers with the bytes of its whole part. A file of no bytes is a
+/// new one.
+///
+/// # Errors
+/// When it cannot be read, is no experience file, or is damaged elsewhere than by a crash at its very end.
+pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Opened), FileError> {
+    let bytes =
+        std::fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    if bytes.is_empty() {
+        return Ok((0, Opened { cut_bytes: 0 }));
+    }
+    let Some((header, records)) = bytes.split_first_chunk::<{ HEADER.len() }>() else {
+        return Err(FileError::NotOurs(path.to_owned()));
+    };
+    if header[..MAGIC] != HEADER[..MAGIC] {
+        return Err(FileError::NotOurs(path.to_owned()));
+    }
+    if *header != HEADER {
+        let version = [header[8], header[9], header[10], header[11]];
+        let version = u32::from_le_bytes(version);
+        return Err(FileError::Version { path: path.to_owned(), version });
+    }
+    let (taken, ending) = read_all(records, take);
+    let whole = HEADER.len() + taken;
+    match ending {
+        Ending::Damaged => Err(FileError::Damaged { path: path.to_owned(), at: whole }),
+        Ending::Whole | Ending::CutShort => Ok((whole, Opened { cut_bytes: bytes.len() - whole })),
+    }
+}
+
+impl ExperienceFile {
+    /// Opens a file, or begins one where there is none, and calls `take` with each of its records. A record that a
+    /// crash cut short is dropped.
+    ///
+    /// # Errors
+    /// When it cannot be used; it stays as it is then.
+    pub(super) fn open(
+        path: &Path,
+        mut take: impl FnMut(Record),
+    ) -> Result<(Self, Opened), FileError> {
+        let io_error = |source| FileError::Io { path: path.to_owned(), source };
+        let lock = File::options().create(true).append(true).open(beside(path, ".lock"));
+        let lock = lock.map_err(io_error)?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
+            TryLockError::Error(source) => io_error(source),
+        })?;
+        let mut records = 0;
+        let found = match read(path, |record| {
+            records += 1;
+            take(record);
+        }) {
+            Err(FileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
+            found => Some(found?).filter(|&(whole, _)| whole > 0),
+        };
+        let Some((whole, opened)) = found else {
+            let file = write_whole(path, &HEADER).map_err(io_error)?;
+            let length = HEADER.len() as u64;
+            let file = Self { path: path.to_owned(), file, length, records: 0, _lock: lock };
+            return Ok((file, Opened { cut_bytes: 0 }));
+        };
+        let file = File::options().append(true).open(path).map_err(io_error)?;
+        let length = whole as u64;
+        file.set_len(length).map_err(io_error)?;
+        Ok((Self { path: path.to_owned(), file, length, records, _lock: lock }, opened))
+    }
+
+    /// Appends a record with one call.
+    ///
+    /// # Errors
+    /// When the system refuses, because the disk is full for example; nothing of the record stays then.
+    pub(super) fn append(&mut self, record: &Record) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        record.write(&mut bytes);
+        if let Err(error) = self.file.write_all(&bytes) {
+            self.file.set_len(self.length)?;
+            return Err(error);
+        }
+        self.length += bytes.len() as u64;
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Forces what was appended to the disk.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Records in the file.
+    pub(super) fn records(&self) -> usize {
+        self.records
+    }
+
+    /// Writes the file anew with these records: all of them are in it at the end, or it is as before.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn rewrite(&mut self, records: impl Iterator<Item = Record>) -> io::Result<()> {
+        let mut bytes = HEADER.to_vec();
+        let mut count = 0;
+        for record in records {
+            record.write(&mut bytes);
+            count += 1;
+        }
+        self.file = write_whole(&self.path, &bytes)?;
+        (self.length, self.records) = (bytes.len() as u64, count);
+        Ok(())
+    }
+}
+
+/// Puts a file of these bytes in the place of `path`, by another name and on the disk first; the file is open for more.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let new = beside(path, ".new");
+    // What a crash left there is of no use.
+    match std::fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::options().create_new(true).append(true).open(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)?;
+    sync_folder(path);
+    Ok(file)
+}
+
+/// Forces a new name to the disk, where the system can do that.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Not every system opens folders; the file itself is safe in any case.
+    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+        let _ = folder.sync_all();
+    }
+}

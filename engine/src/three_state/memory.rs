@@ -1,0 +1,152 @@
+//! Who may use an experience: every search of the process that names its file, one at a time.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use super::experience::Experience;
+use super::file::{ExperienceFile, FileError};
+use super::record::Record;
+
+/// Records in a file for each that it would take to write it anew, from which on that is done.
+const OLD_SHARE: usize = 2;
+/// And how many more, so that a small file is not written anew all the time.
+const OLD_RECORDS: usize = 4_096;
+
+/// The files that searches of this process have open: the one thing in the engine that is global, because the parallel
+/// games of a match, which know nothing of each other, learn together.
+static OPEN: LazyLock<Mutex<HashMap<PathBuf, Arc<Mutex<Store>>>>> = LazyLock::new(Mutex::default);
+
+/// An experience and the file that it is kept in.
+#[derive(Debug)]
+struct Store {
+    experience: Experience,
+    /// `None`: in memory only.
+    file: Option<ExperienceFile>,
+    /// Why the file is written no more, until somebody was told.
+    trouble: Option<String>,
+}
+
+/// A share of an experience. The file is closed with the last one.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    store: Arc<Mutex<Store>>,
+    /// Its key among the open ones.
+    path: Option<PathBuf>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking search left behind is whole: nothing in here panics half way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One name for a file, however it is written.
+fn canonical(path: &Path) -> PathBuf {
+    if let Ok(path) = path.canonicalize() {
+        return path;
+    }
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match (whole.parent().map(Path::canonicalize), whole.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => whole,
+    }
+}
+
+impl Memory {
+    /// An experience of at most `size` positions that ends with the search.
+    pub(crate) fn in_memory(size: usize) -> Self {
+        let store = Store { experience: Experience::new(size), file: None, trouble: None };
+        Self { store: Arc::new(Mutex::new(store)), path: None }
+    }
+
+    /// The experience of a file, shared with the other searches of this process; and a sentence where a crash had cut
+    /// its last record short.
+    ///
+    /// # Errors
+    /// When the file cannot be used; it stays as it is then.
+    pub(super) fn open(path: &Path, size: usize) -> Result<(Self, Option<String>), FileError> {
+        let path = canonical(path);
+        let mut open = lock(&OPEN);
+        if let Some(store) = open.get(&path) {
+            lock(store).experience.set_size(size);
+            return Ok((Self { store: Arc::clone(store), path: Some(path) }, None));
+        }
+        let mut experience = Experience::new(size);
+        let (file, opened) = ExperienceFile::open(&path, |record| experience.apply(&record))?;
+        let note = (opened.cut_bytes > 0).then(|| {
+            let bytes = opened.cut_bytes;
+            format!(
+                "a crash had cut the last record of {} short; its {bytes} bytes are dropped",
+                path.display()
+            )
+        });
+        let store = Store { experience, file: Some(file), trouble: None };
+        let store = Arc::new(Mutex::new(store));
+        open.insert(path.clone(), Arc::clone(&store));
+        Ok((Self { store, path: Some(path) }, note))
+    }
+
+    /// Asks the experience something.
+    pub(super) fn ask<T>(&self, question: impl FnOnce(&Experience) -> T) -> T {
+        question(&lock(&self.store).experience)
+    }
+
+    /// Takes in what happened. When it returns, it is in the file; the end of a game is on the disk.
+    pub(super) fn record(&self, record: &Record) {
+        let mut store = lock(&self.store);
+        store.append(record);
+        store.experience.apply(record);
+        store.tidy(matches!(record, Record::Game(_)));
+    }
+
+    /// Why the file is written no more; told once.
+    pub(super) fn trouble(&self) -> Option<String> {
+        lock(&self.store).trouble.take()
+    }
+}
+
+impl Store {
+    fn append(&mut self, record: &Record) {
+        let Some(file) = &mut self.file else { return };
+        let mut written = file.append(record);
+        if written.is_ok() && matches!(record, Record::Game(_)) {
+            written = file.sync();
+        }
+        if let Err(error) = written {
+            self.give_up(&error);
+        }
+    }
+
+    /// Writes the file anew when most of it is old: between games, or when it gets out of hand.
+    fn tidy(&mut self, is_between_games: bool) {
+        let Some(file) = &mut self.file else { return };
+        let live = self.experience.len() + self.experience.past().len();
+        let most = OLD_RECORDS + OLD_SHARE * live;
+        if file.records() > most && is_between_games || file.records() > 2 * most {
+            let rewritten = file.rewrite(self.experience.snapshot());
+            if let Err(error) = rewritten {
+                self.give_up(&error);
+            }
+        }
+    }
+
+    /// The file is good as it is; what comes is kept in memory only.
+    fn give_up(&mut self, error: &std::io::Error) {
+        self.file = None;
+        self.trouble = Some(format!(
+            "the experience file cannot be written ({error}); what is learnt from here on is not kept"
+        ));
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let Some(path) = &self.path else { return };
+        let mut open = lock(&OPEN);
+        // The register's and ours: nobody else is left, and under the register's lock nobody comes.
+        if Arc::strong_count(&self.store) == 2 {
+            open.remove(path);
+            lock(&self.store).file = None;
+        }
+    }
+}

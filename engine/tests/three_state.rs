@@ -1,0 +1,231 @@
+//! The three-state decider through its public interface: states, limits, chance, experience.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
+mod common;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use common::{nodes, walk};
+use proptest::prelude::*;
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Move, Position};
+use tesla_engine::history::Game;
+use tesla_engine::score::Score;
+use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::three_state::{Settings, ThreeState};
+use tesla_engine::timeman::Budget;
+
+fn settings(seed: u64) -> Settings {
+    Settings { file: None, size: 10_000, seed }
+}
+
+fn decider(seed: u64) -> ThreeState {
+    ThreeState::open(&settings(seed)).unwrap().0
+}
+
+fn game(fen: &str) -> Game {
+    let setup: Fen = fen.parse().unwrap();
+    Game::new(setup.into_position::<Chess>(CastlingMode::Standard).unwrap())
+}
+
+fn run(search: &mut ThreeState, game: &Game, limits: &Limits) -> Outcome {
+    let (budget, stop) = (Budget::new(limits, Duration::ZERO), StopToken::default());
+    let task = Task { game, limits, budget: &budget, stop: &stop };
+    let outcome = search.search(&task, &mut |_| {});
+    assert_eq!(outcome.info.pv.first(), Some(&outcome.best));
+    let mut position = game.position().clone();
+    for &played in &outcome.info.pv {
+        assert!(position.is_legal(played), "{:?}", outcome.info.pv);
+        position.play_unchecked(played);
+    }
+    outcome
+}
+
+/// What is told of the decision.
+fn note(outcome: &Outcome) -> &str {
+    assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
+    &outcome.notes[0]
+}
+
+fn parse(text: &str, game: &Game) -> Move {
+    text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap()
+}
+
+/// Plenty of everything: the limiters decide alone.
+fn unlimited() -> Limits {
+    Limits { depth: Some(100), ..Limits::default() }
+}
+
+#[test]
+fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
+    let (mut search, start) = (decider(1), Game::new(Chess::new()));
+    let first = run(&mut search, &start, &nodes(20_000));
+    assert_eq!(note(&first), "state Ignorant eval +0.00 threshold +2.00 random move of 20");
+    search.clear();
+    let second = run(&mut search, &start, &nodes(20_000));
+    let told = "state Uncertain eval +0.00 threshold +2.00 seen 1 R 0.86 economic 1.0 objective \
+                1.0 explored 1.0 topology 0.3 depth 6 cut short";
+    assert_eq!(note(&second), told);
+    assert_eq!((second.info.nodes, second.info.depth), (20_000, 6));
+    // A clock of a few minutes allows less.
+    let clock = Clock { remaining: Duration::from_secs(120), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let third = run(&mut search, &start, &limits);
+    assert!(
+        note(&third).ends_with(
+            "seen 2 R 0.62 economic 0.2 objective 1.0 explored 1.0 topology 0.3 depth 3"
+        )
+    );
+    assert_eq!(third.info.depth, 3);
+}
+
+#[test]
+fn confidence_takes_the_best_at_once() {
+    // A rook and more ahead; the queen can be won.
+    let ahead = game("4k3/8/8/3q4/8/2N5/8/RR2K3 w - - 0 1");
+    let outcome = run(&mut decider(1), &ahead, &unlimited());
+    assert_eq!(outcome.best, parse("c3d5", &ahead));
+    assert!(note(&outcome).starts_with("state Confident eval +"), "{outcome:?}");
+    assert_eq!(outcome.info.nodes, ahead.position().legal_moves().len() as u64);
+    // It mates where it can, and does not stalemate.
+    let mate = game("7k/8/6K1/8/8/8/8/R7 w - - 0 1");
+    assert_eq!(run(&mut decider(1), &mate, &unlimited()).info.score, Score::Win(1));
+    let stalemating = game("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1");
+    let outcome = run(&mut decider(1), &stalemating, &unlimited());
+    let mut after = stalemating.position().clone();
+    after.play_unchecked(outcome.best);
+    assert!(!after.is_stalemate());
+}
+
+#[test]
+fn uncertainty_is_searched_to_the_allowed_depth() {
+    // Black is mated in two; from White's side the values are near enough to equal for a deep search.
+    let fen = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1";
+    let mut search = decider(1);
+    run(&mut search, &game(fen), &unlimited());
+    search.clear();
+    let outcome = run(&mut search, &game(fen), &unlimited());
+    assert!(
+        note(&outcome).contains("Confident") || outcome.info.score == Score::Win(3),
+        "{outcome:?}"
+    );
+    // A depth given by the user bounds it.
+    let start = Game::new(Chess::new());
+    run(&mut search, &start, &unlimited());
+    search.clear();
+    let outcome = run(&mut search, &start, &Limits { depth: Some(2), ..Limits::default() });
+    assert!(note(&outcome).ends_with("depth 2"), "{outcome:?}");
+}
+
+#[test]
+fn equal_seeds_play_equal_games_and_others_differ() {
+    let play = |seed| {
+        let mut search = decider(seed);
+        let mut moves = Vec::new();
+        for _ in 0..3 {
+            let mut game = Game::new(Chess::new());
+            for _ in 0..30 {
+                if game.position().is_game_over() {
+                    break;
+                }
+                let best = run(&mut search, &game, &nodes(500)).best;
+                moves.push(best);
+                game.play(best);
+            }
+            search.clear();
+        }
+        moves
+    };
+    assert_eq!(play(5), play(5));
+    assert_ne!(play(5), play(6));
+}
+
+#[test]
+fn limits_are_kept() {
+    let busy = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
+    let mut search = decider(1);
+    run(&mut search, &busy, &unlimited());
+    for limit in [1, 2, 48, 49, 1_000, 5_000] {
+        let outcome = run(&mut search, &busy, &nodes(limit));
+        assert!(note(&outcome).starts_with("state Uncertain"), "{outcome:?}");
+        assert!(outcome.info.nodes <= limit, "{} of {limit}", outcome.info.nodes);
+    }
+    let clock = Clock { remaining: Duration::from_millis(600), ..Clock::default() };
+    for limits in [
+        Limits { clock: Some(clock), ..Limits::default() },
+        Limits { move_time: Some(Duration::from_millis(100)), ..Limits::default() },
+    ] {
+        let start = Instant::now();
+        run(&mut search, &busy, &limits);
+        assert!(start.elapsed() < Duration::from_millis(400), "{:?}", start.elapsed());
+    }
+    for search_moves in
+        [vec![parse("a2a3", &busy)], vec![parse("e1g1", &busy), parse("a1b1", &busy)]]
+    {
+        let limits = Limits { search_moves: search_moves.clone(), ..nodes(500) };
+        for mut search in [decider(1), std::mem::replace(&mut search, decider(2))] {
+            assert!(search_moves.contains(&run(&mut search, &busy, &limits).best));
+        }
+    }
+}
+
+#[test]
+fn stop_is_answered_at_once() {
+    let busy = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
+    let mut search = decider(1);
+    for _ in 0..3 {
+        let stop = StopToken::default();
+        let remote = stop.clone();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            remote.stop();
+            Instant::now()
+        });
+        let limits = Limits { infinite: true, ..Limits::default() };
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let task = Task { game: &busy, limits: &limits, budget: &budget, stop: &stop };
+        search.search(&task, &mut |_| {});
+        let late = stopper.join().unwrap().elapsed();
+        assert!(late < Duration::from_millis(60), "{late:?}");
+    }
+}
+
+#[test]
+fn experience_outlives_the_search() {
+    let folder = std::env::temp_dir().join(format!("tesla-three-state-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file: PathBuf = folder.join("a.experience");
+    let settings = Settings { file: Some(file.display().to_string()), ..settings(1) };
+    let start = Game::new(Chess::new());
+    let (mut search, _) = ThreeState::open(&settings).unwrap();
+    assert!(note(&run(&mut search, &start, &nodes(200))).contains("Ignorant"));
+    // Another search of the process knows it at once, and one that comes later too.
+    let (mut other, _) = ThreeState::open(&settings).unwrap();
+    assert!(note(&run(&mut other, &start, &nodes(200))).contains("Uncertain"));
+    drop((search, other));
+    let (mut later, _) = ThreeState::open(&settings).unwrap();
+    assert!(note(&run(&mut later, &start, &nodes(200))).contains("seen 2"));
+    drop(later);
+    std::fs::write(&file, "my diary").unwrap();
+    let error = ThreeState::open(&settings).unwrap_err().to_string();
+    assert!(error.contains("is not an experience file"), "{error}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "my diary");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_answer_is_legal(choices in prop::collection::vec(any::<u8>(), 0..120), limit in 1..3_000_u64) {
+        let Some(game) = walk(&choices) else { return Ok(()) };
+        let mut search = decider(limit);
+        // First by chance, then, where it is not confident, by search; `run` checks legality.
+        for _ in 0..2 {
+            run(&mut search, &game, &nodes(limit));
+        }
+    }
+}
