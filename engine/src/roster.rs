@@ -87,7 +87,7 @@ impl Machine {
             three_state: if is_three_state {
                 settings.three_state.clone()
             } else {
-                Default::default()
+                three_state::Settings::default()
             },
         }
     }

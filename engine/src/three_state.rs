@@ -3,7 +3,7 @@
 //! * `quick` — the quick evaluation; at the threshold or above, the move that keeps most of it is played at once;
 //! * `packed`, `record`, `experience`, `file`, `memory` — the positions met before, in memory and on disk; in a position
 //!   that is not among them the move is random;
-//! * `limiters` — in a known one, alpha-beta to the depth that the four rate limiters allow;
+//! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters allow;
 //! * `played` — how the game ended, which nobody tells;
 //! * [`command`], [`learn`], `report` — `tesla experience`.
 //!
@@ -12,6 +12,7 @@
 //! move; a mate, a stalemate and a draw by the rules are worth what they are, in every state; the experience of earlier
 //! games is the seed's transposition table; the positions explored count from the start of a game.
 
+mod calculate;
 pub mod command;
 mod experience;
 mod file;
@@ -31,8 +32,9 @@ use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use shakmaty::{Color, Move, Position};
+use shakmaty::{KnownOutcome, Move, Position};
 
+use self::calculate::{Best, best_of};
 use self::experience::Experience;
 pub use self::file::FileError;
 use self::limiters::Limiters;
@@ -41,7 +43,7 @@ use self::packed::{Packed, PackedMove};
 use self::played::Played;
 use self::quick::Quick;
 use self::record::{Entry, GameResult, MoveMade, PastGame, Record};
-use crate::minimax::{Found, INFINITE, Line, StaticValue, Walk};
+use crate::minimax::{Found, Line, StaticValue, Walk};
 use crate::score::Score;
 use crate::search_api::{Info, Limits, Outcome, Search, Task};
 use crate::timeman::Budget;
@@ -107,16 +109,6 @@ struct Decision {
     note: String,
 }
 
-/// Best of the root moves so far.
-struct Best {
-    played: Move,
-    value: i32,
-    /// The first move last.
-    line: Line,
-    /// Whether all moves were tried.
-    is_whole: bool,
-}
-
 impl ThreeState {
     /// With this experience; `seed` decides the random moves.
     pub(crate) fn new(memory: Memory, seed: u64) -> Self {
@@ -141,9 +133,9 @@ impl ThreeState {
         self.memory.ask(Experience::len)
     }
 
-    /// The game is over, and `winner` (`None` = drawn) is known for certain.
-    pub fn game_over(&mut self, winner: Option<Color>) {
-        self.finish(Some(winner));
+    /// The game is over, and how it ended is known for certain.
+    pub fn game_over(&mut self, outcome: KnownOutcome) {
+        self.finish(Some(outcome));
     }
 
     /// The game will not be played to its end, and nothing is learnt from how it stands.
@@ -151,7 +143,7 @@ impl ThreeState {
         (self.played, self.explored) = (Played::default(), 0);
     }
 
-    fn finish(&mut self, told: Option<Option<Color>>) {
+    fn finish(&mut self, told: Option<KnownOutcome>) {
         self.explored = 0;
         if let Some(over) = self.played.finish(told) {
             self.memory.record(&Record::Game(over));
@@ -226,46 +218,6 @@ fn seconds_planned(task: &Task<'_>) -> Option<f64> {
 /// Thousandths of a pawn as pawns with their sign.
 fn pawns(value: i32) -> String {
     format!("{:+.2}", f64::from(value) / 1_000.0)
-}
-
-/// The best of these moves at this depth: one ply first, which orders them, so that a search cut short has tried the
-/// likeliest; before those the one that is remembered. There is at least one move.
-fn best_of(
-    walk: &mut Walk<'_, Quick>,
-    task: &Task<'_>,
-    moves: &[Move],
-    remembered: Option<PackedMove>,
-    depth: u32,
-) -> Best {
-    let position = task.game.position();
-    let fallback = (moves[0], Quick.of(position), vec![moves[0]]);
-    let mut looks = Vec::with_capacity(moves.len());
-    for &played in moves {
-        let Some((value, line)) = walk.try_move(position, played, 1, -INFINITE) else { break };
-        looks.push((played, value, line));
-    }
-    looks.sort_by_key(|&(_, value, _)| -value);
-    let (played, value, line) = looks.first().cloned().unwrap_or(fallback);
-    let mut best = Best { played, value, line, is_whole: looks.len() == moves.len() };
-    if depth == 1 || !best.is_whole {
-        return best;
-    }
-    let mut order: Vec<Move> = looks.iter().map(|&(played, ..)| played).collect();
-    if let Some(first) = remembered.and_then(|first| first.find(moves)) {
-        order.sort_by_key(|&played| played != first);
-    }
-    let mut reached = -INFINITE;
-    for played in order {
-        let Some((value, line)) = walk.try_move(position, played, depth, reached) else {
-            best.is_whole = false;
-            return best;
-        };
-        if value > reached {
-            reached = value;
-            best = Best { played, value, line, is_whole: true };
-        }
-    }
-    best
 }
 
 impl Search for ThreeState {

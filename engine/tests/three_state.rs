@@ -71,7 +71,7 @@ fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
     assert_eq!(note(&second), told);
     assert_eq!((second.info.nodes, second.info.depth), (20_000, 6));
     // A clock of a few minutes allows less.
-    let clock = Clock { remaining: Duration::from_secs(120), ..Clock::default() };
+    let clock = Clock { remaining: Duration::from_mins(2), ..Clock::default() };
     let limits = Limits { clock: Some(clock), ..Limits::default() };
     let third = run(&mut search, &start, &limits);
     assert!(

@@ -89,7 +89,7 @@ fn rows(number: usize, position: &Chess, columns: [&Column; 3]) -> Result<String
 fn counts([plain, pruned, ordered]: [u64; 3]) -> String {
     let saved = |nodes: u64| 100.0 * (1.0 - nodes as f64 / plain.max(1) as f64);
     let (one, two) = (saved(pruned), saved(ordered));
-    format!(" {plain} | {pruned} | {one:.1} % | {ordered} | {two:.1} % |")
+    format!(" {plain} | {pruned} | {one:.2} % | {ordered} | {two:.2} % |")
 }
 
 /// All positions together, by depth, and the time.
@@ -135,6 +135,6 @@ mod tests {
 
     #[test]
     fn savings_are_shares_of_minimax() {
-        assert_eq!(counts([200, 100, 20]), " 200 | 100 | 50.0 % | 20 | 90.0 % |");
+        assert_eq!(counts([200, 100, 20]), " 200 | 100 | 50.00 % | 20 | 90.00 % |");
     }
 }

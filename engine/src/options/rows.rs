@@ -195,7 +195,7 @@ fn baseline_rows() -> [Row; 4] {
             kind: Kind::Spin {
                 default: 1,
                 min: 0,
-                max: u32::MAX as u64,
+                max: 0xffff_ffff,
                 set: |settings, seed| settings.three_state.seed = seed,
             },
         },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use shakmaty::{Color, Move, Position};
+use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::{Memory, ThreeState, played, report};
 use crate::history::Game;
@@ -89,7 +89,9 @@ impl Opponent {
 /// A sentence, when a file cannot be used or a move was illegal.
 pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), String> {
     let (memory, note) = Memory::open(&args.file, args.size).map_err(|error| error.to_string())?;
-    note.iter().for_each(|sentence| output.say(sentence));
+    if let Some(sentence) = note {
+        output.say(&sentence);
+    }
     let done = || memory.ask(|experience| experience.totals().games);
     let bar = bar(args.games as usize, "games");
     bar.set_position(u64::from(done()));
@@ -98,7 +100,7 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
     let mut search = ThreeState::new(own, args.seed);
     while done() < args.games && !stop.is_stopped() {
         match play(&mut search, args, done(), stop)? {
-            Some(winner) => search.game_over(winner),
+            Some(outcome) => search.game_over(outcome),
             None => search.abandon(),
         }
         bar.set_position(u64::from(done()));
@@ -118,21 +120,21 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
     Ok(())
 }
 
-/// One game; the decider has White in every second. The winner, or `None` where it was stopped.
+/// One game; the decider has White in every second. `None` where it was stopped.
 fn play(
     search: &mut ThreeState,
     args: &LearnArgs,
     number: u32,
     stop: &StopToken,
-) -> Result<Option<Option<Color>>, String> {
+) -> Result<Option<KnownOutcome>, String> {
     let ours = if number.is_multiple_of(2) { Color::White } else { Color::Black };
     let mut random = ChaCha8Rng::seed_from_u64(args.seed);
     // Streams of their own, apart from those of our moves.
     random.set_stream(u64::MAX - u64::from(number));
     let mut game = Game::new(shakmaty::Chess::new());
     loop {
-        if let Some(winner) = played::result(&game) {
-            return Ok(Some(winner));
+        if let Some(outcome) = played::known_end(&game) {
+            return Ok(Some(outcome));
         }
         if stop.is_stopped() {
             return Ok(None);
@@ -173,8 +175,8 @@ mod tests {
     fn games(opponent: Opponent, count: u32) -> Vec<([u32; 3], GameResult)> {
         let mut search = ThreeState::new(Memory::in_memory(1_000_000), 3);
         for number in 0..count {
-            let winner = play(&mut search, &args(opponent), number, &StopToken::default());
-            search.game_over(winner.unwrap().unwrap());
+            let outcome = play(&mut search, &args(opponent), number, &StopToken::default());
+            search.game_over(outcome.unwrap().unwrap());
         }
         search
             .memory

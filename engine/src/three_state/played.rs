@@ -4,7 +4,7 @@
 //! draws in the last position we know are certain. Where the game ended later (the opponent's last move, resignation,
 //! time, an adjudicator) the end is estimated: lost where the opponent could mate at once, else by the last value.
 
-use shakmaty::{Color, Move, Position};
+use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::State;
 use super::packed::Packed;
@@ -69,11 +69,14 @@ impl Played {
     }
 
     /// The end of the game, told or found out, and the next one begins; `None` where no move was made.
-    pub(super) fn finish(&mut self, told: Option<Option<Color>>) -> Option<GameOver> {
+    pub(super) fn finish(&mut self, told: Option<KnownOutcome>) -> Option<GameOver> {
         let Self { decisions, last, .. } = std::mem::take(self);
         let (after, value) = last?;
         let known = told.or_else(|| known_end(&after));
-        let winner = known.unwrap_or_else(|| likely_winner(&after, value));
+        let winner = match known {
+            Some(outcome) => outcome.winner(),
+            None => likely_winner(&after, value),
+        };
         let mut over = GameOver {
             winner,
             is_estimated: known.is_none(),
@@ -90,17 +93,17 @@ impl Played {
     }
 }
 
-/// The winner, `None` for a draw, where the rules say that the game is over.
-fn known_end(game: &Game) -> Option<Option<Color>> {
+/// How the game ended, where the rules say that it did.
+pub(super) fn known_end(game: &Game) -> Option<KnownOutcome> {
     let position = game.position();
     if position.is_checkmate() {
-        return Some(Some(!position.turn()));
+        return Some(KnownOutcome::Decisive { winner: !position.turn() });
     }
     let drawn = position.is_stalemate()
         || position.is_insufficient_material()
         || position.halfmoves() >= 100
         || game.repetitions() >= 2;
-    drawn.then_some(None)
+    drawn.then_some(KnownOutcome::Draw)
 }
 
 /// Who most likely won a game that went on after this position, whose value is for the side that moved last.
@@ -114,11 +117,6 @@ fn likely_winner(game: &Game, value: i32) -> Option<Color> {
     } else {
         None
     }
-}
-
-/// Winner of a finished game, `None` for a draw, or that it goes on.
-pub(super) fn result(game: &Game) -> Option<Option<Color>> {
-    known_end(game)
 }
 
 #[cfg(test)]
@@ -175,7 +173,7 @@ mod tests {
     #[test]
     fn who_is_told_believes() {
         let mut played = played(LADDER, &[("a2a7", State::Uncertain, 5_000)]).0;
-        let over = played.finish(Some(Some(Color::Black))).unwrap();
+        let over = played.finish(Some(KnownOutcome::Decisive { winner: Color::Black })).unwrap();
         assert_eq!((over.winner, over.is_estimated), (Some(Color::Black), false));
         assert_eq!(played.finish(None), None, "a game ends once");
     }

@@ -85,7 +85,9 @@ fn history(count: usize) -> Vec<Record> {
 
 fn learnt(records: &[Record]) -> Experience {
     let mut experience = Experience::new(1_000_000);
-    records.iter().for_each(|record| experience.apply(record));
+    for record in records {
+        experience.apply(record);
+    }
     experience
 }
 
@@ -98,7 +100,9 @@ fn reopened(path: &Path) -> (Experience, usize) {
 
 fn write(path: &Path, records: &[Record]) -> Vec<u8> {
     let (mut file, _) = ExperienceFile::open(path, |_| {}).unwrap();
-    records.iter().for_each(|record| file.append(record).unwrap());
+    for record in records {
+        file.append(record).unwrap();
+    }
     std::fs::read(path).unwrap()
 }
 

@@ -116,7 +116,7 @@ fn a_damaged_file_is_told_and_kept() {
 fn two_processes_do_not_share_a_file() {
     let fixture = Fixture::new("shared");
     let (mut first, _) = fixture.engine();
-    let (mut second, said) = fixture.use_in(first.beside());
+    let (mut second, said) = fixture.use_in(Engine::beside(&first));
     assert!(said.iter().any(|line| line.contains("another process is using")), "{said:?}");
     assert!(state(&mut first, "go nodes 500").contains("Ignorant"));
     assert!(state(&mut second, "go nodes 500").contains("Ignorant"));

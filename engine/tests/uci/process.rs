@@ -39,8 +39,8 @@ impl Engine {
         Self::spawn(Some(Share::All(all))).choose(search)
     }
 
-    /// Another one, for as long as this one lives.
-    pub(crate) fn beside(&self) -> Self {
+    /// Another one, for as long as the first one lives.
+    pub(crate) fn beside(_first: &Self) -> Self {
         Self::spawn(None)
     }
 
