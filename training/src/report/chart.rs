@@ -156,6 +156,14 @@ impl Series {
     pub(super) fn new(name: &str, marks: Marks, points: Vec<Point>) -> Self {
         Self { name: name.to_owned(), marks, points }
     }
+
+    /// The outline of a histogram over `0..=1` from the shares of its bins: 1 everywhere if they are even.
+    pub(super) fn density(name: &str, shares: &[f64]) -> Self {
+        let bins = shares.len() as f64;
+        let heights = shares.iter().chain(shares.last()).enumerate();
+        let point = |(bin, share): (usize, &f64)| Point::new(bin as f64 / bins, share * bins);
+        Self::new(name, Marks::Steps, heights.map(point).collect())
+    }
 }
 
 /// A chart.

@@ -5,7 +5,6 @@ use super::errors::Errors;
 use super::page::Section;
 use super::sources::Tuning;
 use crate::matches::table::{Align, Table};
-use crate::tune::calibration::Pit;
 use crate::tune::fit::Report;
 use crate::tune::interval::Interval;
 use crate::tune::pairs::{Pair, pairs};
@@ -47,13 +46,6 @@ fn overtakes(fit: &Report) -> Chart {
     }
 }
 
-fn steps(name: &str, pit: &Pit) -> Series {
-    let bins = pit.histogram.len().max(1) as f64;
-    let shares = pit.histogram.iter().chain(pit.histogram.last()).enumerate();
-    let points = shares.map(|(i, share)| Point::new(i as f64 / bins, share * bins));
-    Series::new(name, Marks::Steps, points.collect())
-}
-
 fn transform(fit: &Report) -> Chart {
     let even = vec![Point::new(0.0, 1.0), Point::new(1.0, 1.0)];
     Chart {
@@ -62,8 +54,8 @@ fn transform(fit: &Report) -> Chart {
         y: Axis::new("density").including(&[0.0]),
         series: vec![
             Series::new("right", Marks::Reference, even),
-            steps("fitted law", &fit.pit),
-            steps("tunables before", &fit.pit_before),
+            Series::density("fitted law", &fit.pit.histogram),
+            Series::density("tunables before", &fit.pit_before.histogram),
         ],
     }
 }

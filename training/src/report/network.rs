@@ -74,12 +74,7 @@ fn reliability(networks: &[Named<'_>]) -> Chart {
 }
 
 fn transform(networks: &[Named<'_>]) -> Chart {
-    let series = networks.iter().map(|(name, report)| {
-        let bins = report.whole.pit.len().max(1) as f64;
-        let shares = report.whole.pit.iter().chain(report.whole.pit.last()).enumerate();
-        let points = shares.map(|(i, share)| Point::new(i as f64 / bins, share * bins));
-        Series::new(name, Marks::Steps, points.collect())
-    });
+    let series = networks.iter().map(|(name, report)| Series::density(name, &report.whole.pit));
     let even =
         Series::new("right", Marks::Reference, vec![Point::new(0.0, 1.0), Point::new(1.0, 1.0)]);
     Chart {
