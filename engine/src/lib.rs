@@ -27,6 +27,7 @@ pub mod answer;
 pub mod backup;
 pub mod bench;
 pub mod edge;
+pub mod enumerate;
 pub mod estimate;
 pub mod expand;
 pub mod gather;

@@ -7,6 +7,7 @@ use mimalloc::MiMalloc;
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
 use tesla_engine::terminal::interruptible;
 use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
+use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::uci::output::Output;
 use tesla_engine::{bench, perft, uci};
 
@@ -48,6 +49,11 @@ enum Command {
     /// The three-state decider's experience: looks into its file, or makes one by playing
     #[command(subcommand)]
     Experience(ExperienceCommand),
+    /// Counts all positions that can arise until a pawn moves or something is captured, and what then
+    /// can: the position's closure and its roots
+    ///
+    /// With --dir it goes on after Ctrl-C, a crash or a power cut, by the same command.
+    Enumerate(Box<EnumerateArgs>),
 }
 
 const CONNECTING: &str = "\
@@ -82,6 +88,12 @@ fn main() -> ExitCode {
         Some(Command::Experience(command)) => {
             let result = interruptible().and_then(|stop| experience::run(&command, &stop, &output));
             return finish(result);
+        }
+        Some(Command::Enumerate(arguments)) => {
+            return enumerate::run(&arguments, &output).unwrap_or_else(|problem| {
+                enumerate::complain(&problem.to_string());
+                ExitCode::from(2)
+            });
         }
     }
     ExitCode::SUCCESS

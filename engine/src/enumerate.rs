@@ -1,0 +1,53 @@
+//! `tesla enumerate`: all positions that can arise until a pawn moves or something is captured.
+//!
+//! Such a move is *zeroing*, and the position after it a *root*: no move brings back what was before. The
+//! *closure* of a position is what can be reached from it by other moves; its roots are where the zeroing
+//! moves from all of these lead. Roots are filed in *hives* by the pieces of each side and the side to
+//! move, because positions of different hives cannot be equal. The tree of all games falls into closures
+//! this way, and the enumerator closes one.
+//!
+//! In reading order:
+//!
+//! * [`reach`], [`combination`], [`space`] — a position of the closure as a number, exactly;
+//! * [`expand`] — one position's moves; which roots can be met twice at all, and why the others cannot;
+//! * [`pages`], [`buckets`] — the set of positions; [`packed`], [`distinct`] — the roots to be told apart;
+//! * [`closure`], [`run`] — sweeps, checkpoints, the end; [`crew`], [`course`] — threads and bounds;
+//! * [`log`], [`folder`], [`edges`], [`hives`] — files;
+//! * [`tally`] — the table; [`show`], [`retract`] — files read back;
+//! * [`plies`] — distinct positions after so many plies.
+
+mod buckets;
+mod clock;
+mod closure;
+mod combination;
+pub mod command;
+mod course;
+mod crew;
+mod distinct;
+mod edges;
+mod error;
+mod expand;
+mod folder;
+mod hives;
+mod log;
+mod packed;
+mod pages;
+mod plies;
+mod progress;
+mod reach;
+mod retract;
+mod run;
+mod show;
+mod space;
+mod tally;
+#[cfg(test)]
+mod test_folder;
+
+pub use clock::Times;
+pub use course::Resources;
+pub use error::EnumerateError;
+pub use plies::{PliesRequest, count_plies};
+pub use run::{Ended, Request, enumerate};
+pub use show::{Archive, Edge};
+pub use space::Space;
+pub use tally::{Found, Hive};

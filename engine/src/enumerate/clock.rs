@@ -1,0 +1,93 @@
+//! How long an enumeration took, over all the runs that it took.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+/// Ticks of a second in Linux' books of processes.
+const TICKS: f64 = 100.0;
+
+/// Elapsed and processor time, as `time` of a shell tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// By the clock on the wall.
+    pub real: Duration,
+    /// Of the processors, in the program.
+    pub user: Duration,
+    /// Of the processors, in the system.
+    pub sys: Duration,
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |time: Duration| {
+            let minutes = time.as_secs() / 60;
+            format!("{minutes}m{:.3}s", time.as_secs_f64() - 60.0 * minutes as f64)
+        };
+        write!(f, "- real {}", text(self.real))?;
+        if self.user.is_zero() {
+            return Ok(());
+        }
+        write!(f, "\n- user {}\n- sys {}", text(self.user), text(self.sys))
+    }
+}
+
+/// Measures on from what earlier runs took.
+#[derive(Debug)]
+pub(super) struct Clock {
+    earlier: Times,
+    started: Instant,
+}
+
+impl Clock {
+    /// Starts now.
+    pub(super) fn new(earlier: Times) -> Self {
+        Self { earlier, started: Instant::now() }
+    }
+
+    /// Since this run began.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Over all runs. Processor times are known on Linux only, and stay 0 elsewhere.
+    pub(super) fn times(&self) -> Times {
+        let (user, sys) = process_times().unwrap_or_default();
+        Times {
+            real: self.earlier.real + self.elapsed(),
+            user: self.earlier.user + user,
+            sys: self.earlier.sys + sys,
+        }
+    }
+}
+
+fn process_times() -> Option<(Duration, Duration)> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The program's name is in parentheses and may hold anything; after it come fields 3, 4, ….
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut next =
+        || Some(Duration::from_secs_f64(fields.next()?.parse::<u32>().ok()? as f64 / TICKS));
+    Some((next()?, next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_a_shell_does() {
+        let times = Times {
+            real: Duration::from_millis(91 * 60_000 + 31_923),
+            user: Duration::from_millis(42_208),
+            sys: Duration::ZERO,
+        };
+        assert_eq!(times.to_string(), "- real 91m31.923s\n- user 0m42.208s\n- sys 0m0.000s");
+    }
+
+    #[test]
+    fn runs_add_up() {
+        let earlier = Times { real: Duration::from_secs(5), ..Times::default() };
+        assert!(Clock::new(earlier).times().real >= earlier.real);
+    }
+}

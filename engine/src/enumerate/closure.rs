@@ -1,0 +1,316 @@
+//! Closes the set of positions, sweep by sweep over its buckets.
+//!
+//! A sweep lets the threads take bucket after bucket and expand what waits there; what they find goes to
+//! its bucket, and waits. When a sweep leaves nothing waiting the set is closed. A sweep ends early when
+//! memory is full, a checkpoint is due or somebody wants to stop; then no thread has anything in hand,
+//! and what is in memory and files together is the whole state.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::buckets::{BUCKETS, Buckets, Files, bucket_of};
+use super::course::Course;
+use super::crew::{self, Turns};
+use super::distinct::{Distinct, PARTS};
+use super::edges::EdgeFiles;
+use super::error::EnumerateError;
+use super::expand::{Expander, Sink};
+use super::folder::Folder;
+use super::log::Log;
+use super::packed::Packed;
+use super::progress::Status;
+use super::space::Space;
+use super::tally::{Class, Tally};
+
+/// Positions that a thread expands before it looks up.
+const CHUNK: usize = 512;
+
+/// Positions or roots that a thread has in hand for one bucket or part.
+const HANDFUL: usize = 64;
+
+/// The closure as far as it is known.
+#[derive(Debug)]
+pub(super) struct Closure<'a> {
+    space: &'a Space,
+    buckets: Buckets,
+    /// Roots that may be met twice, by class.
+    pub(super) roots: Distinct,
+    keeps_roots: bool,
+    pub(super) edges: Option<EdgeFiles>,
+    pub(super) tally: Tally,
+    /// The bucket where the next sweep begins.
+    cursor: usize,
+    /// Positions expanded, for people to see.
+    expanded: AtomicU64,
+}
+
+/// What a checkpoint keeps of a closure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ClosureState {
+    buckets: Vec<Files>,
+    roots: Vec<Log>,
+    edges: Option<Vec<Log>>,
+    tally: Tally,
+    cursor: usize,
+}
+
+impl ClosureState {
+    /// Nothing found yet.
+    pub(super) fn new(keeps_edges: bool) -> Self {
+        Self {
+            buckets: (0..BUCKETS).map(Files::new).collect(),
+            roots: Distinct::new(Class::ALL.len(), 0).logs(),
+            edges: keeps_edges.then(EdgeFiles::no_logs),
+            tally: Tally::default(),
+            cursor: 0,
+        }
+    }
+
+    /// The files it speaks of.
+    pub(super) fn logs(&self) -> impl Iterator<Item = &Log> {
+        let edges = self.edges.iter().flatten();
+        self.buckets.iter().flat_map(Files::logs).chain(&self.roots).chain(edges)
+    }
+
+    /// The files of edges, if there are any.
+    pub(super) fn edges(&self) -> Option<&[Log]> {
+        self.edges.as_deref()
+    }
+
+    /// What was counted.
+    pub(super) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Lets go of the roots' files.
+    pub(super) fn forget_roots(&mut self) {
+        self.roots = Distinct::new(Class::ALL.len(), 0).logs();
+    }
+}
+
+/// What the threads of a sweep share.
+struct Sweep<'a> {
+    closure: &'a Closure<'a>,
+    folder: Option<&'a Folder>,
+    turns: &'a Turns,
+    memory: u64,
+}
+
+impl<'a> Closure<'a> {
+    /// Goes on from a state; the first position waits from the beginning.
+    pub(super) fn new(space: &'a Space, state: ClosureState, keeps_roots: bool) -> Self {
+        let ClosureState { buckets, roots, edges, tally, cursor } = state;
+        let closure = Self {
+            space,
+            buckets: Buckets::new(buckets, space.size()),
+            roots: Distinct::with_logs(roots, Class::ALL.len()),
+            keeps_roots,
+            edges: edges.map(EdgeFiles::new),
+            expanded: AtomicU64::new(tally.positions.iter().sum()),
+            tally,
+            cursor: cursor % BUCKETS,
+        };
+        if closure.tally.fewest.is_none() {
+            closure.buckets.add(bucket_of(space.first()), &[space.first()]);
+        }
+        closure
+    }
+
+    /// Whether positions wait.
+    pub(super) fn has_work(&self) -> bool {
+        self.buckets.has_work()
+    }
+
+    /// Memory of the sets, bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.buckets.bytes() + self.roots.bytes()
+    }
+
+    /// Expands what waits, bucket by bucket, until all had their turn or there is a reason to stop.
+    ///
+    /// # Errors
+    /// When a file cannot be used or is damaged. What is in memory is no state then.
+    pub(super) fn sweep(
+        &mut self,
+        folder: Option<&Folder>,
+        course: &mut Course<'_>,
+    ) -> Result<(), EnumerateError> {
+        let turns = Turns::new(BUCKETS);
+        let sweep = Sweep { closure: self, folder, turns: &turns, memory: course.memory() };
+        let threads = course.threads();
+        let tallies =
+            crew::together(threads, &mut || course.watch(&turns, &self.status()), &|| {
+                sweep.work().inspect_err(|_| turns.stop())
+            })?;
+        self.cursor = (self.cursor + turns.taken()) % BUCKETS;
+        tallies.iter().for_each(|tally| self.tally.add(tally));
+        Ok(())
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            what: "positions",
+            count: self.expanded.load(Ordering::Relaxed),
+            waiting: self.buckets.waiting(),
+            bytes: self.bytes(),
+        }
+    }
+
+    /// Makes room: compares roots early, then moves them to files, then buckets, those first whose turn
+    /// comes last.
+    ///
+    /// # Errors
+    /// When there is no folder and comparing was not enough, or the disk refuses.
+    pub(super) fn make_room(
+        &self,
+        folder: Option<&Folder>,
+        course: &Course<'_>,
+    ) -> Result<(), EnumerateError> {
+        let (threads, memory) = (course.threads(), course.memory());
+        let is_tight = || self.bytes() > memory / 4 * 3;
+        crew::each(threads, PARTS, &|part| {
+            self.roots.compact(part);
+            Ok(())
+        })?;
+        if !is_tight() {
+            return Ok(());
+        }
+        let folder = folder.ok_or(EnumerateError::Full(course.megabytes()))?;
+        crew::each(threads, PARTS, &|part| self.roots.spill(part, folder))?;
+        if is_tight() {
+            crew::each(threads, BUCKETS, &|step| {
+                if self.bytes() <= memory / 2 {
+                    return Ok(());
+                }
+                let bucket = (self.cursor + BUCKETS - 1 - step) % BUCKETS;
+                self.buckets.send_away(bucket, folder)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Puts all that is in memory on the disk, as well; what a checkpoint then keeps.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn save(
+        &self,
+        folder: &Folder,
+        threads: usize,
+    ) -> Result<ClosureState, EnumerateError> {
+        crew::each(threads, BUCKETS.max(PARTS), &|number| {
+            if number < BUCKETS {
+                self.buckets.save(number, folder)?;
+                self.edges.iter().try_for_each(|edges| edges.save(number, folder))?;
+            }
+            if number < PARTS {
+                self.roots.spill(number, folder)?;
+                self.roots.sync(number, folder)?;
+            }
+            Ok(())
+        })?;
+        Ok(self.state())
+    }
+
+    /// What the files have, and the counts.
+    pub(super) fn state(&self) -> ClosureState {
+        ClosureState {
+            buckets: self.buckets.files(),
+            roots: self.roots.logs(),
+            edges: self.edges.as_ref().map(EdgeFiles::logs),
+            tally: self.tally.clone(),
+            cursor: self.cursor,
+        }
+    }
+}
+
+impl Sweep<'_> {
+    /// What each thread does.
+    fn work(&self) -> Result<Tally, EnumerateError> {
+        let Closure { space, buckets, edges, keeps_roots, expanded, .. } = self.closure;
+        let mut expander = Expander::new(space, *keeps_roots, edges.is_some());
+        let mut hands = Hands::new(self.closure);
+        let mut chunk = Vec::with_capacity(CHUNK + 64);
+        'turns: while let Some(step) = self.turns.next() {
+            let bucket = (self.closure.cursor + step) % BUCKETS;
+            loop {
+                buckets.take(bucket, self.folder, CHUNK, &mut chunk)?;
+                if chunk.is_empty() {
+                    break;
+                }
+                for &index in &chunk {
+                    let done = expander.expand(index, &mut hands);
+                    done.ok_or_else(|| buckets.damaged(bucket, self.folder))?;
+                }
+                expanded.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                chunk.clear();
+                if let (Some(files), Some(folder), Some(records)) =
+                    (edges, self.folder, &mut expander.edges)
+                {
+                    files.add(bucket, records, folder)?;
+                    records.clear();
+                }
+                if self.closure.bytes() > self.memory {
+                    self.turns.stop();
+                }
+                if self.turns.is_stopped() {
+                    break 'turns;
+                }
+            }
+        }
+        hands.empty();
+        Ok(expander.tally)
+    }
+}
+
+/// What a thread has found and not yet put where it belongs.
+struct Hands<'a> {
+    buckets: &'a Buckets,
+    roots: &'a Distinct,
+    children: Vec<Vec<u128>>,
+    packed: Vec<Vec<Packed>>,
+}
+
+impl<'a> Hands<'a> {
+    fn new(closure: &'a Closure<'a>) -> Self {
+        let Closure { buckets, roots, .. } = closure;
+        Self {
+            buckets,
+            roots,
+            children: vec![Vec::new(); BUCKETS],
+            packed: vec![Vec::new(); PARTS],
+        }
+    }
+
+    fn empty(&mut self) {
+        for (bucket, children) in self.children.iter().enumerate() {
+            self.buckets.add(bucket, children);
+        }
+        for (part, packed) in self.packed.iter().enumerate() {
+            self.roots.add(part, packed);
+        }
+    }
+}
+
+impl Sink for Hands<'_> {
+    fn child(&mut self, index: u128) {
+        let bucket = bucket_of(index);
+        let children = &mut self.children[bucket];
+        children.push(index);
+        if children.len() == HANDFUL {
+            self.buckets.add(bucket, children);
+            children.clear();
+        }
+    }
+
+    fn root(&mut self, class: Class, root: Packed) {
+        let part = self.roots.part_of(class.number(), root);
+        let packed = &mut self.packed[part];
+        packed.push(root);
+        if packed.len() == HANDFUL {
+            self.roots.add(part, packed);
+            packed.clear();
+        }
+    }
+}

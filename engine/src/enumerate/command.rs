@@ -1,0 +1,202 @@
+//! `tesla enumerate`: the command line's side of it.
+
+use std::io::{BufWriter, Write as _};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use shakmaty::{Chess, EnPassantMode, FromSetup as _, Position as _};
+
+use super::course::Resources;
+use super::error::EnumerateError;
+use super::plies::{self, PliesRequest};
+use super::run::{self, Ended, Request};
+use super::show::Archive;
+use super::tally::grouped;
+use crate::search_api::StopToken;
+use crate::uci::output::Output;
+use crate::uci::position::from_fen;
+
+/// Least memory, MiB; buffers and the program itself need some of it.
+const LEAST_MEMORY: u64 = 64;
+
+/// MiB of the bound that are not for sets: the program, buffers of threads and files.
+const OWN_MEMORY: u64 = 32;
+
+/// What a shell says of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// What to enumerate.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct EnumerateArgs {
+    #[command(subcommand)]
+    show: Option<Show>,
+    /// The first position; the start position if not given
+    #[arg(long)]
+    fen: Option<String>,
+    /// Take its castling rights away
+    #[arg(long)]
+    no_castling: bool,
+    /// Count the distinct positions after each number of plies up to this one, instead
+    #[arg(long, conflicts_with_all = ["edges", "roots"])]
+    plies: Option<u32>,
+    /// Memory to use at most, MiB; with --dir, what does not fit goes to files
+    #[arg(long, default_value_t = 2048, value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+    memory: u64,
+    /// Threads; as many as there are cores if not given
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// Folder for checkpoints, edges, roots and what does not fit memory; the same command goes on
+    /// with what is in it
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Write all edges to the folder: position, move, position
+    #[arg(long, requires = "dir")]
+    edges: bool,
+    /// Write all roots to the folder, hive by hive
+    #[arg(long, requires = "dir")]
+    roots: bool,
+    /// Seconds between checkpoints
+    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
+    checkpoint: f64,
+}
+
+#[derive(Debug, Subcommand)]
+enum Show {
+    /// Lists the moves from a position and those that lead to it, as an enumeration with --edges kept them
+    Edges {
+        /// The enumeration's folder
+        #[arg(long)]
+        dir: PathBuf,
+        /// The position; the enumeration's first one if not given
+        #[arg(long)]
+        fen: Option<String>,
+    },
+    /// Lists the roots that an enumeration with --roots kept: a line for each, its hive and its FEN
+    Roots {
+        /// The enumeration's folder
+        #[arg(long)]
+        dir: PathBuf,
+    },
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
+        _ => Err("write a number of seconds, for example 60".to_owned()),
+    }
+}
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// When it cannot be done; the error is a sentence for people.
+pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
+    match &arguments.show {
+        Some(Show::Edges { dir, fen }) => {
+            let archive = Archive::open(dir)?;
+            let position = match fen {
+                Some(fen) => from_fen(fen, false)?,
+                None => archive.start().clone(),
+            };
+            output.say(&archive.edges_text(&position)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Show::Roots { dir }) => {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            Archive::open(dir)?.write_roots(&mut out)?;
+            // A reader that has gone away has read enough.
+            let _ = out.flush();
+            Ok(ExitCode::SUCCESS)
+        }
+        None => enumerate(arguments, output),
+    }
+}
+
+fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
+    let start = start(arguments)?;
+    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok());
+    let resources = Resources {
+        memory: (arguments.memory - OWN_MEMORY) << 20,
+        threads: threads.map_or(1, NonZeroUsize::get),
+        checkpoint: Duration::from_secs_f64(arguments.checkpoint),
+    };
+    let folder = arguments.dir.clone();
+    let stop = interruptible(arguments.dir.as_ref())?;
+    let text = if let Some(plies) = arguments.plies {
+        let request = PliesRequest { start, plies, folder, resources };
+        match plies::count_plies(&request, &stop)? {
+            Ended::Complete(counts) => Some(plies_text(&counts)),
+            Ended::Stopped => None,
+        }
+    } else {
+        let (edges, roots) = (arguments.edges, arguments.roots);
+        match run::enumerate(&Request { start, folder, edges, roots, resources }, &stop)? {
+            Ended::Complete(found) => Some(found.text()),
+            Ended::Stopped => None,
+        }
+    };
+    match (text, &arguments.dir) {
+        (Some(text), _) => {
+            output.say(&text);
+            return Ok(ExitCode::SUCCESS);
+        }
+        (None, Some(dir)) => {
+            complain(&format!("stopped; the same command goes on in {}", dir.display()))
+        }
+        (None, None) => {
+            complain("stopped, and nothing is kept; --dir names a folder that keeps it")
+        }
+    }
+    Ok(ExitCode::from(INTERRUPTED))
+}
+
+fn start(arguments: &EnumerateArgs) -> Result<Chess, EnumerateError> {
+    let start =
+        arguments.fen.as_deref().map_or(Ok(Chess::default()), |fen| from_fen(fen, false))?;
+    if !arguments.no_castling {
+        return Ok(start);
+    }
+    let mut setup = start.to_setup(EnPassantMode::Legal);
+    setup.castling_rights.clear();
+    let mode = start.castles().mode();
+    // Without rights it is a position all the more; checks that no game gives stay what they were.
+    Ok(Chess::from_setup(setup, mode)
+        .or_else(shakmaty::PositionError::ignore_impossible_check)
+        .unwrap_or(start))
+}
+
+fn plies_text(counts: &[u64]) -> String {
+    let mut text = "Ply | Distinct positions |\n---|---|".to_owned();
+    for (ply, &count) in counts.iter().enumerate() {
+        text += &format!("\n{ply} | {} |", grouped(count));
+    }
+    text
+}
+
+/// A token that Ctrl-C and SIGTERM set; a second Ctrl-C ends the program at once.
+fn interruptible(dir: Option<&PathBuf>) -> Result<StopToken, EnumerateError> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let code = i32::from(INTERRUPTED);
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
+            .map_err(|source| EnumerateError::Io {
+                path: dir.cloned().unwrap_or_default(),
+                source,
+            })?;
+    }
+    Ok(StopToken::from(flag))
+}
+
+/// Says what went wrong, for people.
+#[expect(clippy::print_stderr, reason = "standard output is for results")]
+pub fn complain(sentence: &str) {
+    eprintln!("tesla: {sentence}");
+}

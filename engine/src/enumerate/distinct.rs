@@ -1,0 +1,276 @@
+//! Counts distinct positions among very many, in any amount of memory.
+//!
+//! Positions come in as they are found, as often as they are found, and go to one of many *parts* by
+//! their class and hash, so that equal ones meet. A part is a heap in memory and a file; only at the end
+//! it is sorted, and equal neighbours count once. A part that is larger than memory is gone through
+//! several times, each time for another share of its hashes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::error::EnumerateError;
+use super::folder::Folder;
+use super::log::{BLOCK, Kind, Log};
+use super::packed::{PACKED_BYTES, Packed};
+
+/// Parts in all.
+pub(super) const PARTS: usize = 256;
+
+/// Positions that are told apart at the end.
+#[derive(Debug)]
+pub(super) struct Distinct {
+    parts: Vec<Mutex<Part>>,
+    /// Parts of a class.
+    share: usize,
+    bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Part {
+    heap: Vec<Packed>,
+    log: Log,
+}
+
+impl Part {
+    fn bytes(&self) -> u64 {
+        (self.heap.capacity() * PACKED_BYTES) as u64
+    }
+
+    /// Positions that are twice in the heap leave it once.
+    fn compact(&mut self) {
+        self.heap.sort_unstable();
+        self.heap.dedup();
+        // As much again may come before the next time.
+        self.heap.shrink_to(self.heap.len() + self.heap.len() / 8);
+    }
+
+    fn spill(&mut self, folder: &Folder) -> Result<(), EnumerateError> {
+        for some in self.heap.chunks(BLOCK / PACKED_BYTES) {
+            let bytes: Vec<u8> = some.iter().flat_map(|packed| packed.to_bytes()).collect();
+            self.log.append(folder.path(), &bytes)?;
+        }
+        self.heap = Vec::new();
+        Ok(())
+    }
+}
+
+/// Bits of a hash that choose the part within a class; others choose the pass.
+fn high(hash: u64) -> usize {
+    (hash >> 48) as usize
+}
+
+impl Distinct {
+    /// Nothing yet. Positions of different classes, a power of two in number, are different; `generation`
+    /// names the files.
+    pub(super) fn new(classes: usize, generation: u32) -> Self {
+        let log = |part| Log::new(Kind::Packed, part as u32, generation);
+        Self::with_logs((0..PARTS).map(log).collect(), classes)
+    }
+
+    /// What an earlier run has put in these files.
+    pub(super) fn with_logs(logs: Vec<Log>, classes: usize) -> Self {
+        let part = |log| Mutex::new(Part { heap: Vec::new(), log });
+        let parts = logs.into_iter().map(part).collect();
+        Self { parts, share: PARTS / classes, bytes: AtomicU64::new(0) }
+    }
+
+    fn part(&self, part: usize) -> MutexGuard<'_, Part> {
+        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The parts of a class.
+    pub(super) fn parts_of(&self, class: usize) -> std::ops::Range<usize> {
+        class * self.share..(class + 1) * self.share
+    }
+
+    /// The part for a position.
+    pub(super) fn part_of(&self, class: usize, packed: Packed) -> usize {
+        class * self.share + high(packed.hash()) % self.share
+    }
+
+    /// Adds positions that belong to a part.
+    pub(super) fn add(&self, part: usize, positions: &[Packed]) {
+        let mut part = self.part(part);
+        let before = part.bytes();
+        part.heap.extend_from_slice(positions);
+        self.bytes.fetch_add(part.bytes() - before, Ordering::Relaxed);
+    }
+
+    /// Memory in use.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Makes a part as small as it gets in memory.
+    pub(super) fn compact(&self, part: usize) {
+        let mut part = self.part(part);
+        let before = part.bytes();
+        part.compact();
+        self.bytes.fetch_sub(before - part.bytes(), Ordering::Relaxed);
+    }
+
+    /// Moves a part to its file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn spill(&self, part: usize, folder: &Folder) -> Result<(), EnumerateError> {
+        let mut part = self.part(part);
+        let before = part.bytes();
+        part.heap.sort_unstable();
+        part.heap.dedup();
+        part.spill(folder)?;
+        self.bytes.fetch_sub(before, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Waits until the disk has a part's file.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn sync(&self, part: usize, folder: &Folder) -> Result<(), EnumerateError> {
+        self.part(part).log.sync(folder.path())
+    }
+
+    /// The files.
+    pub(super) fn logs(&self) -> Vec<Log> {
+        (0..PARTS).map(|part| self.part(part).log.clone()).collect()
+    }
+
+    /// Calls `each` with some of a part's positions at a time, sorted, none twice over all calls. Takes
+    /// not much more than `memory` bytes beside what the part has in memory, which it gives up at the
+    /// end; its file stays. Other parts can be used meanwhile.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged, or what `each` says.
+    pub(super) fn drain(
+        &self,
+        part: usize,
+        folder: Option<&Folder>,
+        memory: u64,
+        each: &mut dyn FnMut(&[Packed]) -> Result<(), EnumerateError>,
+    ) -> Result<(), EnumerateError> {
+        let (mut heap, log, bytes) = {
+            let mut part = self.part(part);
+            let bytes = part.bytes();
+            (std::mem::take(&mut part.heap), part.log.clone(), bytes)
+        };
+        heap.sort_unstable();
+        heap.dedup();
+        match folder.filter(|_| log.length() > 0) {
+            None => each(&heap)?,
+            Some(folder) => {
+                let passes = (log.length() + bytes).div_ceil(memory.max(1)).max(1);
+                for pass in 0..passes {
+                    each(&share(&heap, &log, folder, (pass, passes))?)?;
+                }
+            }
+        }
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Those positions of heap and file, sorted and told apart, that belong to a pass.
+fn share(
+    heap: &[Packed],
+    log: &Log,
+    folder: &Folder,
+    (pass, passes): (u64, u64),
+) -> Result<Vec<Packed>, EnumerateError> {
+    // Not the bits that all positions of a part share.
+    let is_ours = |packed: &Packed| u64::from(packed.hash() as u32) % passes == pass;
+    let mut some: Vec<Packed> = heap.iter().copied().filter(is_ours).collect();
+    log.read(folder.path(), &mut |bytes| {
+        if bytes.len() % PACKED_BYTES != 0 {
+            return Err(log.damaged(folder.path(), "a block ends within a position"));
+        }
+        let positions = bytes.chunks_exact(PACKED_BYTES).map(Packed::from_bytes);
+        some.extend(positions.filter(is_ours));
+        Ok(())
+    })?;
+    some.sort_unstable();
+    some.dedup();
+    Ok(some)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use shakmaty::{Chess, Position as _};
+
+    use super::*;
+    use crate::enumerate::test_folder::TestFolder;
+
+    /// All positions after three plies, as often as there are lines.
+    fn lines() -> Vec<Packed> {
+        let mut level = vec![Chess::default()];
+        for _ in 0..3 {
+            level = level
+                .iter()
+                .flat_map(|position| {
+                    position.legal_moves().into_iter().map(|played| {
+                        let mut next = position.clone();
+                        next.play_unchecked(played);
+                        next
+                    })
+                })
+                .collect();
+        }
+        level.iter().map(Packed::new).collect()
+    }
+
+    fn all(distinct: &Distinct, folder: Option<&Folder>, memory: u64) -> Vec<Packed> {
+        let mut all = Vec::new();
+        for part in 0..PARTS {
+            let mut keep = |some: &[Packed]| {
+                assert!(some.is_sorted());
+                all.extend_from_slice(some);
+                Ok(())
+            };
+            distinct.drain(part, folder, memory, &mut keep).unwrap();
+        }
+        all
+    }
+
+    #[test]
+    fn each_position_once_wherever_it_lies() {
+        let lines = lines();
+        assert_eq!(lines.len(), 8_902);
+        let expected: BTreeSet<Packed> = lines.iter().copied().collect();
+        assert_eq!(expected.len(), 5_362);
+        let test = TestFolder::new();
+        let folder = Folder::open(test.path()).unwrap();
+        for memory in [u64::MAX, 1_000, 200] {
+            let distinct = Distinct::new(1, 0);
+            for (step, &packed) in lines.iter().enumerate() {
+                distinct.add(distinct.part_of(0, packed), &[packed]);
+                match step {
+                    1_000 => (0..PARTS).for_each(|part| distinct.compact(part)),
+                    4_000 => (0..PARTS).for_each(|part| distinct.spill(part, &folder).unwrap()),
+                    6_000 => (0..100).for_each(|part| distinct.spill(part, &folder).unwrap()),
+                    _ => {}
+                }
+            }
+            assert!(distinct.bytes() > 0);
+            let found = all(&distinct, Some(&folder), memory);
+            assert_eq!(found.len(), expected.len(), "memory {memory}");
+            assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+            assert_eq!(distinct.bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn files_are_gone_on_with() {
+        let test = TestFolder::new();
+        let folder = Folder::open(test.path()).unwrap();
+        let distinct = Distinct::new(1, 0);
+        for packed in lines() {
+            distinct.add(distinct.part_of(0, packed), &[packed]);
+        }
+        (0..PARTS).for_each(|part| distinct.spill(part, &folder).unwrap());
+        assert_eq!(distinct.bytes(), 0);
+        let again = Distinct::with_logs(distinct.logs(), 1);
+        assert_eq!(all(&again, Some(&folder), u64::MAX).len(), 5_362);
+    }
+}

@@ -1,0 +1,90 @@
+//! What can go wrong, as sentences for people.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::uci::position::PositionProblem;
+
+/// Why an enumeration cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EnumerateError {
+    /// The FEN.
+    #[error(transparent)]
+    Position(#[from] PositionProblem),
+    /// A space of more than 2^120 indices.
+    #[error(
+        "the pieces of this position can stand in more than 2^120 ways, which nobody can enumerate; \
+         name a position with fewer or less mobile pieces"
+    )]
+    TooWide,
+    /// The memory bound, and no folder to go to.
+    #[error(
+        "the {0} MiB of --memory are full; raise the bound, or name a folder with --dir, which then \
+         takes what does not fit"
+    )]
+    Full(u64),
+    /// An option that writes files.
+    #[error("{0} writes files; name a folder for them with --dir")]
+    NeedsFolder(&'static str),
+    /// The system refused.
+    #[error("{path} cannot be used: {source}")]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Two runs at once.
+    #[error("another run works in {0}; wait for it, or name another folder")]
+    Locked(PathBuf),
+    /// Somebody else's files.
+    #[error("{0} holds files but no enumeration; name a new or empty folder")]
+    Strangers(PathBuf),
+    /// Nothing to read.
+    #[error("{0} holds no enumeration; name the folder that a run was given with --dir")]
+    Nothing(PathBuf),
+    /// The folder is of another run.
+    #[error(
+        "{folder} holds another enumeration: {what} is {there} there and {here} here; name another \
+         folder, or set {what} as it was"
+    )]
+    OtherRun {
+        /// The folder.
+        folder: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// In the folder.
+        there: String,
+        /// In this command.
+        here: String,
+    },
+    /// A file that is not as it was written.
+    #[error(
+        "{path} is damaged: {what}; the enumeration cannot go on with it, so delete the folder and \
+         start again"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Files that were not asked for when the enumeration ran.
+    #[error("the enumeration in {folder} was made without {option}; make it again with {option}")]
+    NotKept {
+        /// The folder.
+        folder: PathBuf,
+        /// The option that would have kept it.
+        option: &'static str,
+    },
+    /// The position is not in the tables.
+    #[error("the enumeration in {0} did not reach this position, not even by a root")]
+    NotReached(PathBuf),
+}
+
+impl EnumerateError {
+    /// For `map_err`: what the system said of this path.
+    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        |source| Self::Io { path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,193 @@
+//! The folder of a run and its state, the one file that says what the others are worth.
+//!
+//! `state` is text: `tesla-enumeration VERSION SHA-256`, then JSON with that hash. A checkpoint first makes
+//! sure that all files it speaks of are on the disk, then puts the new state in the old one's place. So
+//! at any moment the state there is fits the files there are.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest as _, Sha256};
+
+use super::error::EnumerateError;
+use super::log::{self, Log};
+
+const STATE: &str = "state";
+const NEW_STATE: &str = "state.new";
+const LOCK: &str = "lock";
+const FORMAT: &str = "tesla-enumeration";
+
+/// A folder that no other run writes in.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Held, not read.
+    _lock: File,
+}
+
+impl Folder {
+    /// Takes a folder of an enumeration, or makes one.
+    ///
+    /// # Errors
+    /// When it cannot be made, is in use or holds something else.
+    pub(super) fn open(path: &Path) -> Result<Self, EnumerateError> {
+        fs::create_dir_all(path).map_err(EnumerateError::io(path))?;
+        if !path.join(STATE).exists() {
+            for entry in fs::read_dir(path).map_err(EnumerateError::io(path))? {
+                let name = entry.map_err(EnumerateError::io(path))?.file_name();
+                if name != LOCK && name != NEW_STATE {
+                    return Err(EnumerateError::Strangers(path.to_owned()));
+                }
+            }
+        }
+        let lock_path = path.join(LOCK);
+        let lock = File::create(&lock_path).map_err(EnumerateError::io(&lock_path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(EnumerateError::Locked(path.to_owned())),
+            Err(TryLockError::Error(source)) => Err(EnumerateError::Io { path: lock_path, source }),
+        }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts `state` in place of the last one. What it speaks of must be on the disk.
+    ///
+    /// # Errors
+    /// When the disk refuses; the last state stays then.
+    pub(super) fn save(&self, state: &impl Serialize) -> Result<(), EnumerateError> {
+        let new = self.path.join(NEW_STATE);
+        let json = serde_json::to_string_pretty(state)
+            .map_err(|error| EnumerateError::io(&new)(io::Error::other(error)))?;
+        let text = format!("{FORMAT} {} {}\n{json}", log::VERSION, hash(&json));
+        let write = || {
+            let mut file = File::create(&new)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&new, self.path.join(STATE))?;
+            // The new name, too, has to reach the disk; folders cannot be opened everywhere.
+            File::open(&self.path).map_or(Ok(()), |folder| folder.sync_all())
+        };
+        write().map_err(EnumerateError::io(&new))
+    }
+
+    /// Deletes the files that the state no longer speaks of, and those that no state ever did.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn clean<'a>(
+        &self,
+        kept: impl Iterator<Item = &'a Log>,
+    ) -> Result<(), EnumerateError> {
+        let kept: HashSet<String> = kept.filter(|log| log.length() > 0).map(Log::name).collect();
+        for entry in fs::read_dir(&self.path).map_err(EnumerateError::io(&self.path))? {
+            let entry = entry.map_err(EnumerateError::io(&self.path))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // Whatever else a person has put there is theirs.
+            if Log::is_name(&name) && !kept.contains(&name) {
+                fs::remove_file(entry.path()).map_err(EnumerateError::io(&entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The state in a folder, which may be of a run that goes on; `None` where there is none.
+///
+/// # Errors
+/// When it is damaged or of another version.
+pub(super) fn load<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>, EnumerateError> {
+    let path = folder.join(STATE);
+    let damaged = |what| EnumerateError::Damaged { path: path.clone(), what };
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(EnumerateError::io(&path))?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| damaged("it is no text"))?;
+    let (head, json) = text.split_once('\n').unwrap_or((&text, ""));
+    let mut words = head.split(' ');
+    if words.next() != Some(FORMAT) {
+        return Err(damaged("it does not begin as a state does"));
+    }
+    if words.next() != Some(&log::VERSION.to_string()) {
+        return Err(damaged("it is of another version of this program"));
+    }
+    if words.next() != Some(&hash(json)) {
+        return Err(damaged("its contents do not fit its checksum"));
+    }
+    serde_json::from_str(json)
+        .map(Some)
+        .map_err(|_| damaged("its contents are not those of a state"))
+}
+
+fn hash(text: &str) -> String {
+    let mut hexadecimal = String::new();
+    for byte in Sha256::digest(text) {
+        // Writing to a String cannot fail.
+        let _ = write!(hexadecimal, "{byte:02x}");
+    }
+    hexadecimal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::log::Kind;
+    use super::*;
+    use crate::enumerate::test_folder::TestFolder;
+
+    #[test]
+    fn a_state_is_whole_or_refused() {
+        let test = TestFolder::new();
+        assert_eq!(load::<Vec<u32>>(test.path()).unwrap(), None);
+        let folder = Folder::open(test.path()).unwrap();
+        folder.save(&vec![1_u32, 2, 3]).unwrap();
+        assert_eq!(load(test.path()).unwrap(), Some(vec![1_u32, 2, 3]));
+        let path = test.path().join(STATE);
+        let bytes = fs::read(&path).unwrap();
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 4;
+            fs::write(&path, &changed).unwrap();
+            assert!(load::<Vec<u32>>(test.path()).is_err(), "{place}");
+            fs::write(&path, &bytes[..place]).unwrap();
+            assert!(load::<Vec<u32>>(test.path()).is_err(), "{place} bytes");
+        }
+    }
+
+    #[test]
+    fn one_run_at_a_time_and_nobody_elses_files() {
+        let test = TestFolder::new();
+        let folder = Folder::open(test.path()).unwrap();
+        assert!(matches!(Folder::open(test.path()), Err(EnumerateError::Locked(_))));
+        drop(folder);
+        fs::write(test.path().join("letter.txt"), "dear").unwrap();
+        assert!(matches!(Folder::open(test.path()), Err(EnumerateError::Strangers(_))));
+    }
+
+    #[test]
+    fn only_what_counts_is_kept() {
+        let test = TestFolder::new();
+        let folder = Folder::open(test.path()).unwrap();
+        folder.save(&0).unwrap();
+        let mut old = Log::new(Kind::Positions, 1, 0);
+        old.append(folder.path(), b"old").unwrap();
+        let mut new = old.successor();
+        new.append(folder.path(), b"new").unwrap();
+        folder.clean([&new].into_iter()).unwrap();
+        assert!(!folder.path().join(old.name()).exists());
+        assert!(folder.path().join(new.name()).exists());
+        assert!(folder.path().join(STATE).exists());
+        let note = folder.path().join("positions.txt");
+        fs::write(&note, "mine").unwrap();
+        folder.clean(std::iter::empty()).unwrap();
+        assert!(!folder.path().join(new.name()).exists() && note.exists());
+    }
+}

@@ -1,0 +1,284 @@
+//! Files that grow block by block and know when they are damaged.
+//!
+//! A file begins with a header of 24 bytes: `TESLAENU`, version, kind, part, generation (each a
+//! little-endian u32). Blocks follow: their length (u32), twelve bytes of a SHA-256 over the header, the
+//! block's place in the file and its contents, and the contents. So a block that was changed, cut, moved
+//! or is of another file is noticed.
+//!
+//! How long a file is counts for what the *state* says ([`super::folder`]), not for what the disk has:
+//! what a run wrote after its last checkpoint is cut off when the next one writes there.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::error::EnumerateError;
+
+const MAGIC: &[u8; 8] = b"TESLAENU";
+/// Of the layout of all files; raised by any change of it.
+pub(super) const VERSION: u32 = 1;
+const HEADER: usize = 24;
+const CHECKSUM: usize = 12;
+/// Length and checksum.
+const BLOCK_HEADER: usize = 4 + CHECKSUM;
+
+/// Longest contents of a block, bytes. A multiple of the records' sizes: 16, 24, 32.
+pub(super) const BLOCK: usize = 96 << 12;
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Kind {
+    /// The positions of a bucket.
+    Positions,
+    /// Positions on their way to a bucket.
+    Inbox,
+    /// Packed positions that are not told apart yet.
+    Packed,
+    /// The edges from a bucket's positions.
+    Edges,
+    /// The roots of a hive.
+    Hive,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [Self::Positions, Self::Inbox, Self::Packed, Self::Edges, Self::Hive];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Positions => "positions",
+            Self::Inbox => "inbox",
+            Self::Packed => "packed",
+            Self::Edges => "edges",
+            Self::Hive => "hive",
+        }
+    }
+}
+
+/// A file of a run's folder, as long as the run has checked it in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Log {
+    kind: Kind,
+    part: u32,
+    /// Which of the files of this kind and part, one after another.
+    generation: u32,
+    /// Bytes that count; 0 = the file need not exist.
+    length: u64,
+    /// Written to since it was last safe.
+    #[serde(skip)]
+    unsafe_yet: bool,
+}
+
+impl Log {
+    /// An empty file, which is made when something is appended.
+    pub(super) fn new(kind: Kind, part: u32, generation: u32) -> Self {
+        Self { kind, part, generation, length: 0, unsafe_yet: false }
+    }
+
+    /// The file that takes this one's place, empty.
+    pub(super) fn successor(&self) -> Self {
+        Self::new(self.kind, self.part, self.generation.wrapping_add(1))
+    }
+
+    /// Bytes on disk.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Its name in the folder.
+    pub(super) fn name(&self) -> String {
+        format!("{}-{:03}.{}", self.kind.name(), self.part, self.generation)
+    }
+
+    /// Whether a file of this name is one of these files.
+    pub(super) fn is_name(name: &str) -> bool {
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        let Some((kind, numbers)) = name.split_once('-') else { return false };
+        let Some((part, generation)) = numbers.split_once('.') else { return false };
+        Kind::ALL.iter().any(|known| known.name() == kind)
+            && is_number(part)
+            && is_number(generation)
+    }
+
+    fn header(&self) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(MAGIC);
+        let numbers = [VERSION, self.kind as u32, self.part, self.generation];
+        for (place, number) in header[8..].chunks_exact_mut(4).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        header
+    }
+
+    fn checksum(&self, offset: u64, contents: &[u8]) -> [u8; CHECKSUM] {
+        let mut hash = Sha256::new();
+        hash.update(self.header());
+        hash.update(offset.to_le_bytes());
+        hash.update(contents);
+        let mut checksum = [0; CHECKSUM];
+        checksum.copy_from_slice(&hash.finalize()[..CHECKSUM]);
+        checksum
+    }
+
+    /// Writes `contents` at the end, in blocks. The disk may still lose it: see [`Log::sync`].
+    ///
+    /// # Errors
+    /// When the disk refuses; the file then counts as long as before.
+    pub(super) fn append(&mut self, folder: &Path, contents: &[u8]) -> Result<(), EnumerateError> {
+        let path = folder.join(self.name());
+        let mut bytes = Vec::with_capacity(contents.len() + HEADER + BLOCK_HEADER);
+        if self.length == 0 {
+            bytes.extend_from_slice(&self.header());
+        }
+        for block in contents.chunks(BLOCK) {
+            let offset = self.length + bytes.len() as u64;
+            bytes.extend_from_slice(&(block.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&self.checksum(offset, block));
+            bytes.extend_from_slice(block);
+        }
+        let write = || -> io::Result<()> {
+            let mut file = File::options().create(true).write(true).truncate(false).open(&path)?;
+            file.set_len(self.length)?;
+            file.seek(SeekFrom::Start(self.length))?;
+            file.write_all(&bytes)
+        };
+        write().map_err(EnumerateError::io(&path))?;
+        self.length += bytes.len() as u64;
+        self.unsafe_yet = true;
+        Ok(())
+    }
+
+    /// Waits until the disk has what was appended.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn sync(&mut self, folder: &Path) -> Result<(), EnumerateError> {
+        if self.unsafe_yet {
+            let path = folder.join(self.name());
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(EnumerateError::io(&path))?;
+            self.unsafe_yet = false;
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the contents of every block.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged, or what `each` says.
+    pub(super) fn read(
+        &self,
+        folder: &Path,
+        each: &mut dyn FnMut(&[u8]) -> Result<(), EnumerateError>,
+    ) -> Result<(), EnumerateError> {
+        if self.length == 0 {
+            return Ok(());
+        }
+        let path = folder.join(self.name());
+        let damaged = |what| EnumerateError::Damaged { path: path.clone(), what };
+        let file = File::open(&path).map_err(EnumerateError::io(&path))?;
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let mut fill = |bytes: &mut [u8]| {
+            reader.read_exact(bytes).map_err(|source| match source.kind() {
+                io::ErrorKind::UnexpectedEof => damaged("it is shorter than it was"),
+                _ => EnumerateError::Io { path: path.clone(), source },
+            })
+        };
+        let mut header = [0; HEADER];
+        fill(&mut header)?;
+        if header != self.header() {
+            return Err(damaged("its first bytes are not those of its name and version"));
+        }
+        let mut contents = Vec::new();
+        let mut offset = HEADER as u64;
+        while offset < self.length {
+            let mut head = [0; BLOCK_HEADER];
+            fill(&mut head)?;
+            let (length, checksum) = head.split_at(4);
+            let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
+            if length > BLOCK {
+                return Err(damaged("a block says that it is longer than blocks are"));
+            }
+            contents.resize(length, 0);
+            fill(&mut contents)?;
+            if self.checksum(offset, &contents) != checksum {
+                return Err(damaged("a block's contents do not fit its checksum"));
+            }
+            each(&contents)?;
+            offset += (BLOCK_HEADER + length) as u64;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a file whose checksums are right and whose contents are not.
+    pub(super) fn damaged(&self, folder: &Path, what: &'static str) -> EnumerateError {
+        EnumerateError::Damaged { path: folder.join(self.name()), what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::enumerate::test_folder::TestFolder;
+
+    fn contents(log: &Log, folder: &Path) -> Result<Vec<u8>, EnumerateError> {
+        let mut all = Vec::new();
+        log.read(folder, &mut |block| {
+            all.extend_from_slice(block);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    #[test]
+    fn what_was_appended_comes_back() {
+        let folder = TestFolder::new();
+        let mut log = Log::new(Kind::Packed, 7, 0);
+        assert_eq!(contents(&log, folder.path()).unwrap(), b"");
+        let long: Vec<u8> = (0..BLOCK * 2 + 5).map(|i| i as u8).collect();
+        log.append(folder.path(), &long).unwrap();
+        log.append(folder.path(), b"end").unwrap();
+        log.sync(folder.path()).unwrap();
+        assert_eq!(contents(&log, folder.path()).unwrap(), [&long[..], b"end"].concat());
+    }
+
+    #[test]
+    fn what_does_not_count_is_cut_off() {
+        let folder = TestFolder::new();
+        let mut log = Log::new(Kind::Packed, 7, 0);
+        log.append(folder.path(), b"counts").unwrap();
+        let mut checked_in = log.clone();
+        log.append(folder.path(), b"is lost").unwrap();
+        assert_eq!(contents(&checked_in, folder.path()).unwrap(), b"counts");
+        checked_in.append(folder.path(), b", too").unwrap();
+        assert_eq!(contents(&checked_in, folder.path()).unwrap(), b"counts, too");
+    }
+
+    #[test]
+    fn no_bit_may_change() {
+        let folder = TestFolder::new();
+        let mut log = Log::new(Kind::Packed, 7, 0);
+        log.append(folder.path(), b"first").unwrap();
+        log.append(folder.path(), b"second").unwrap();
+        let path = folder.path().join(log.name());
+        let bytes = std::fs::read(&path).unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, changed).unwrap();
+            let error = contents(&log, folder.path()).unwrap_err();
+            assert!(matches!(error, EnumerateError::Damaged { .. }), "bit {bit}: {error}");
+        }
+        for length in 0..bytes.len() {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            assert!(contents(&log, folder.path()).is_err(), "{length} bytes");
+        }
+        // Nor may a file take the place of another one.
+        std::fs::write(folder.path().join(log.successor().name()), &bytes).unwrap();
+        let other = Log { length: bytes.len() as u64, ..log.successor() };
+        assert!(contents(&other, folder.path()).is_err());
+    }
+}

@@ -1,0 +1,272 @@
+//! Distinct positions after each number of plies: OEIS A083276 from the start position.
+//!
+//! Unlike a closure this follows every move. The positions of a ply are those of the ply before, told
+//! apart, and one move on; a position that can be reached after different numbers of plies counts at each.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{CastlingMode, Chess, Position as _};
+
+use super::clock::Times;
+use super::course::{Course, Resources};
+use super::crew::{self, Turns};
+use super::distinct::{Distinct, PARTS};
+use super::error::EnumerateError;
+use super::folder::Folder;
+use super::log::Log;
+use super::packed::Packed;
+use super::progress::Status;
+use super::run::{Desk, Ended, Task, Work, fen_of};
+use crate::search_api::StopToken;
+
+/// Positions that a thread has in hand for one part.
+const HANDFUL: usize = 64;
+
+/// Positions that a thread expands before it looks up.
+const CHUNK: usize = 1024;
+
+/// What to count.
+#[derive(Clone, Debug)]
+pub struct PliesRequest {
+    /// The first position.
+    pub start: Chess,
+    /// The last ply.
+    pub plies: u32,
+    /// Where spilt sets and checkpoints go.
+    pub folder: Option<PathBuf>,
+    /// How.
+    pub resources: Resources,
+}
+
+/// What a checkpoint keeps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PliesState {
+    /// Distinct positions of the plies that are counted, from ply 0.
+    counts: Vec<u64>,
+    /// Positions of the next ply, as often as they were found.
+    source: Vec<Log>,
+    /// Positions of the ply after it, of those parts of the source that are done.
+    target: Vec<Log>,
+    /// Distinct positions of each part that is done.
+    done: Vec<Option<u64>>,
+}
+
+impl PliesState {
+    /// The files it speaks of.
+    pub(super) fn logs(&self) -> impl Iterator<Item = &Log> {
+        self.source.iter().chain(&self.target)
+    }
+}
+
+/// One ply while it is counted.
+#[derive(Debug)]
+struct Level {
+    source: Distinct,
+    target: Distinct,
+    done: Vec<Option<u64>>,
+    mode: CastlingMode,
+    /// Whether there is a ply after it.
+    expands: bool,
+}
+
+/// Counts the distinct positions of the plies from 0 on, or goes on with what the folder holds of it.
+///
+/// # Errors
+/// When memory or disk do not suffice or the folder cannot be used.
+pub fn count_plies(
+    request: &PliesRequest,
+    stop: &StopToken,
+) -> Result<Ended<Vec<u64>>, EnumerateError> {
+    let fen = fen_of(&request.start);
+    let task = Task { fen, plies: Some(request.plies), edges: false, roots: false };
+    let (desk, state) = Desk::open(request.folder.as_deref(), task)?;
+    let times = state.as_ref().map_or_else(Times::default, |state| state.times);
+    let mode = request.start.castles().mode();
+    let (mut counts, mut level) = match state.map(|state| state.work) {
+        Some(Work::Plies(PliesState { counts, source, target, done })) => {
+            let (source, target) = (Distinct::with_logs(source, 1), Distinct::with_logs(target, 1));
+            (counts, Level { source, target, done, mode, expands: false })
+        }
+        _ => {
+            let source = Distinct::new(1, 0);
+            let first = Packed::new(&request.start);
+            source.add(source.part_of(0, first), &[first]);
+            let done = vec![None; PARTS];
+            (Vec::new(), Level { source, target: Distinct::new(1, 1), done, mode, expands: false })
+        }
+    };
+    let mut course = Course::new(&request.resources, times, stop);
+    while counts.len() <= request.plies as usize {
+        level.expands = counts.len() < request.plies as usize;
+        level.count(desk.folder.as_ref(), &mut course)?;
+        if let Some(count) = level.done.iter().copied().sum::<Option<u64>>() {
+            counts.push(count);
+            let target = Distinct::new(1, counts.len() as u32 + 1);
+            level.source = std::mem::replace(&mut level.target, target);
+            level.done = vec![None; PARTS];
+        }
+        let is_over = course.is_stopped() || counts.len() > request.plies as usize;
+        if let Some(folder) = desk.folder.as_ref().filter(|_| is_over || course.is_due()) {
+            course.checkpoint(|course| {
+                let state = level.save(folder, course.threads(), counts.clone())?;
+                desk.save(course.times(), Work::Plies(state))
+            })?;
+        }
+        if course.is_stopped() && counts.len() <= request.plies as usize {
+            return Ok(Ended::Stopped);
+        }
+    }
+    Ok(Ended::Complete(counts))
+}
+
+impl Level {
+    /// Counts parts, and expands them if a ply comes after this one, until all are done or there is a
+    /// reason to stop.
+    fn count(
+        &mut self,
+        folder: Option<&Folder>,
+        course: &mut Course<'_>,
+    ) -> Result<(), EnumerateError> {
+        let parts: Vec<usize> = (0..PARTS).filter(|&part| self.done[part].is_none()).collect();
+        let turns = Turns::new(parts.len());
+        let before: u64 = self.done.iter().flatten().sum();
+        let counted = AtomicU64::new(before);
+        let work = PlyWork {
+            level: self,
+            folder,
+            counted: &counted,
+            memory: course.memory(),
+            megabytes: course.megabytes(),
+            share: course.memory() / 4 / course.threads() as u64,
+            relief: Mutex::new(()),
+        };
+        let status = || Status {
+            what: "positions",
+            count: counted.load(Ordering::Relaxed),
+            waiting: 0,
+            bytes: work.bytes(),
+        };
+        let threads = course.threads();
+        let done = crew::together(threads, &mut || course.watch(&turns, &status()), &|| {
+            let mut hands = vec![Vec::new(); PARTS];
+            let mut done = Vec::new();
+            while let Some(turn) = turns.next() {
+                let part = parts[turn];
+                let count = work.count(part, &mut hands).inspect_err(|_| turns.stop())?;
+                done.push((part, count));
+            }
+            for (part, packed) in hands.iter().enumerate() {
+                work.level.target.add(part, packed);
+            }
+            Ok(done)
+        })?;
+        for (part, count) in done.into_iter().flatten() {
+            self.done[part] = Some(count);
+        }
+        Ok(())
+    }
+
+    /// Puts all that is in memory on the disk; what a checkpoint then keeps.
+    fn save(
+        &self,
+        folder: &Folder,
+        threads: usize,
+        counts: Vec<u64>,
+    ) -> Result<PliesState, EnumerateError> {
+        crew::each(threads, PARTS, &|part| {
+            for positions in [&self.source, &self.target] {
+                positions.spill(part, folder)?;
+                positions.sync(part, folder)?;
+            }
+            Ok(())
+        })?;
+        let (source, target) = (self.source.logs(), self.target.logs());
+        Ok(PliesState { counts, source, target, done: self.done.clone() })
+    }
+}
+
+/// What the threads of a ply share.
+struct PlyWork<'a> {
+    level: &'a Level,
+    folder: Option<&'a Folder>,
+    counted: &'a AtomicU64,
+    memory: u64,
+    megabytes: u64,
+    /// Memory for a thread's part.
+    share: u64,
+    /// Held by the thread that makes room; the others wait for it.
+    relief: Mutex<()>,
+}
+
+impl PlyWork<'_> {
+    fn bytes(&self) -> u64 {
+        self.level.source.bytes() + self.level.target.bytes()
+    }
+
+    /// Counts a part, and expands it if that is wanted.
+    fn count(&self, part: usize, hands: &mut [Vec<Packed>]) -> Result<u64, EnumerateError> {
+        let mut count = 0;
+        self.level.source.drain(part, self.folder, self.share, &mut |some| {
+            for some in some.chunks(CHUNK) {
+                if self.level.expands {
+                    some.iter().try_for_each(|&packed| self.expand(part, packed, hands))?;
+                }
+                self.counted.fetch_add(some.len() as u64, Ordering::Relaxed);
+                self.make_room()?;
+            }
+            count += some.len() as u64;
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    /// Adds what is one move on.
+    fn expand(
+        &self,
+        part: usize,
+        packed: Packed,
+        hands: &mut [Vec<Packed>],
+    ) -> Result<(), EnumerateError> {
+        let Level { target, mode, .. } = self.level;
+        let position = packed.position(*mode).ok_or_else(|| self.damaged(part))?;
+        for played in position.legal_moves() {
+            let mut next = position.clone();
+            next.play_unchecked(played);
+            let packed = Packed::new(&next);
+            let part = target.part_of(0, packed);
+            hands[part].push(packed);
+            if hands[part].len() == HANDFUL {
+                target.add(part, &hands[part]);
+                hands[part].clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, part: usize) -> EnumerateError {
+        let path = self.folder.map_or(Path::new(""), Folder::path);
+        self.level.source.logs()[part].damaged(path, "it holds what is no position")
+    }
+
+    /// Makes room where there is none, by telling the next ply's positions apart early, then by moving
+    /// them, then this ply's, to files.
+    fn make_room(&self) -> Result<(), EnumerateError> {
+        if self.bytes() <= self.memory {
+            return Ok(());
+        }
+        let _alone = self.relief.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_tight = || self.bytes() > self.memory / 4 * 3;
+        let Level { source, target, .. } = self.level;
+        (0..PARTS).filter(|_| is_tight()).for_each(|part| target.compact(part));
+        for positions in [target, source] {
+            for part in (0..PARTS).filter(|_| is_tight()) {
+                let folder = self.folder.ok_or(EnumerateError::Full(self.megabytes))?;
+                positions.spill(part, folder)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Where the pieces of a closure can get at all: bounds that make its positions short numbers.
+//!
+//! Within a closure no pawn moves and nothing is captured, so a piece goes to empty squares only.
+//!
+//! * *Locked* pieces never move: the largest set of pieces of which none has a square to go to while all
+//!   of the set and all pawns stand. By induction over the moves they all stay: a piece's squares among
+//!   other blockers are fewer still.
+//! * What another piece can *reach* is what it could if only pawns and locked pieces stood in its way.
+//! * Like pieces whose reaches meet form a *group*: which is which cannot be told, so that a position
+//!   says where the group stands.
+//!
+//! Both are bounds: squares that a piece cannot really get to cost a little space and nothing else.
+
+use shakmaty::{
+    Bitboard, Board, CastlingSide, Chess, Color, Piece, Position as _, Role, Square, attacks,
+};
+
+use super::combination::Combination;
+
+/// Like pieces that share their squares.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// Their colour and kind.
+    pub(super) piece: Piece,
+    /// All ways they can stand.
+    pub(super) places: Combination,
+}
+
+/// A position divided into what stays and what moves.
+#[derive(Clone, Debug)]
+pub(super) struct Division {
+    /// Pawns and locked pieces.
+    pub(super) fixed: Board,
+    /// The rest, the group with the most ways to stand first.
+    pub(super) groups: Vec<Group>,
+}
+
+/// Divides the pieces of the position that a closure starts from.
+pub(super) fn divide(start: &Chess) -> Division {
+    let fixed = fixed(start);
+    let mut parts: Vec<(Piece, Bitboard, usize)> = Vec::new();
+    for (square, piece) in start.board().iter().filter(|&(square, _)| !fixed.contains(square)) {
+        let mut part = (piece, reach(start, fixed, square, piece), 1);
+        // What is joined may meet what it did not meet before.
+        while let Some(met) = parts.iter().position(|other| meets(&part, other)) {
+            let other = parts.swap_remove(met);
+            part = (piece, part.1 | other.1, part.2 + other.2);
+        }
+        parts.push(part);
+    }
+    let group =
+        |(piece, squares, pieces)| Group { piece, places: Combination::new(squares, pieces) };
+    let mut groups: Vec<Group> = parts.into_iter().map(group).collect();
+    groups.sort_by_key(|group| {
+        let name = (group.piece.color.is_black(), u32::from(group.piece.role));
+        (std::cmp::Reverse(group.places.size()), name, group.places.squares())
+    });
+    let mut board = start.board().clone();
+    for square in board.occupied() & !fixed {
+        board.discard_piece_at(square);
+    }
+    Division { fixed: board, groups }
+}
+
+fn meets(one: &(Piece, Bitboard, usize), other: &(Piece, Bitboard, usize)) -> bool {
+    one.0 == other.0 && one.1.intersects(other.1)
+}
+
+/// Squares of the pawns and of the locked pieces.
+fn fixed(start: &Chess) -> Bitboard {
+    let mut fixed = start.board().occupied();
+    loop {
+        let moves = |&(square, piece): &(Square, Piece)| {
+            piece.role != Role::Pawn
+                && fixed.contains(square)
+                && (targets(square, piece, fixed).any() || castles(start, fixed, square).any())
+        };
+        let Some((square, _)) = start.board().iter().find(moves) else { return fixed };
+        fixed.discard(square);
+    }
+}
+
+fn targets(square: Square, piece: Piece, fixed: Bitboard) -> Bitboard {
+    attacks::attacks(square, piece, fixed) & !fixed
+}
+
+/// Where castling could take the piece that the closure starts with on this square. In Fischer random
+/// chess that may be where it stands.
+fn castles(start: &Chess, fixed: Bitboard, square: Square) -> Bitboard {
+    let castles = start.castles();
+    let mut squares = Bitboard::EMPTY;
+    for color in Color::ALL {
+        for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
+            let rook = castles.rook(color, side);
+            if rook.is_none() || castles.path(color, side).intersects(fixed) {
+                continue;
+            }
+            if rook == Some(square) {
+                squares.add(side.rook_to(color));
+            } else if start.board().king_of(color) == Some(square) {
+                squares.add(side.king_to(color));
+            }
+        }
+    }
+    squares
+}
+
+/// All squares the piece could get to from here if only what is `fixed` stood in its way.
+fn reach(start: &Chess, fixed: Bitboard, square: Square, piece: Piece) -> Bitboard {
+    let mut reach = Bitboard::from_square(square);
+    let mut new = reach | castles(start, fixed, square);
+    reach |= new;
+    while let Some(next) = new.pop_front() {
+        new |= targets(next, piece, fixed) & !reach;
+        reach |= new;
+    }
+    reach
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn division(fen: &str) -> Division {
+        divide(&crate::uci::position::from_fen(fen, false).unwrap())
+    }
+
+    #[test]
+    fn at_the_start_only_knights_and_rooks_can_move() {
+        let division = divide(&Chess::default());
+        // Knights go everywhere but to where pawns and locked pieces stand; a rook has two squares.
+        let sizes: Vec<u64> = division.groups.iter().map(|group| group.places.size()).collect();
+        assert_eq!(sizes, [780, 780, 2, 2, 2, 2]);
+        assert_eq!(division.fixed.occupied().count(), 16 + 8);
+    }
+
+    #[test]
+    fn a_piece_is_locked_by_others_that_are() {
+        // Rook, knight's pawn and bishop's lock the king; the bishop may go, but not for long.
+        let division = division("k7/p1p5/Pp6/1P6/8/p7/P7/K7 w - - 0 1");
+        assert_eq!(division.groups.len(), 2);
+        let locked = division_of_locked();
+        assert!(locked.groups.iter().all(|group| group.piece.role == Role::King));
+        assert!(locked.fixed.bishops().any());
+    }
+
+    fn division_of_locked() -> Division {
+        division("4k3/8/8/8/8/1p6/1P1p4/B2P2K1 w - - 0 1".replace("B2P2K1", "B5K1").as_str())
+    }
+
+    #[test]
+    fn castling_unlocks() {
+        // The king of e1 has no square of its own, but g1.
+        let fen = "4k3/8/8/8/8/3p4/3PpP2/3BK2R w K - 0 1";
+        let division = division(fen);
+        let king = division.groups.iter().find(|group| group.piece == Color::White.king());
+        assert!(king.unwrap().places.squares().contains(Square::G1));
+    }
+
+    #[test]
+    fn bishops_of_two_colours_are_two_groups() {
+        let division = division("4k3/8/8/8/8/8/8/2B1KB2 w - - 0 1");
+        let bishops = division.groups.iter().filter(|group| group.piece.role == Role::Bishop);
+        assert_eq!(bishops.map(|group| group.places.size()).collect::<Vec<_>>(), [32, 32]);
+    }
+}

@@ -1,0 +1,182 @@
+//! Reads the files of an enumeration back, for people and for other programs.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::Path;
+
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, Move, Position as _};
+
+use super::edges;
+use super::error::EnumerateError;
+use super::expand::packed_move;
+use super::folder;
+use super::hives;
+use super::log::Log;
+use super::retract;
+use super::run::{State, Task, Work, fen_of};
+use super::space::Space;
+use super::tally::{Class, Hive};
+use crate::uci::position::from_fen;
+
+/// A folder that is only read.
+#[derive(Debug)]
+pub struct Archive<'a> {
+    folder: &'a Path,
+    state: State,
+    space: Space,
+}
+
+/// A move and where it comes from or leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Before the move.
+    pub from: Chess,
+    /// What is played.
+    pub played: Move,
+    /// After it.
+    pub to: Chess,
+}
+
+impl<'a> Archive<'a> {
+    /// Reads the state of a folder; another run may work in it.
+    ///
+    /// # Errors
+    /// When there is no enumeration of a closure, or it is damaged.
+    pub fn open(folder: &'a Path) -> Result<Self, EnumerateError> {
+        let state: Option<State> = folder::load(folder)?;
+        let nothing = || EnumerateError::Nothing(folder.to_owned());
+        let state = state.filter(|state| state.task.plies.is_none()).ok_or_else(nothing)?;
+        let space = Space::new(&from_fen(&state.task.fen, false)?)?;
+        Ok(Self { folder, state, space })
+    }
+
+    /// The first position.
+    pub fn start(&self) -> &Chess {
+        self.space.start()
+    }
+
+    /// Whether the enumeration found all there is.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state.work, Work::Closed { .. })
+    }
+
+    fn edge_logs(&self) -> Result<&[Log], EnumerateError> {
+        let logs = match &self.state.work {
+            Work::Closing(closure) | Work::Closed { closure, .. } => closure.edges(),
+            Work::Plies(_) => None,
+        };
+        logs.ok_or_else(|| self.not_kept("--edges"))
+    }
+
+    fn not_kept(&self, option: &'static str) -> EnumerateError {
+        EnumerateError::NotKept { folder: self.folder.to_owned(), option }
+    }
+
+    /// The moves from a position, and those to it. One of them may be empty: a root has no moves here,
+    /// and the first position may have none that lead to it.
+    ///
+    /// # Errors
+    /// When there are no edges, a file is damaged, or the enumeration did not reach the position.
+    pub fn edges(&self, position: &Chess) -> Result<(Vec<Edge>, Vec<Edge>), EnumerateError> {
+        let logs = self.edge_logs()?;
+        let here = self.space.index_of(position);
+        let before = retract::candidates(&self.space, position);
+        let wanted: HashSet<u128> = before.iter().copied().chain(here).collect();
+        let found = edges::find(logs, self.folder, &wanted)?;
+        let mut from = Vec::new();
+        let mut to = Vec::new();
+        for (index, moves) in found {
+            let damaged = || {
+                logs[super::buckets::bucket_of(index)]
+                    .damaged(self.folder, "it has moves that its positions have not")
+            };
+            let p = self.space.position(index).ok_or_else(damaged)?;
+            let legal = p.legal_moves();
+            for packed in moves {
+                let played = legal.iter().find(|&&played| packed_move(played) == packed);
+                let played = *played.ok_or_else(damaged)?;
+                let mut next = p.clone();
+                next.play_unchecked(played);
+                let edge = Edge { from: p.clone(), played, to: next };
+                if edge.to == *position {
+                    to.push(edge.clone());
+                }
+                if here == Some(index) {
+                    from.push(edge);
+                }
+            }
+        }
+        if from.is_empty() && to.is_empty() && here != Some(self.space.first()) {
+            return Err(EnumerateError::NotReached(self.folder.to_owned()));
+        }
+        Ok((from, to))
+    }
+
+    /// The same as lines: `p --> move | p'` for the moves from it, `p' --> move | p` for those to it.
+    ///
+    /// # Errors
+    /// As [`Archive::edges`].
+    pub fn edges_text(&self, position: &Chess) -> Result<String, EnumerateError> {
+        let (from, to) = self.edges(position)?;
+        let mode = position.castles().mode();
+        let fen = fen_of(position);
+        let mut text = format!("{} moves from p = {fen}", from.len());
+        for edge in &from {
+            let line = format!("\np --> {} | {}", written(edge.played, mode), fen_of(&edge.to));
+            text += &line;
+            if edge.played.is_zeroing() {
+                let pieces = edge.to.board();
+                let (white, black) = (pieces.white().count(), pieces.black().count());
+                text += &format!(" | root, hive {}", Hive { white, black, turn: edge.to.turn() });
+            }
+        }
+        text += &format!("\n{} moves to p' = {fen}", to.len());
+        for edge in &to {
+            text += &format!("\np' --> {} | {}", written(edge.played, mode), fen_of(&edge.from));
+        }
+        if !self.is_complete() {
+            text += "\nThe enumeration has not found everything yet, so moves may be missing.";
+        }
+        Ok(text)
+    }
+
+    /// Writes a line for every root, hive by hive: the hive and the FEN.
+    ///
+    /// # Errors
+    /// When there are no files of roots or one is damaged. A reader that goes away is no error.
+    pub fn write_roots(&self, out: &mut dyn Write) -> Result<(), EnumerateError> {
+        let Task { roots: kept, .. } = self.state.task;
+        let (Work::Closed { hives: logs, .. }, true) = (&self.state.work, kept) else {
+            return Err(self.not_kept("--roots"));
+        };
+        let pieces = self.space.counts();
+        let mode = self.start().castles().mode();
+        for (class, log) in Class::ALL.into_iter().zip(logs) {
+            let hive = Hive::of(class, pieces);
+            let mut is_read = true;
+            hives::read(log, self.folder, &mut |packed| {
+                let none = || log.damaged(self.folder, "it holds what is no position");
+                let root = packed.position(mode).ok_or_else(none)?;
+                is_read &= writeln!(out, "{hive} {}", fen_of(&root)).is_ok();
+                if is_read {
+                    Ok(())
+                } else {
+                    Err(EnumerateError::Io {
+                        path: "standard output".into(),
+                        source: io::ErrorKind::BrokenPipe.into(),
+                    })
+                }
+            })
+            .or_else(|error| if is_read { Err(error) } else { Ok(()) })?;
+            if !is_read {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn written(played: Move, mode: CastlingMode) -> String {
+    UciMove::from_move(played, mode).to_string()
+}

@@ -1,0 +1,374 @@
+//! The positions of one closure as exact numbers, without a gap that matters.
+//!
+//! Pawns, locked pieces and material are the same everywhere in a closure; what differs is where each
+//! group of pieces stands ([`super::reach`]), who is to move and which of the first position's castling
+//! rights are left. The *index* of a position is these in mixed radix, the groups lowest. Two positions
+//! have the same index only if they are the same, so nothing is ever mistaken for something else.
+//!
+//! En passant can be played in the first position only: a pawn that went two squares starts a closure.
+//! A first position in which it is legal has an index of its own, one behind all others.
+
+use shakmaty::{
+    Bitboard, Board, ByColor, CastlingSide, Chess, Color, FromSetup as _, Move, Piece, Position,
+    PositionError, Role, Setup, Square,
+};
+
+use super::error::EnumerateError;
+use super::reach::{self, Group};
+
+/// More pieces than can move, one of them on every second square.
+const MOST_GROUPS: usize = 32;
+
+/// Spaces above this are refused; 128 bits hold what is added to an index of them.
+const LARGEST: u128 = 1 << 120;
+
+/// All positions that pieces could make within a closure, and their numbers.
+#[derive(Clone, Debug)]
+pub struct Space {
+    start: Chess,
+    fixed: Board,
+    groups: Vec<Group>,
+    /// What one more in a group's number adds to the index.
+    weights: Vec<u128>,
+    /// Black to move.
+    side_weight: u128,
+    /// One more in the number of the castling rights.
+    rights_weight: u128,
+    /// Rooks that may castle in the first position.
+    rights: Bitboard,
+    /// Indices but for that of a first position with en passant.
+    size: u128,
+}
+
+/// A position taken apart: what is needed to number the positions after it.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    /// Index of the same position without en passant.
+    index: u128,
+    numbers: [u64; MOST_GROUPS],
+    sets: [Bitboard; MOST_GROUPS],
+    turn: Color,
+    rights: Bitboard,
+}
+
+impl Space {
+    /// The space of the closure that starts at this position.
+    ///
+    /// # Errors
+    /// When 120 bits are too few for it.
+    pub fn new(start: &Chess) -> Result<Self, EnumerateError> {
+        let division = reach::divide(start);
+        let rights = start.castles().castling_rights();
+        let mut weights = Vec::new();
+        let mut weight: u128 = 1;
+        let grown = |weight: u128, by: u128| {
+            weight.checked_mul(by).filter(|&size| size <= LARGEST).ok_or(EnumerateError::TooWide)
+        };
+        for group in &division.groups {
+            weights.push(weight);
+            weight = grown(weight, u128::from(group.places.size()))?;
+        }
+        let side_weight = weight;
+        let rights_weight = grown(side_weight, 2)?;
+        let size = grown(rights_weight, 1 << rights.count())?;
+        if weights.len() > MOST_GROUPS {
+            return Err(EnumerateError::TooWide);
+        }
+        Ok(Self {
+            start: start.clone(),
+            fixed: division.fixed,
+            groups: division.groups,
+            weights,
+            side_weight,
+            rights_weight,
+            rights,
+            size,
+        })
+    }
+
+    /// The first position.
+    pub fn start(&self) -> &Chess {
+        &self.start
+    }
+
+    /// Number of indices; the positions of the closure are some of them.
+    pub fn size(&self) -> u128 {
+        self.size + u128::from(self.has_en_passant())
+    }
+
+    /// Whether the first position differs from the same placement later on, by en passant.
+    fn has_en_passant(&self) -> bool {
+        self.start.legal_ep_square().is_some()
+    }
+
+    /// Index of the first position.
+    pub(super) fn first(&self) -> u128 {
+        if self.has_en_passant() { self.size } else { self.placed(&self.start) }
+    }
+
+    /// Whether this index is that of the first position's placement, with en passant or without, where
+    /// those are two positions.
+    pub(super) fn is_twin(&self, parts: &Parts) -> bool {
+        self.has_en_passant() && parts.index == self.placed(&self.start)
+    }
+
+    fn placed(&self, position: &Chess) -> u128 {
+        let rights = position.castles().castling_rights();
+        self.index(position.board(), position.turn(), rights).unwrap_or_default()
+    }
+
+    /// Index of a position; `None` when it is of no closure with these pawns, pieces and rights.
+    pub fn index_of(&self, position: &Chess) -> Option<u128> {
+        if position.legal_ep_square().is_some() {
+            return (*position == self.start).then_some(self.size);
+        }
+        self.index(position.board(), position.turn(), position.castles().castling_rights())
+    }
+
+    /// The same for a position without en passant that is given by its parts.
+    pub(super) fn index(&self, board: &Board, turn: Color, rights: Bitboard) -> Option<u128> {
+        let fixed_is_there = |color: Color, role: Role| {
+            self.fixed
+                .by_piece(Piece { color, role })
+                .is_subset(board.by_piece(Piece { color, role }))
+        };
+        let both = Color::ALL.into_iter();
+        let stands = both
+            .flat_map(|color| Role::ALL.map(|role| (color, role)))
+            .all(|(color, role)| fixed_is_there(color, role));
+        if !stands || !rights.is_subset(self.rights) {
+            return None;
+        }
+        let mut rest = board.occupied() & !self.fixed.occupied();
+        let mut index = self.side_and_rights(turn, rights);
+        for (group, &weight) in self.groups.iter().zip(&self.weights) {
+            let set = board.by_piece(group.piece) & rest & group.places.squares();
+            if set.count() != group.places.pieces() {
+                return None;
+            }
+            rest.discard(set);
+            index += u128::from(group.places.number(set)) * weight;
+        }
+        rest.is_empty().then_some(index)
+    }
+
+    fn side_and_rights(&self, turn: Color, rights: Bitboard) -> u128 {
+        let mut bits = 0;
+        for (bit, rook) in self.rights.into_iter().enumerate() {
+            bits |= u128::from(rights.contains(rook)) << bit;
+        }
+        bits * self.rights_weight + turn.fold_wb(0, self.side_weight)
+    }
+
+    /// Takes the position with this index apart.
+    pub(super) fn parts(&self, index: u128) -> Parts {
+        let index = if index == self.size { self.placed(&self.start) } else { index };
+        let mut parts = Parts {
+            index,
+            numbers: [0; MOST_GROUPS],
+            sets: [Bitboard::EMPTY; MOST_GROUPS],
+            turn: Color::White,
+            rights: Bitboard::EMPTY,
+        };
+        let mut rest = index;
+        for (which, group) in self.groups.iter().enumerate() {
+            let number = divided(&mut rest, group.places.size());
+            parts.numbers[which] = number;
+            parts.sets[which] = group.places.set(number);
+        }
+        parts.turn = Color::from_white(divided(&mut rest, 2) == 0);
+        for rook in self.rights {
+            if divided(&mut rest, 2) == 1 {
+                parts.rights.add(rook);
+            }
+        }
+        parts
+    }
+
+    /// The position with this index and these parts; `None` when pieces would stand on each other or
+    /// the rules forbid it otherwise, so that it is in no closure.
+    pub(super) fn position_of(&self, index: u128, parts: &Parts) -> Option<Chess> {
+        if index == self.size {
+            return Some(self.start.clone());
+        }
+        let (mut by_role, mut by_color) = self.fixed.clone().into_bitboards();
+        let mut standing = self.fixed.occupied();
+        for (group, &set) in self.groups.iter().zip(&parts.sets) {
+            if set.intersects(standing) {
+                return None;
+            }
+            standing |= set;
+            *by_role.get_mut(group.piece.role) |= set;
+            *by_color.get_mut(group.piece.color) |= set;
+        }
+        let setup = Setup {
+            board: Board::try_from_bitboards(by_role, by_color).ok()?,
+            turn: parts.turn,
+            castling_rights: parts.rights,
+            ..Setup::empty()
+        };
+        Chess::from_setup(setup, self.start.castles().mode())
+            .or_else(PositionError::ignore_impossible_check)
+            .ok()
+    }
+
+    /// The position with this index, where there is one.
+    pub fn position(&self, index: u128) -> Option<Chess> {
+        if index >= self.size() { None } else { self.position_of(index, &self.parts(index)) }
+    }
+
+    /// Index of the position after a legal move that is neither a capture nor a pawn's.
+    pub(super) fn after(&self, parts: &Parts, played: Move) -> u128 {
+        let turn = parts.turn;
+        let mut index = match turn {
+            Color::White => parts.index.wrapping_add(self.side_weight),
+            Color::Black => parts.index.wrapping_sub(self.side_weight),
+        };
+        let mut lost = Bitboard::EMPTY;
+        match played {
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_king_side(king < rook);
+                let (king_to, rook_to) = (side.king_to(turn), side.rook_to(turn));
+                index = self.moved(index, parts, turn.king(), king, king_to);
+                index = self.moved(index, parts, turn.rook(), rook, rook_to);
+                lost |= self.rights & turn.backrank();
+            }
+            Move::Normal { role, from, to, .. } => {
+                index = self.moved(index, parts, Piece { color: turn, role }, from, to);
+                lost |= if role == Role::King {
+                    self.rights & turn.backrank()
+                } else {
+                    Bitboard::from_square(from)
+                };
+            }
+            Move::EnPassant { .. } | Move::Put { .. } => {}
+        }
+        if parts.rights.intersects(lost) {
+            let kept = parts.rights & !lost;
+            index = index
+                .wrapping_sub(self.side_and_rights(Color::White, parts.rights))
+                .wrapping_add(self.side_and_rights(Color::White, kept));
+        }
+        index
+    }
+
+    fn moved(&self, index: u128, parts: &Parts, piece: Piece, from: Square, to: Square) -> u128 {
+        let group = self
+            .groups
+            .iter()
+            .zip(&parts.sets)
+            .position(|(group, set)| group.piece == piece && set.contains(from));
+        let Some(which) = group else { return index };
+        let set = parts.sets[which].without(from).with(to);
+        let new = self.groups[which].places.number(set);
+        // Modulo 2^128, so that a smaller number needs no case of its own.
+        let step = u128::from(new).wrapping_sub(u128::from(parts.numbers[which]));
+        index.wrapping_add(step.wrapping_mul(self.weights[which]))
+    }
+
+    /// Pawns of the closure.
+    pub(super) fn pawns(&self, color: Color) -> Bitboard {
+        self.fixed.by_piece(color.pawn())
+    }
+
+    /// Castling rights of the first position, as squares of rooks.
+    pub(super) fn rights(&self) -> Bitboard {
+        self.rights
+    }
+
+    /// Pieces of each side, pawns and king included.
+    pub(super) fn counts(&self) -> ByColor<usize> {
+        let board = self.start.board();
+        ByColor { white: board.white().count(), black: board.black().count() }
+    }
+}
+
+/// Takes the lowest digit off. Nearly all indices fit 64 bits, where division is several times faster.
+fn divided(rest: &mut u128, radix: u64) -> u64 {
+    if let Ok(short) = u64::try_from(*rest) {
+        *rest = u128::from(short / radix);
+        short % radix
+    } else {
+        let digit = *rest % u128::from(radix);
+        *rest /= u128::from(radix);
+        digit as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::uci::position::from_fen;
+
+    /// Walks through the closure by these choices and checks each step's index.
+    fn walk(fen: &str, choices: &[u16]) {
+        let start = from_fen(fen, false).unwrap();
+        let space = Space::new(&start).unwrap();
+        let mut position = start;
+        assert_eq!(space.index_of(&position), Some(space.first()));
+        for &choice in choices {
+            let index = space.index_of(&position).unwrap();
+            let parts = space.parts(index);
+            assert_eq!(space.position_of(index, &parts).as_ref(), Some(&position));
+            let mut moves = position.legal_moves();
+            moves.retain(|played| !played.is_zeroing());
+            if moves.is_empty() {
+                return;
+            }
+            let played = moves[usize::from(choice) % moves.len()];
+            position.play_unchecked(played);
+            assert_eq!(space.index_of(&position), Some(space.after(&parts, played)));
+        }
+    }
+
+    const FENS: [&str; 6] = [
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+        "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+        "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",
+        "4k3/8/8/2pP4/8/8/8/R3K2R w KQ c6 0 1",
+        "QQQQQQQ1/8/8/8/k7/8/8/6K1 b - - 0 1",
+    ];
+
+    proptest! {
+        #[test]
+        fn an_index_is_a_position(which in 0..FENS.len(), choices in prop::collection::vec(any::<u16>(), 0..60)) {
+            walk(FENS[which], &choices);
+        }
+    }
+
+    #[test]
+    fn en_passant_is_a_position_of_its_own() {
+        let start = from_fen(FENS[4], false).unwrap();
+        let space = Space::new(&start).unwrap();
+        assert_eq!(space.first() + 1, space.size());
+        assert_eq!(space.position(space.first()).as_ref(), Some(&start));
+        let later = from_fen("4k3/8/8/2pP4/8/8/8/R3K2R w KQ - 0 1", false).unwrap();
+        let index = space.index_of(&later).unwrap();
+        assert_ne!(index, space.first());
+        assert!(space.is_twin(&space.parts(index)) && space.is_twin(&space.parts(space.first())));
+    }
+
+    #[test]
+    fn strangers_have_no_index() {
+        let space = Space::new(&Chess::default()).unwrap();
+        let stranger = |fen: &str| space.index_of(&from_fen(fen, false).unwrap());
+        assert_eq!(stranger("rnbqkbnr/pppppppp/8/8/8/P7/1PPPPPPP/RNBQKBNR b KQkq - 0 1"), None);
+        assert_eq!(stranger("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB1R w KQkq - 0 1"), None);
+        assert_eq!(stranger("rnbqkbnr/pppppppp/8/8/8/N7/PPPPPPPP/RNBQKBNR w KQkq - 0 1"), None);
+        let space = Space::new(&from_fen(FENS[2], false).unwrap()).unwrap();
+        assert_eq!(space.position(u128::MAX), None);
+    }
+
+    #[test]
+    fn what_nobody_could_enumerate_is_refused() {
+        let crowd = "k7/8/QRRBBNNQ/QRRBBNNQ/8/qrrbbnnq/qrrbbnnq/7K w - - 0 1";
+        let position: Result<Chess, _> = shakmaty::fen::Fen::from_ascii(crowd.as_bytes())
+            .unwrap()
+            .into_position(shakmaty::CastlingMode::Standard)
+            .or_else(PositionError::ignore_too_much_material);
+        assert!(matches!(Space::new(&position.unwrap()), Err(EnumerateError::TooWide)));
+    }
+}
