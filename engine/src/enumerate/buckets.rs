@@ -20,7 +20,7 @@ use super::log::{BLOCK, Kind, Log};
 use super::pages::{NEWS_BYTES, PAGE_BYTES, Pages, page_of, spread};
 
 /// Buckets in all.
-pub(super) const BUCKETS: usize = 256;
+pub(super) const BUCKETS: usize = 128;
 
 /// The bucket of a position.
 pub(super) fn bucket_of(index: u128) -> usize {
@@ -90,6 +90,8 @@ impl Bucket {
         let is_page = |page: u128, seen: u64| {
             seen != 0 && page < size && page << 6 | u128::from(63 - seen.leading_zeros()) < size
         };
+        // A table that doubles on its way would take twice the memory.
+        pages.expect(files.positions.length() as usize / PAGE_BYTES);
         files.positions.read(path, &mut |bytes| {
             for record in records::<PAGE_BYTES>(bytes) {
                 let (page, seen, done) = (number(record), word(record, 16), word(record, 24));
@@ -110,7 +112,8 @@ impl Bucket {
             }
             Ok(())
         })?;
-        files.inbox = files.inbox.successor();
+        let next = files.inbox.successor();
+        std::mem::replace(&mut files.inbox, next).discard(path)?;
         self.is_home = true;
         self.is_changed = true;
         Ok(())
@@ -132,7 +135,7 @@ impl Bucket {
                     record
                 }),
             )?;
-            self.files.positions = log;
+            std::mem::replace(&mut self.files.positions, log).discard(folder.path())?;
             self.files.is_waiting = self.pages.left() > 0;
             self.is_changed = false;
         } else if !self.is_home && !self.pages.is_empty() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::buckets::{BUCKETS, Buckets, Files, bucket_of};
 use super::course::Course;
-use super::crew::{self, Turns};
+use super::crew::{Crew, Turns};
 use super::distinct::{Distinct, PARTS};
 use super::edges::EdgeFiles;
 use super::error::EnumerateError;
@@ -138,11 +138,10 @@ impl<'a> Closure<'a> {
     ) -> Result<(), EnumerateError> {
         let turns = Turns::new(BUCKETS);
         let sweep = Sweep { closure: self, folder, turns: &turns, memory: course.memory() };
-        let threads = course.threads();
-        let tallies =
-            crew::together(threads, &mut || course.watch(&turns, &self.status()), &|| {
-                sweep.work().inspect_err(|_| turns.stop())
-            })?;
+        let crew = course.crew();
+        let tallies = crew.together(&mut || course.watch(&turns, &self.status()), &|| {
+            sweep.work().inspect_err(|_| turns.stop())
+        })?;
         self.cursor = (self.cursor + turns.taken()) % BUCKETS;
         tallies.iter().for_each(|tally| self.tally.add(tally));
         Ok(())
@@ -167,9 +166,11 @@ impl<'a> Closure<'a> {
         folder: Option<&Folder>,
         course: &Course<'_>,
     ) -> Result<(), EnumerateError> {
-        let (threads, memory) = (course.threads(), course.memory());
-        let is_tight = || self.bytes() > memory / 4 * 3;
-        crew::each(threads, PARTS, &|part| {
+        let (crew, memory) = (course.crew(), course.memory());
+        // Where there are no files, telling roots apart again for little is all there is.
+        let enough = if folder.is_some() { memory / 4 * 3 } else { memory / 16 * 15 };
+        let is_tight = || self.bytes() > enough;
+        crew.each(PARTS, &|part| {
             self.roots.compact(part);
             Ok(())
         })?;
@@ -177,9 +178,9 @@ impl<'a> Closure<'a> {
             return Ok(());
         }
         let folder = folder.ok_or(EnumerateError::Full(course.megabytes()))?;
-        crew::each(threads, PARTS, &|part| self.roots.spill(part, folder))?;
+        crew.each(PARTS, &|part| self.roots.spill(part, folder))?;
         if is_tight() {
-            crew::each(threads, BUCKETS, &|step| {
+            crew.each(BUCKETS, &|step| {
                 if self.bytes() <= memory / 2 {
                     return Ok(());
                 }
@@ -190,6 +191,14 @@ impl<'a> Closure<'a> {
         Ok(())
     }
 
+    /// Moves all positions to their files: none waits any more, and the roots need the memory.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn leave(&self, folder: &Folder, crew: &Crew) -> Result<(), EnumerateError> {
+        crew.each(BUCKETS, &|bucket| self.buckets.send_away(bucket, folder))
+    }
+
     /// Puts all that is in memory on the disk, as well; what a checkpoint then keeps.
     ///
     /// # Errors
@@ -197,12 +206,12 @@ impl<'a> Closure<'a> {
     pub(super) fn save(
         &self,
         folder: &Folder,
-        threads: usize,
+        crew: &Crew,
     ) -> Result<ClosureState, EnumerateError> {
-        crew::each(threads, BUCKETS.max(PARTS), &|number| {
+        crew.each(BUCKETS.max(PARTS), &|number| {
             if number < BUCKETS {
                 self.buckets.save(number, folder)?;
-                self.edges.iter().try_for_each(|edges| edges.save(number, folder))?;
+                self.edges.iter().try_for_each(|edges| edges.sync(number, folder))?;
             }
             if number < PARTS {
                 self.roots.spill(number, folder)?;

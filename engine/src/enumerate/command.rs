@@ -23,10 +23,14 @@ use crate::uci::output::Output;
 use crate::uci::position::from_fen;
 
 /// Least memory, MiB; buffers and the program itself need some of it.
-const LEAST_MEMORY: u64 = 64;
+const LEAST_MEMORY: u64 = 128;
 
-/// MiB of the bound that are not for sets: the program, buffers of threads and files.
-const OWN_MEMORY: u64 = 32;
+/// MiB of the bound that are not for sets: the program, and buffers of threads and files.
+const OWN_MEMORY: u64 = 64;
+
+/// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back for a
+/// while, so that the process takes up to twice what the sets do (measured).
+const SETS: u64 = 2;
 
 /// What a shell says of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
@@ -47,7 +51,7 @@ pub struct EnumerateArgs {
     #[arg(long, conflicts_with_all = ["edges", "roots"])]
     plies: Option<u32>,
     /// Memory to use at most, MiB; with --dir, what does not fit goes to files
-    #[arg(long, default_value_t = 2048, value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
     memory: u64,
     /// Threads; as many as there are cores if not given
     #[arg(long)]
@@ -123,7 +127,7 @@ fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enu
     let start = start(arguments)?;
     let threads = arguments.threads.or_else(|| thread::available_parallelism().ok());
     let resources = Resources {
-        memory: (arguments.memory - OWN_MEMORY) << 20,
+        memory: ((arguments.memory - OWN_MEMORY) << 20) / SETS,
         threads: threads.map_or(1, NonZeroUsize::get),
         checkpoint: Duration::from_secs_f64(arguments.checkpoint),
     };

@@ -1,9 +1,11 @@
 //! What a run goes by: its bounds, the clock, who wants it to stop and who watches.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::{Clock, Times};
-use super::crew::Turns;
+use super::crew::{Crew, Turns};
+use super::error::EnumerateError;
 use super::progress::{Progress, Status};
 use crate::search_api::StopToken;
 
@@ -25,6 +27,7 @@ const RARELY: u32 = 10;
 #[derive(Debug)]
 pub(super) struct Course<'a> {
     resources: Resources,
+    crew: Arc<Crew>,
     clock: Clock,
     stop: &'a StopToken,
     progress: Progress,
@@ -34,14 +37,22 @@ pub(super) struct Course<'a> {
 
 impl<'a> Course<'a> {
     /// Starts, or goes on after runs that took so long.
-    pub(super) fn new(resources: &Resources, earlier: Times, stop: &'a StopToken) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When there are no threads to be had.
+    pub(super) fn new(
+        resources: &Resources,
+        earlier: Times,
+        stop: &'a StopToken,
+    ) -> Result<Self, EnumerateError> {
+        Ok(Self {
             resources: resources.clone(),
+            crew: Arc::new(Crew::new(resources.threads)?),
             clock: Clock::new(earlier),
             stop,
             progress: Progress::new(),
             due: resources.checkpoint,
-        }
+        })
     }
 
     /// Memory for the sets, bytes.
@@ -54,9 +65,9 @@ impl<'a> Course<'a> {
         self.resources.memory >> 20
     }
 
-    /// Threads to use.
-    pub(super) fn threads(&self) -> usize {
-        self.resources.threads.max(1)
+    /// The threads.
+    pub(super) fn crew(&self) -> Arc<Crew> {
+        Arc::clone(&self.crew)
     }
 
     /// What it took until now.

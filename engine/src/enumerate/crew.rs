@@ -1,42 +1,86 @@
 //! Threads that do one thing together, and one that watches them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, bounded};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::error::EnumerateError;
 
 /// How often the watching thread looks.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs `job` on so many threads and calls `watch` now and then until all are through. Answers with what
-/// they return, or with one of their errors.
-pub(super) fn together<T: Send>(
-    threads: usize,
-    watch: &mut dyn FnMut(),
-    job: &(dyn Fn() -> Result<T, EnumerateError> + Sync),
-) -> Result<Vec<T>, EnumerateError> {
-    let (sender, receiver) = bounded(threads);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            scope.spawn(move || {
-                // The receiver lives until all have sent.
-                let _ = sender.send(job());
-            });
-        }
-        drop(sender);
-        let mut results = Vec::new();
-        loop {
-            match receiver.recv_timeout(TICK) {
-                Ok(result) => results.push(result),
-                Err(RecvTimeoutError::Timeout) => watch(),
-                Err(RecvTimeoutError::Disconnected) => return results.into_iter().collect(),
+/// The threads of a run, the same from its beginning to its end.
+#[derive(Debug)]
+pub(super) struct Crew {
+    pool: ThreadPool,
+}
+
+impl Crew {
+    /// So many threads.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn new(threads: usize) -> Result<Self, EnumerateError> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+        Ok(Self { pool: pool.map_err(|error| EnumerateError::Threads(error.to_string()))? })
+    }
+
+    /// How many there are.
+    pub(super) fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `job` on every thread and calls `watch` now and then until all are through. Answers with
+    /// what they return, or with one of their errors.
+    ///
+    /// # Errors
+    /// An error of a job.
+    pub(super) fn together<T: Send>(
+        &self,
+        watch: &mut dyn FnMut(),
+        job: &(dyn Fn() -> Result<T, EnumerateError> + Sync),
+    ) -> Result<Vec<T>, EnumerateError> {
+        let (sender, receiver) = bounded(self.threads());
+        self.pool.in_place_scope(|scope| {
+            for _ in 0..self.threads() {
+                let sender = sender.clone();
+                scope.spawn(move |_| {
+                    // The receiver lives until all have sent.
+                    let _ = sender.send(job());
+                });
             }
-        }
-    })
+            drop(sender);
+            let mut results = Vec::new();
+            loop {
+                match receiver.recv_timeout(TICK) {
+                    Ok(result) => results.push(result),
+                    Err(RecvTimeoutError::Timeout) => watch(),
+                    Err(RecvTimeoutError::Disconnected) => return results.into_iter().collect(),
+                }
+            }
+        })
+    }
+
+    /// Calls `job` with each number below `end`.
+    ///
+    /// # Errors
+    /// An error of a job.
+    pub(super) fn each(
+        &self,
+        end: usize,
+        job: &(dyn Fn(usize) -> Result<(), EnumerateError> + Sync),
+    ) -> Result<(), EnumerateError> {
+        let turns = Turns::new(end);
+        self.together(&mut || {}, &|| {
+            while let Some(number) = turns.next() {
+                job(number).inspect_err(|_| turns.stop())?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
 }
 
 /// Numbers that threads take in turn, until there are no more or somebody says stop.
@@ -78,22 +122,6 @@ impl Turns {
     }
 }
 
-/// Calls `job` with each number below `end`, on so many threads.
-pub(super) fn each(
-    threads: usize,
-    end: usize,
-    job: &(dyn Fn(usize) -> Result<(), EnumerateError> + Sync),
-) -> Result<(), EnumerateError> {
-    let turns = Turns::new(end);
-    together(threads, &mut || {}, &|| {
-        while let Some(number) = turns.next() {
-            job(number).inspect_err(|_| turns.stop())?;
-        }
-        Ok(())
-    })?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicU64;
@@ -103,7 +131,8 @@ mod tests {
     #[test]
     fn every_number_is_taken_once() {
         let sum = AtomicU64::new(0);
-        each(3, 1_000, &|number| {
+        let crew = Crew::new(3).unwrap();
+        crew.each(1_000, &|number| {
             sum.fetch_add(number as u64, Ordering::Relaxed);
             Ok(())
         })
@@ -114,7 +143,7 @@ mod tests {
     #[test]
     fn an_error_ends_it() {
         let count = AtomicU64::new(0);
-        let result = each(2, 1_000_000, &|_| {
+        let result = Crew::new(2).unwrap().each(1_000_000, &|_| {
             count.fetch_add(1, Ordering::Relaxed);
             Err(EnumerateError::TooWide)
         });

@@ -13,8 +13,11 @@ use super::folder::Folder;
 use super::log::{BLOCK, Kind, Log};
 use super::packed::{PACKED_BYTES, Packed};
 
+/// Positions of a piece of a heap: 12 KiB.
+const PIECE: usize = 512;
+
 /// Parts in all.
-pub(super) const PARTS: usize = 256;
+pub(super) const PARTS: usize = 128;
 
 /// Positions that are told apart at the end.
 #[derive(Debug)]
@@ -27,30 +30,60 @@ pub(super) struct Distinct {
 
 #[derive(Debug)]
 struct Part {
-    heap: Vec<Packed>,
+    heap: Heap,
     log: Log,
 }
 
-impl Part {
+/// Positions in pieces of one size: what a list that doubles leaves behind, no other could use.
+#[derive(Debug, Default)]
+struct Heap(Vec<Vec<Packed>>);
+
+impl Heap {
     fn bytes(&self) -> u64 {
-        (self.heap.capacity() * PACKED_BYTES) as u64
+        (self.0.len() * PIECE * PACKED_BYTES) as u64
     }
 
-    /// Positions that are twice in the heap leave it once.
-    fn compact(&mut self) {
-        self.heap.sort_unstable();
-        self.heap.dedup();
-        // As much again may come before the next time.
-        self.heap.shrink_to(self.heap.len() + self.heap.len() / 8);
-    }
-
-    fn spill(&mut self, folder: &Folder) -> Result<(), EnumerateError> {
-        for some in self.heap.chunks(BLOCK / PACKED_BYTES) {
-            let bytes: Vec<u8> = some.iter().flat_map(|packed| packed.to_bytes()).collect();
-            self.log.append(folder.path(), &bytes)?;
+    fn add(&mut self, mut positions: &[Packed]) {
+        while !positions.is_empty() {
+            if self.0.last().is_none_or(|piece| piece.len() == PIECE) {
+                self.0.push(Vec::with_capacity(PIECE));
+            }
+            if let Some(piece) = self.0.last_mut() {
+                let (some, rest) = positions.split_at(positions.len().min(PIECE - piece.len()));
+                piece.extend_from_slice(some);
+                positions = rest;
+            }
         }
-        self.heap = Vec::new();
-        Ok(())
+    }
+
+    /// All positions, sorted and told apart; they stay.
+    fn sorted(&self) -> Vec<Packed> {
+        let mut all = Vec::with_capacity(self.0.iter().map(Vec::len).sum());
+        self.0.iter().for_each(|piece| all.extend_from_slice(piece));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The same; none stay.
+    fn take(&mut self) -> Vec<Packed> {
+        let all = self.sorted();
+        self.0 = Vec::new();
+        all
+    }
+
+    /// Each position once, in the same pieces: memory that was given back could not be had again at
+    /// once.
+    fn compact(&mut self) {
+        let all = self.sorted();
+        let mut rest = &all[..];
+        for piece in &mut self.0 {
+            let (some, more) = rest.split_at(rest.len().min(PIECE));
+            piece.clear();
+            piece.extend_from_slice(some);
+            rest = more;
+        }
+        self.0.retain(|piece| !piece.is_empty());
     }
 }
 
@@ -69,7 +102,7 @@ impl Distinct {
 
     /// What an earlier run has put in these files.
     pub(super) fn with_logs(logs: Vec<Log>, classes: usize) -> Self {
-        let part = |log| Mutex::new(Part { heap: Vec::new(), log });
+        let part = |log| Mutex::new(Part { heap: Heap::default(), log });
         let parts = logs.into_iter().map(part).collect();
         Self { parts, share: PARTS / classes, bytes: AtomicU64::new(0) }
     }
@@ -88,12 +121,19 @@ impl Distinct {
         class * self.share + high(packed.hash()) % self.share
     }
 
+    /// Locks a part, and keeps the count of memory when it is changed.
+    fn with<T>(&self, part: usize, change: impl FnOnce(&mut Part) -> T) -> T {
+        let mut part = self.part(part);
+        let before = part.heap.bytes();
+        let result = change(&mut part);
+        // Modulo 2^64, so that less is an addition as well.
+        self.bytes.fetch_add(part.heap.bytes().wrapping_sub(before), Ordering::Relaxed);
+        result
+    }
+
     /// Adds positions that belong to a part.
     pub(super) fn add(&self, part: usize, positions: &[Packed]) {
-        let mut part = self.part(part);
-        let before = part.bytes();
-        part.heap.extend_from_slice(positions);
-        self.bytes.fetch_add(part.bytes() - before, Ordering::Relaxed);
+        self.with(part, |part| part.heap.add(positions));
     }
 
     /// Memory in use.
@@ -101,26 +141,25 @@ impl Distinct {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Makes a part as small as it gets in memory.
+    /// Tells the positions apart that a part has in memory.
     pub(super) fn compact(&self, part: usize) {
-        let mut part = self.part(part);
-        let before = part.bytes();
-        part.compact();
-        self.bytes.fetch_sub(before - part.bytes(), Ordering::Relaxed);
+        self.with(part, |part| part.heap.compact());
     }
 
-    /// Moves a part to its file.
+    /// Moves what a part has in memory to its file.
     ///
     /// # Errors
     /// When the disk refuses.
     pub(super) fn spill(&self, part: usize, folder: &Folder) -> Result<(), EnumerateError> {
-        let mut part = self.part(part);
-        let before = part.bytes();
-        part.heap.sort_unstable();
-        part.heap.dedup();
-        part.spill(folder)?;
-        self.bytes.fetch_sub(before, Ordering::Relaxed);
-        Ok(())
+        self.with(part, |part| {
+            let mut bytes = Vec::new();
+            for some in part.heap.take().chunks(BLOCK / PACKED_BYTES) {
+                bytes.clear();
+                some.iter().for_each(|packed| bytes.extend_from_slice(&packed.to_bytes()));
+                part.log.append(folder.path(), &bytes)?;
+            }
+            Ok(())
+        })
     }
 
     /// Waits until the disk has a part's file.
@@ -137,8 +176,8 @@ impl Distinct {
     }
 
     /// Calls `each` with some of a part's positions at a time, sorted, none twice over all calls. Takes
-    /// not much more than `memory` bytes beside what the part has in memory, which it gives up at the
-    /// end; its file stays. Other parts can be used meanwhile.
+    /// not much more than `memory` bytes beside what the part had in memory, which it gives up; its file
+    /// stays. Other parts can be used meanwhile.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged, or what `each` says.
@@ -149,13 +188,8 @@ impl Distinct {
         memory: u64,
         each: &mut dyn FnMut(&[Packed]) -> Result<(), EnumerateError>,
     ) -> Result<(), EnumerateError> {
-        let (mut heap, log, bytes) = {
-            let mut part = self.part(part);
-            let bytes = part.bytes();
-            (std::mem::take(&mut part.heap), part.log.clone(), bytes)
-        };
-        heap.sort_unstable();
-        heap.dedup();
+        let (heap, log) = self.with(part, |part| (part.heap.take(), part.log.clone()));
+        let bytes = (heap.len() * PACKED_BYTES) as u64;
         match folder.filter(|_| log.length() > 0) {
             None => each(&heap)?,
             Some(folder) => {
@@ -165,7 +199,6 @@ impl Distinct {
                 }
             }
         }
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -179,7 +212,10 @@ fn share(
 ) -> Result<Vec<Packed>, EnumerateError> {
     // Not the bits that all positions of a part share.
     let is_ours = |packed: &Packed| u64::from(packed.hash() as u32) % passes == pass;
-    let mut some: Vec<Packed> = heap.iter().copied().filter(is_ours).collect();
+    let found = (log.length() / PACKED_BYTES as u64) as usize + heap.len();
+    // Growing as it fills it would take three times as much for a moment.
+    let mut some = Vec::with_capacity(found / passes as usize / 16 * 17 + 64);
+    some.extend(heap.iter().copied().filter(is_ours));
     log.read(folder.path(), &mut |bytes| {
         if bytes.len() % PACKED_BYTES != 0 {
             return Err(log.damaged(folder.path(), "a block ends within a position"));

@@ -13,30 +13,11 @@ use super::buckets::{BUCKETS, bucket_of};
 use super::error::EnumerateError;
 use super::expand::INDEX_BYTES;
 use super::folder::Folder;
-use super::log::{BLOCK, Kind, Log};
-
-/// Bytes of a bucket's edges that wait in memory.
-const WAITING: usize = 1 << 15;
+use super::log::{Kind, Log};
 
 /// The files while they are written.
 #[derive(Debug)]
-pub(super) struct EdgeFiles(Vec<Mutex<EdgeFile>>);
-
-#[derive(Debug)]
-struct EdgeFile {
-    waiting: Vec<u8>,
-    log: Log,
-}
-
-impl EdgeFile {
-    fn write(&mut self, folder: &Folder) -> Result<(), EnumerateError> {
-        if !self.waiting.is_empty() {
-            self.log.append(folder.path(), &self.waiting)?;
-            self.waiting.clear();
-        }
-        Ok(())
-    }
-}
+pub(super) struct EdgeFiles(Vec<Mutex<Log>>);
 
 impl EdgeFiles {
     /// Files to come.
@@ -46,15 +27,15 @@ impl EdgeFiles {
 
     /// Files to go on with.
     pub(super) fn new(logs: Vec<Log>) -> Self {
-        let file = |log| Mutex::new(EdgeFile { waiting: Vec::new(), log });
-        Self(logs.into_iter().map(file).collect())
+        Self(logs.into_iter().map(Mutex::new).collect())
     }
 
-    fn file(&self, bucket: usize) -> MutexGuard<'_, EdgeFile> {
+    fn log(&self, bucket: usize) -> MutexGuard<'_, Log> {
         self.0[bucket].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds whole records of a bucket, no more than a block's length of them.
+    /// Adds whole records of a bucket, no more than a block's length of them: no record goes over the
+    /// end of a block.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -64,28 +45,20 @@ impl EdgeFiles {
         records: &[u8],
         folder: &Folder,
     ) -> Result<(), EnumerateError> {
-        let mut file = self.file(bucket);
-        // A record must not go over the end of a block.
-        if file.waiting.len() + records.len() > BLOCK {
-            file.write(folder)?;
-        }
-        file.waiting.extend_from_slice(records);
-        if file.waiting.len() > WAITING { file.write(folder) } else { Ok(()) }
+        self.log(bucket).append(folder.path(), records)
     }
 
-    /// Puts a bucket's edges on the disk.
+    /// Waits until the disk has a bucket's edges.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub(super) fn save(&self, bucket: usize, folder: &Folder) -> Result<(), EnumerateError> {
-        let mut file = self.file(bucket);
-        file.write(folder)?;
-        file.log.sync(folder.path())
+    pub(super) fn sync(&self, bucket: usize, folder: &Folder) -> Result<(), EnumerateError> {
+        self.log(bucket).sync(folder.path())
     }
 
     /// The files.
     pub(super) fn logs(&self) -> Vec<Log> {
-        (0..BUCKETS).map(|bucket| self.file(bucket).log.clone()).collect()
+        (0..BUCKETS).map(|bucket| self.log(bucket).clone()).collect()
     }
 }
 

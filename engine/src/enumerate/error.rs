@@ -19,10 +19,13 @@ pub enum EnumerateError {
     TooWide,
     /// The memory bound, and no folder to go to.
     #[error(
-        "the {0} MiB of --memory are full; raise the bound, or name a folder with --dir, which then \
-         takes what does not fit"
+        "the {0} MiB that --memory leaves for positions and roots are full; raise it, or name a folder \
+         with --dir, which then takes what does not fit"
     )]
     Full(u64),
+    /// No threads to be had.
+    #[error("the system gives no threads: {0}; ask for fewer with --threads")]
+    Threads(String),
     /// An option that writes files.
     #[error("{0} writes files; name a folder for them with --dir")]
     NeedsFolder(&'static str),

@@ -179,7 +179,7 @@ mod tests {
         folder.save(&0).unwrap();
         let mut old = Log::new(Kind::Positions, 1, 0);
         old.append(folder.path(), b"old").unwrap();
-        let mut new = old.successor();
+        let mut new = Log::new(Kind::Positions, 1, 1);
         new.append(folder.path(), b"new").unwrap();
         folder.clean([&new].into_iter()).unwrap();
         assert!(!folder.path().join(old.name()).exists());

@@ -66,15 +66,18 @@ pub(super) struct Log {
     generation: u32,
     /// Bytes that count; 0 = the file need not exist.
     length: u64,
-    /// Written to since it was last safe.
+    /// Written to since it was last made safe.
     #[serde(skip)]
-    unsafe_yet: bool,
+    is_unsafe: bool,
+    /// Made since the last checkpoint, so that no state speaks of it.
+    #[serde(skip)]
+    is_young: bool,
 }
 
 impl Log {
     /// An empty file, which is made when something is appended.
     pub(super) fn new(kind: Kind, part: u32, generation: u32) -> Self {
-        Self { kind, part, generation, length: 0, unsafe_yet: false }
+        Self { kind, part, generation, length: 0, is_unsafe: false, is_young: false }
     }
 
     /// The file that takes this one's place, empty.
@@ -145,24 +148,38 @@ impl Log {
             file.write_all(&bytes)
         };
         write().map_err(EnumerateError::io(&path))?;
+        self.is_young |= self.length == 0;
         self.length += bytes.len() as u64;
-        self.unsafe_yet = true;
+        self.is_unsafe = true;
         Ok(())
     }
 
-    /// Waits until the disk has what was appended.
+    /// Waits until the disk has what was appended: a checkpoint is about to speak of it.
     ///
     /// # Errors
     /// When the disk refuses.
     pub(super) fn sync(&mut self, folder: &Path) -> Result<(), EnumerateError> {
-        if self.unsafe_yet {
+        if self.is_unsafe {
             let path = folder.join(self.name());
             File::open(&path)
                 .and_then(|file| file.sync_all())
                 .map_err(EnumerateError::io(&path))?;
-            self.unsafe_yet = false;
         }
+        (self.is_unsafe, self.is_young) = (false, false);
         Ok(())
+    }
+
+    /// Deletes a file that another has followed, unless the last checkpoint's state speaks of it: then
+    /// the next checkpoint does it.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn discard(self, folder: &Path) -> Result<(), EnumerateError> {
+        if !self.is_young {
+            return Ok(());
+        }
+        let path = folder.join(self.name());
+        std::fs::remove_file(&path).map_err(EnumerateError::io(&path))
     }
 
     /// Calls `each` with the contents of every block.
@@ -255,6 +272,22 @@ mod tests {
         assert_eq!(contents(&checked_in, folder.path()).unwrap(), b"counts");
         checked_in.append(folder.path(), b", too").unwrap();
         assert_eq!(contents(&checked_in, folder.path()).unwrap(), b"counts, too");
+    }
+
+    #[test]
+    fn a_file_goes_when_no_state_speaks_of_it() {
+        let folder = TestFolder::new();
+        for is_checked_in in [false, true] {
+            let mut log = Log::new(Kind::Inbox, 7, 0);
+            log.append(folder.path(), b"contents").unwrap();
+            let path = folder.path().join(log.name());
+            if is_checked_in {
+                log.sync(folder.path()).unwrap();
+                log.append(folder.path(), b", and more").unwrap();
+            }
+            log.discard(folder.path()).unwrap();
+            assert_eq!(path.exists(), is_checked_in);
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Packed {
         let setup = position.to_setup(EnPassantMode::Legal);
         let packed = PackedSetup::pack_standard_normalized(&setup);
         let mut bytes = [0; PACKED_BYTES];
-        // Castling rights have their rooks and en passant its pawn in every position of shakmaty.
+        // Rights have their rooks and en passant its pawn in every position of shakmaty, so it is packed.
         if let Ok(packed) = packed {
             for (byte, &from) in bytes.iter_mut().zip(packed.as_bytes()) {
                 *byte = from;
@@ -73,7 +73,8 @@ mod tests {
             let mut position = Chess::default();
             for choice in choices {
                 let packed = Packed::new(&position);
-                prop_assert_eq!(packed.position(CastlingMode::Standard).as_ref(), Some(&position));
+                let again = packed.position(CastlingMode::Standard);
+                prop_assert_eq!(again.as_ref(), Some(&position));
                 prop_assert_eq!(Packed::from_bytes(&packed.to_bytes()), packed);
                 let moves = position.legal_moves();
                 if moves.is_empty() {

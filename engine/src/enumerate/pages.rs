@@ -85,6 +85,11 @@ impl Pages {
         new
     }
 
+    /// Makes room for so many pages in all.
+    pub(super) fn expect(&mut self, pages: usize) {
+        self.bits.reserve(pages.saturating_sub(self.bits.len()));
+    }
+
     /// How many are not done.
     pub(super) fn left(&self) -> u64 {
         self.left

@@ -12,7 +12,7 @@ use shakmaty::{CastlingMode, Chess, Position as _};
 
 use super::clock::Times;
 use super::course::{Course, Resources};
-use super::crew::{self, Turns};
+use super::crew::{Crew, Turns};
 use super::distinct::{Distinct, PARTS};
 use super::error::EnumerateError;
 use super::folder::Folder;
@@ -98,7 +98,7 @@ pub fn count_plies(
             (Vec::new(), Level { source, target: Distinct::new(1, 1), done, mode, expands: false })
         }
     };
-    let mut course = Course::new(&request.resources, times, stop);
+    let mut course = Course::new(&request.resources, times, stop)?;
     while counts.len() <= request.plies as usize {
         level.expands = counts.len() < request.plies as usize;
         level.count(desk.folder.as_ref(), &mut course)?;
@@ -111,7 +111,7 @@ pub fn count_plies(
         let is_over = course.is_stopped() || counts.len() > request.plies as usize;
         if let Some(folder) = desk.folder.as_ref().filter(|_| is_over || course.is_due()) {
             course.checkpoint(|course| {
-                let state = level.save(folder, course.threads(), counts.clone())?;
+                let state = level.save(folder, &course.crew(), counts.clone())?;
                 desk.save(course.times(), Work::Plies(state))
             })?;
         }
@@ -132,6 +132,7 @@ impl Level {
     ) -> Result<(), EnumerateError> {
         let parts: Vec<usize> = (0..PARTS).filter(|&part| self.done[part].is_none()).collect();
         let turns = Turns::new(parts.len());
+        let crew = course.crew();
         let before: u64 = self.done.iter().flatten().sum();
         let counted = AtomicU64::new(before);
         let work = PlyWork {
@@ -140,7 +141,7 @@ impl Level {
             counted: &counted,
             memory: course.memory(),
             megabytes: course.megabytes(),
-            share: course.memory() / 4 / course.threads() as u64,
+            share: course.memory() / 4 / crew.threads() as u64,
             relief: Mutex::new(()),
         };
         let status = || Status {
@@ -149,8 +150,7 @@ impl Level {
             waiting: 0,
             bytes: work.bytes(),
         };
-        let threads = course.threads();
-        let done = crew::together(threads, &mut || course.watch(&turns, &status()), &|| {
+        let done = crew.together(&mut || course.watch(&turns, &status()), &|| {
             let mut hands = vec![Vec::new(); PARTS];
             let mut done = Vec::new();
             while let Some(turn) = turns.next() {
@@ -173,10 +173,10 @@ impl Level {
     fn save(
         &self,
         folder: &Folder,
-        threads: usize,
+        crew: &Crew,
         counts: Vec<u64>,
     ) -> Result<PliesState, EnumerateError> {
-        crew::each(threads, PARTS, &|part| {
+        crew.each(PARTS, &|part| {
             for positions in [&self.source, &self.target] {
                 positions.spill(part, folder)?;
                 positions.sync(part, folder)?;

@@ -11,7 +11,7 @@ use shakmaty::{ByColor, Chess, EnPassantMode, Position as _};
 use super::clock::Times;
 use super::closure::{Closure, ClosureState};
 use super::course::{Course, Resources};
-use super::crew::{self, Turns};
+use super::crew::Turns;
 use super::distinct::PARTS;
 use super::error::EnumerateError;
 use super::folder::{self, Folder};
@@ -177,7 +177,7 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
         // Not to be had: the task says how far it goes.
         Work::Plies(_) => ClosureState::new(request.edges),
     };
-    let mut course = Course::new(&request.resources, times, stop);
+    let mut course = Course::new(&request.resources, times, stop)?;
     // From here on the folder is known as ours.
     desk.save(times, Work::Closing(closing.clone()))?;
     let mut closure = Closure::new(&space, closing, request.roots);
@@ -201,7 +201,7 @@ fn close(
             && (is_over || course.is_due())
         {
             course.checkpoint(|course| {
-                let state = closure.save(folder, course.threads())?;
+                let state = closure.save(folder, &course.crew())?;
                 desk.save(course.times(), Work::Closing(state))
             })?;
         }
@@ -227,7 +227,9 @@ fn finish(
     let folder = desk.folder.as_ref();
     let counts = Mutex::new([0_u64; 4]);
     let turns = Turns::new(PARTS);
-    let memory = course.memory() / 2 / course.threads() as u64;
+    let crew = course.crew();
+    folder.map_or(Ok(()), |folder| closure.leave(folder, &crew))?;
+    let memory = course.memory() / 2 / crew.threads() as u64;
     let status = || {
         let counted = counts.lock().unwrap_or_else(PoisonError::into_inner).iter().sum();
         Status { what: "roots", count: counted, waiting: 0, bytes: closure.bytes() }
@@ -243,7 +245,7 @@ fn finish(
             Ok(())
         })
     };
-    crew::together(course.threads(), &mut || course.watch_stop(&turns, &status()), &|| {
+    crew.together(&mut || course.watch_stop(&turns, &status()), &|| {
         while let Some(part) = turns.next() {
             count(part).inspect_err(|_| turns.stop())?;
         }
@@ -256,7 +258,7 @@ fn finish(
     let times = course.times();
     let state = match folder {
         Some(folder) => {
-            let mut state = closure.save(folder, course.threads())?;
+            let mut state = closure.save(folder, &course.crew())?;
             state.forget_roots();
             let hives = hives.map_or(Ok(Vec::new()), HiveFiles::finish)?;
             desk.save(times, Work::Closed { closure: state.clone(), roots, hives })?;
