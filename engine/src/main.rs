@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
+use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
 use tesla_engine::terminal::interruptible;
 use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
-use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::uci::output::Output;
 use tesla_engine::{bench, perft, uci};
 

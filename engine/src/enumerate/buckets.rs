@@ -31,7 +31,7 @@ pub(super) fn bucket_of(index: u128) -> usize {
 /// The set of all positions found.
 #[derive(Debug)]
 pub(super) struct Buckets {
-    buckets: Vec<Mutex<Bucket>>,
+    all: Vec<Mutex<Bucket>>,
     bytes: AtomicU64,
     /// Positions in memory that are not taken yet, or may be that.
     waiting: AtomicU64,
@@ -88,7 +88,7 @@ impl Bucket {
         let Self { pages, files, .. } = self;
         let path = folder.path();
         let is_page = |page: u128, seen: u64| {
-            seen != 0 && page < size && page << 6 | u128::from(63 - seen.leading_zeros()) < size
+            seen != 0 && page < size && page << 6 | u128::from(seen.ilog2()) < size
         };
         // A table that doubles on its way would take twice the memory.
         pages.expect(files.positions.length() as usize / PAGE_BYTES);
@@ -163,13 +163,13 @@ impl Buckets {
             Mutex::new(Bucket { pages: Pages::default(), is_home, is_changed: false, files })
         };
         let buckets = files.into_iter().map(bucket).collect();
-        Self { buckets, bytes: AtomicU64::new(0), waiting: AtomicU64::new(0), size }
+        Self { all: buckets, bytes: AtomicU64::new(0), waiting: AtomicU64::new(0), size }
     }
 
     /// Locks a bucket, and keeps the count of memory when it is changed.
     fn with<T>(&self, bucket: usize, change: impl FnOnce(&mut Bucket) -> T) -> T {
         let mut bucket: MutexGuard<'_, Bucket> =
-            self.buckets[bucket].lock().unwrap_or_else(PoisonError::into_inner);
+            self.all[bucket].lock().unwrap_or_else(PoisonError::into_inner);
         let (bytes, left) = (bucket.pages.bytes(), bucket.pages.left());
         let result = change(&mut bucket);
         // Modulo 2^64, so that less is an addition as well.
@@ -337,7 +337,7 @@ mod tests {
             }
             match round % 8 {
                 1 | 2 => {
-                    (0..BUCKETS).for_each(|bucket| buckets.send_away(bucket, &folder).unwrap())
+                    (0..BUCKETS).for_each(|bucket| buckets.send_away(bucket, &folder).unwrap());
                 }
                 4 => taken.extend(take_all(&buckets, &folder)),
                 5 => buckets.take(7, Some(&folder), 3, &mut taken).unwrap(),

@@ -67,7 +67,7 @@ fn process_times() -> Option<(Duration, Duration)> {
     // The program's name is in parentheses and may hold anything; after it come fields 3, 4, ….
     let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut next =
-        || Some(Duration::from_secs_f64(fields.next()?.parse::<u32>().ok()? as f64 / TICKS));
+        || Some(Duration::from_secs_f64(f64::from(fields.next()?.parse::<u32>().ok()?) / TICKS));
     Some((next()?, next()?))
 }
 

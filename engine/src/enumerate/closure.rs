@@ -143,7 +143,9 @@ impl<'a> Closure<'a> {
             sweep.work().inspect_err(|_| turns.stop())
         })?;
         self.cursor = (self.cursor + turns.taken()) % BUCKETS;
-        tallies.iter().for_each(|tally| self.tally.add(tally));
+        for tally in &tallies {
+            self.tally.add(tally);
+        }
         Ok(())
     }
 

@@ -15,7 +15,7 @@ const COLUMNS: usize = 33;
 const LISTED: u64 = 1 << 16;
 
 /// Pascal's triangle; "64 choose 32" is below 2^61.
-const CHOOSE: [[u64; COLUMNS]; ROWS] = {
+static CHOOSE: [[u64; COLUMNS]; ROWS] = {
     let mut table = [[0; COLUMNS]; ROWS];
     let mut n = 0;
     while n < ROWS {

@@ -1,5 +1,6 @@
 //! `tesla enumerate`: the command line's side of it.
 
+use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -152,10 +153,10 @@ fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enu
             return Ok(ExitCode::SUCCESS);
         }
         (None, Some(dir)) => {
-            complain(&format!("stopped; the same command goes on in {}", dir.display()))
+            complain(&format!("stopped; the same command goes on in {}", dir.display()));
         }
         (None, None) => {
-            complain("stopped, and nothing is kept; --dir names a folder that keeps it")
+            complain("stopped, and nothing is kept; --dir names a folder that keeps it");
         }
     }
     Ok(ExitCode::from(INTERRUPTED))
@@ -179,7 +180,7 @@ fn start(arguments: &EnumerateArgs) -> Result<Chess, EnumerateError> {
 fn plies_text(counts: &[u64]) -> String {
     let mut text = "Ply | Distinct positions |\n---|---|".to_owned();
     for (ply, &count) in counts.iter().enumerate() {
-        text += &format!("\n{ply} | {} |", grouped(count));
+        let _ = write!(text, "\n{ply} | {} |", grouped(count));
     }
     text
 }

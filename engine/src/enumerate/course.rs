@@ -93,7 +93,7 @@ impl<'a> Course<'a> {
         let began = self.clock.elapsed();
         save(self)?;
         let now = self.clock.elapsed();
-        self.due = now + self.resources.checkpoint.max((now - began) * RARELY);
+        self.due = now + self.resources.checkpoint.max(now.saturating_sub(began) * RARELY);
         Ok(())
     }
 

@@ -155,7 +155,9 @@ impl Distinct {
             let mut bytes = Vec::new();
             for some in part.heap.take().chunks(BLOCK / PACKED_BYTES) {
                 bytes.clear();
-                some.iter().for_each(|packed| bytes.extend_from_slice(&packed.to_bytes()));
+                for packed in some {
+                    bytes.extend_from_slice(&packed.to_bytes());
+                }
                 part.log.append(folder.path(), &bytes)?;
             }
             Ok(())

@@ -62,15 +62,14 @@ impl EdgeFiles {
     }
 }
 
+/// What is done with a position and its moves.
+type Each<'a> = dyn FnMut(u128, &[u16]) -> Result<(), EnumerateError> + 'a;
+
 /// Calls `each` with index and moves of every record of a file.
 ///
 /// # Errors
 /// When the file cannot be read or is damaged, or what `each` says.
-pub(super) fn read(
-    log: &Log,
-    folder: &Path,
-    each: &mut dyn FnMut(u128, &[u16]) -> Result<(), EnumerateError>,
-) -> Result<(), EnumerateError> {
+pub(super) fn read(log: &Log, folder: &Path, each: &mut Each<'_>) -> Result<(), EnumerateError> {
     let mut moves = Vec::new();
     log.read(folder, &mut |mut bytes| {
         while !bytes.is_empty() {

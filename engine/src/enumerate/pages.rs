@@ -18,7 +18,7 @@ pub(super) fn page_of(number: u128) -> u128 {
     number >> 6
 }
 
-/// Spreads numbers of pages evenly (the finalizer of MurmurHash3, of both halves in turn).
+/// Spreads numbers of pages evenly (the finalizer of `MurmurHash3`, of both halves in turn).
 pub(super) fn spread(page: u128) -> u64 {
     let mut hash = ((page >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ page as u64;
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);

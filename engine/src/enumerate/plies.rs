@@ -85,19 +85,19 @@ pub fn count_plies(
     let (desk, state) = Desk::open(request.folder.as_deref(), task)?;
     let times = state.as_ref().map_or_else(Times::default, |state| state.times);
     let mode = request.start.castles().mode();
-    let (mut counts, mut level) = match state.map(|state| state.work) {
-        Some(Work::Plies(PliesState { counts, source, target, done })) => {
+    let (mut counts, mut level) =
+        if let Some(Work::Plies(PliesState { counts, source, target, done })) =
+            state.map(|state| state.work)
+        {
             let (source, target) = (Distinct::with_logs(source, 1), Distinct::with_logs(target, 1));
             (counts, Level { source, target, done, mode, expands: false })
-        }
-        _ => {
+        } else {
             let source = Distinct::new(1, 0);
             let first = Packed::new(&request.start);
             source.add(source.part_of(0, first), &[first]);
             let done = vec![None; PARTS];
             (Vec::new(), Level { source, target: Distinct::new(1, 1), done, mode, expands: false })
-        }
-    };
+        };
     let mut course = Course::new(&request.resources, times, stop)?;
     while counts.len() <= request.plies as usize {
         level.expands = counts.len() < request.plies as usize;

@@ -1,5 +1,6 @@
 //! The live line of an enumeration, on standard error.
 
+use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
@@ -54,9 +55,9 @@ impl Progress {
         let pace = (count.saturating_sub(first) as f64 / seconds) as u64;
         let mut text = format!("{} {what}, {} a second", grouped(count), grouped(pace));
         if waiting > 0 {
-            text += &format!(", {} waiting", grouped(waiting));
+            let _ = write!(text, ", {} waiting", grouped(waiting));
         }
-        text += &format!(", {} MiB", bytes >> 20);
+        let _ = write!(text, ", {} MiB", bytes >> 20);
         match &mut self.said {
             None => {
                 self.line.set_message(text);

@@ -1,6 +1,7 @@
 //! Reads the files of an enumeration back, for people and for other programs.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -128,12 +129,14 @@ impl<'a> Archive<'a> {
             if edge.played.is_zeroing() {
                 let pieces = edge.to.board();
                 let (white, black) = (pieces.white().count(), pieces.black().count());
-                text += &format!(" | root, hive {}", Hive { white, black, turn: edge.to.turn() });
+                let _ =
+                    write!(text, " | root, hive {}", Hive { white, black, turn: edge.to.turn() });
             }
         }
-        text += &format!("\n{} moves to p' = {fen}", to.len());
+        let _ = write!(text, "\n{} moves to p' = {fen}", to.len());
         for edge in &to {
-            text += &format!("\np' --> {} | {}", written(edge.played, mode), fen_of(&edge.from));
+            let _ =
+                write!(text, "\np' --> {} | {}", written(edge.played, mode), fen_of(&edge.from));
         }
         if !self.is_complete() {
             text += "\nThe enumeration has not found everything yet, so moves may be missing.";

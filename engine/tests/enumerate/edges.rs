@@ -51,9 +51,10 @@ fn every_move_is_found_from_both_ends() {
             assert_eq!(to.len(), moves, "{fen}: to {one:?}");
             assert!(to.iter().all(|edge| edge.to == *one));
             assert_eq!(to.into_iter().map(|edge| edge.from).collect::<HashSet<_>>(), before);
-            let legal: Vec<Move> = match naive.positions.contains(one) {
-                true => one.legal_moves().into_iter().collect(),
-                false => Vec::new(),
+            let legal: Vec<Move> = if naive.positions.contains(one) {
+                one.legal_moves().into_iter().collect()
+            } else {
+                Vec::new()
             };
             let played: Vec<Move> = from.iter().map(|edge| edge.played).collect();
             assert_eq!(played, legal, "{fen}: from {one:?}");

@@ -27,7 +27,7 @@ fn position(fen: &str) -> Chess {
 
 /// Much memory, two threads, no checkpoint but the last.
 fn resources() -> Resources {
-    Resources { memory: 1024 * MEBIBYTE, threads: 2, checkpoint: Duration::from_secs(3600) }
+    Resources { memory: 1024 * MEBIBYTE, threads: 2, checkpoint: Duration::from_hours(1) }
 }
 
 /// Everything in memory, nothing kept.
