@@ -8,13 +8,13 @@
 //!
 //! In reading order:
 //!
-//! * [`reach`], [`combination`], [`space`] — a position of the closure as a number, exactly;
-//! * [`expand`] — one position's moves; which roots can be met twice at all, and why the others cannot;
-//! * [`pages`], [`buckets`] — the set of positions; [`packed`], [`distinct`] — the roots to be told apart;
-//! * [`closure`], [`run`] — sweeps, checkpoints, the end; [`crew`], [`course`] — threads and bounds;
-//! * [`log`], [`folder`], [`edges`], [`hives`] — files;
-//! * [`tally`] — the table; [`show`], [`retract`] — files read back;
-//! * [`plies`] — distinct positions after so many plies.
+//! * `reach`, `combination`, `space` — a position of the closure as a number, exactly;
+//! * `expand` — one position's moves; which roots can be met twice at all, and why the others cannot;
+//! * `pages`, `buckets` — the set of positions; `packed`, `distinct` — the roots to be told apart;
+//! * `closure`, `run` — sweeps, checkpoints, the end; `crew`, `course` — threads and bounds;
+//! * `log`, `folder`, `edges`, `hives` — files;
+//! * `tally` — the table; `show`, `retract` — files read back;
+//! * `plies` — distinct positions after so many plies.
 
 mod buckets;
 mod clock;

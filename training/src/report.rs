@@ -1,6 +1,6 @@
 //! `tesla-train report`: everything that was measured on one page, to be read offline.
 //!
-//! Folders and files of other commands go in and are recognised by what they hold ([`sources`]);
+//! Folders and files of other commands go in and are recognised by what they hold (`sources`);
 //! one HTML file with its pictures inside comes out. Nothing is measured here.
 
 mod chart;
