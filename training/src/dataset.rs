@@ -88,6 +88,7 @@ impl Dataset {
         }
         self.dropped_plies += game.plies.len() - pieces.len();
         game.plies.truncate(pieces.len());
+        game.others.truncate(pieces.len());
         self.games.push(game);
         self.pieces.push(pieces);
     }
@@ -177,7 +178,8 @@ impl Dataset {
                     let last = game.plies[index - 1];
                     last.played != last.best
                 };
-                labels.push(*ply, self.path_weights[usize::from(was_refuted)], &moves, after);
+                let weight = self.path_weights[usize::from(was_refuted)];
+                labels.push(*ply, weight, &moves, after, game.others_at(index));
             }
             let Some(played) = unpack(&position, ply.played) else { break };
             if played.is_zeroing() {

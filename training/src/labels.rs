@@ -4,7 +4,7 @@ use shakmaty::Move;
 use tesla_nn::batch::Batch;
 use tesla_nn::model::VALUE_BINS;
 
-use crate::record::{Ply, pack};
+use crate::record::{Candidate, Ply, pack};
 
 /// Standard deviation of the value label's histogram, in bins (HL-Gauss).
 const LABEL_SIGMA_BINS: f32 = 0.75;
@@ -28,6 +28,8 @@ pub struct Labels {
     played: Vec<Option<usize>>,
     /// Value after the move played, for the mover, where the game tells it.
     after: Vec<Option<f32>>,
+    /// Other moves that the teacher scored, by index: readout, move and expected score.
+    others: Vec<(usize, usize, f32)>,
     /// Legal moves padded to the longest list: rows of the flat move list, or one past its end.
     pub slots: Vec<i32>,
     /// Longest list of legal moves.
@@ -46,9 +48,23 @@ impl Labels {
         Self { readouts, ..Self::default() }
     }
 
-    /// Adds the next readout of the current window.
-    pub fn push(&mut self, ply: Ply, weight: f32, moves: &[Move], after: Option<f32>) {
+    /// Adds the next readout of the current window. `others` = moves beside the best one that the
+    /// teacher scored; those that are not legal are left out.
+    pub fn push(
+        &mut self,
+        ply: Ply,
+        weight: f32,
+        moves: &[Move],
+        after: Option<f32>,
+        others: &[Candidate],
+    ) {
         let index = |packed: u16| moves.iter().position(|&m| pack(m) == packed);
+        let readout = self.score.len();
+        let known = others.iter().filter_map(|other| {
+            let is_new = other.played != ply.best;
+            is_new.then_some((readout, index(other.played)?, other.expected()))
+        });
+        self.others.extend(known);
         let weight = if self.in_window == 0 { weight * WHOLE_WEIGHT } else { weight };
         self.score.push(ply.expected());
         self.weight.push(weight);
@@ -76,6 +92,8 @@ impl Labels {
         let total = offsets.last().copied().unwrap_or(0);
         self.longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0).max(1);
         self.slots = vec![total as i32; self.score.len() * self.longest];
+        let others = std::mem::take(&mut self.others);
+        let mut others = others.as_slice();
         for readout in 0..self.score.len() {
             let (first, end) = (offsets[readout], offsets[readout + 1]);
             for (slot, row) in (first..end).enumerate() {
@@ -84,6 +102,9 @@ impl Labels {
             if self.weight[readout] == 0.0 {
                 continue;
             }
+            let of_readout = others.partition_point(|&(at, ..)| at <= readout);
+            let (scored, later) = others.split_at(of_readout);
+            others = later;
             let best = self.best[readout] as usize;
             let mut label = |index: usize, score: f32| {
                 self.action_move.push((first + index) as i32);
@@ -91,9 +112,15 @@ impl Labels {
                 self.action_score.push(score);
             };
             label(best, self.score[readout]);
-            if let (Some(played), Some(after)) = (self.played[readout], self.after[readout])
-                && played != best
-            {
+            // The position after the move played had a search of its own.
+            let played = self.played[readout].filter(|&played| played != best);
+            let played = played.zip(self.after[readout]);
+            for &(at, index, score) in scored {
+                if at == readout && played.is_none_or(|(played, _)| played != index) {
+                    label(index, score);
+                }
+            }
+            if let Some((played, after)) = played {
                 label(played, after);
             }
         }
@@ -133,6 +160,9 @@ fn logistic_normal(z: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::{Chess, Position};
+    use tesla_nn::encode::Window;
+
     use super::*;
 
     #[test]
@@ -149,5 +179,42 @@ mod tests {
             assert!((total - 1.0).abs() < 1e-5);
             assert!((mean - score).abs() < 0.012, "{score} became {mean}");
         }
+    }
+
+    #[test]
+    fn every_scored_move_is_an_action_label_once() {
+        let position = Chess::default();
+        let moves = position.legal_moves();
+        let ply = Ply { played: pack(moves[3]), best: pack(moves[5]), score: 40 };
+        let other = |index: usize, score| Candidate { played: pack(moves[index]), score };
+        // A move that is not legal, the best one again, and the one played, which is known better.
+        let stranger = Candidate { played: u16::MAX, score: 5 };
+        let others = [other(1, -30), stranger, other(5, 7), other(3, 9), other(0, -50)];
+        let mut labels = Labels::new(1);
+        let window = || Window::new(&position, 0, &moves);
+        labels.push(ply, 1.0, &moves, Some(0.25), &[]);
+        labels.end_window();
+        labels.push(ply, 1.0, &moves, Some(0.25), &others);
+        labels.end_window();
+        labels.finish(&Batch::pack(&[window(), window()]));
+        assert_eq!(labels.action_readout, [0, 0, 1, 1, 1, 1]);
+        let first = moves.len() as i32;
+        assert_eq!(labels.action_move, [5, 3, first + 5, first + 1, first, first + 3]);
+        let [best, second, last] = [40, -30, -50].map(|score| other(0, score).expected());
+        assert_eq!(labels.action_score, [best, 0.25, best, second, last, 0.25]);
+    }
+
+    #[test]
+    fn without_a_value_after_it_the_move_played_has_its_own_score() {
+        let position = Chess::default();
+        let moves = position.legal_moves();
+        let ply = Ply { played: pack(moves[1]), best: pack(moves[0]), score: 0 };
+        let mut labels = Labels::new(1);
+        let other = Candidate { played: pack(moves[1]), score: -100 };
+        labels.push(ply, 1.0, &moves, None, &[other]);
+        labels.end_window();
+        labels.finish(&Batch::pack(&[Window::new(&position, 0, &moves)]));
+        assert_eq!(labels.action_move, [0, 1]);
+        assert_eq!(labels.action_score[1], other.expected());
     }
 }

@@ -5,6 +5,10 @@
 //! move (u16) and the teacher's score (i16, centipawns for the side to move, ±(32000 − n) = mate
 //! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0, castling
 //! as the king's two-square step).
+//!
+//! Where the teacher told scores of other moves too, the game begins with a zero byte (no FEN has that
+//! length), and each ply's record is followed by their number (u8), and move (u16) and score (i16) of
+//! each.
 
 mod writer;
 
@@ -22,6 +26,9 @@ pub use writer::{GameWriter, encode};
 
 /// Scores beyond this are mates: `32000 − moves`.
 pub const MATE_CENTIPAWNS: i16 = 31_000;
+
+/// First byte of a game with other moves' scores; without them it is the length of the FEN.
+const WITH_OTHERS: u8 = 0;
 
 /// What every file of games is called after its first dot.
 pub const EXTENSION: &str = "games.zst";
@@ -87,11 +94,32 @@ pub struct Ply {
 impl Ply {
     /// The teacher's expected score in `[0, 1]` for the side to move.
     pub fn expected(self) -> f32 {
-        if self.score.abs() > MATE_CENTIPAWNS {
-            return if self.score > 0 { 1.0 } else { 0.0 };
-        }
-        tesla_nn::evaluator::score_from_centipawns(f32::from(self.score))
+        expected(self.score)
     }
+}
+
+/// A move that the teacher scored though it is not the best one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The move, packed.
+    pub played: u16,
+    /// Its score for the side to move, centipawns or mate, as in [`Ply`].
+    pub score: i16,
+}
+
+impl Candidate {
+    /// The teacher's expected score in `[0, 1]` for the side to move.
+    pub fn expected(self) -> f32 {
+        expected(self.score)
+    }
+}
+
+/// Expected score of what a file holds.
+fn expected(score: i16) -> f32 {
+    if score.abs() > MATE_CENTIPAWNS {
+        return if score > 0 { 1.0 } else { 0.0 };
+    }
+    tesla_nn::evaluator::score_from_centipawns(f32::from(score))
 }
 
 /// One game.
@@ -103,6 +131,16 @@ pub struct GameRecord {
     pub result: u8,
     /// The plies.
     pub plies: Vec<Ply>,
+    /// By ply, other moves that the teacher scored, at most 255 each; empty where it told of its best
+    /// move only.
+    pub others: Vec<Vec<Candidate>>,
+}
+
+impl GameRecord {
+    /// Other moves that the teacher scored in ply `index`.
+    pub fn others_at(&self, index: usize) -> &[Candidate] {
+        self.others.get(index).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Packs a move as the files do.
@@ -212,34 +250,54 @@ pub fn read_file(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
     GameReader::open(path)?.collect()
 }
 
-fn read_game(stream: &mut impl Read, fen_length: u8) -> Result<GameRecord, String> {
-    let mut fill = |length: usize| -> Result<Vec<u8>, String> {
-        let mut bytes = vec![0; length];
-        stream.read_exact(&mut bytes).map_err(|error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
-            _ => error.to_string(),
-        })?;
-        Ok(bytes)
-    };
-    let fen = fill(usize::from(fen_length))?;
+/// Reads a game that begins with this byte.
+fn read_game(stream: &mut impl Read, first: u8) -> Result<GameRecord, String> {
+    let has_others = first == WITH_OTHERS;
+    let fen_length = if has_others { fill::<1>(stream)?[0] } else { first };
+    let mut fen = vec![0; usize::from(fen_length)];
+    stream.read_exact(&mut fen).map_err(|error| cut_short(&error))?;
     let start = Fen::from_ascii(&fen)
         .map_err(|error| error.to_string())?
         .into_position::<Chess>(CastlingMode::Standard)
         .map_err(|error| error.to_string())?;
-    let head = fill(3)?;
-    let plies = usize::from(u16::from_le_bytes([head[1], head[2]]));
-    let plies = fill(plies * 6)?
-        .chunks_exact(6)
-        .map(|b| Ply {
+    let [result, low, high] = fill(stream)?;
+    let (mut plies, mut others) = (Vec::new(), Vec::new());
+    for _ in 0..u16::from_le_bytes([low, high]) {
+        let b: [u8; 6] = fill(stream)?;
+        plies.push(Ply {
             played: u16::from_le_bytes([b[0], b[1]]),
             best: u16::from_le_bytes([b[2], b[3]]),
             score: i16::from_le_bytes([b[4], b[5]]),
-        })
-        .collect();
-    if head[0] > 2 {
-        return Err(format!("its result is {}, not 0, 1 or 2", head[0]));
+        });
+        if has_others {
+            let [count] = fill(stream)?;
+            let read = (0..count).map(|_| read_candidate(stream));
+            others.push(read.collect::<Result<_, _>>()?);
+        }
     }
-    Ok(GameRecord { start, result: head[0], plies })
+    if result > 2 {
+        return Err(format!("its result is {result}, not 0, 1 or 2"));
+    }
+    Ok(GameRecord { start, result, plies, others })
+}
+
+fn read_candidate(stream: &mut impl Read) -> Result<Candidate, String> {
+    let b: [u8; 4] = fill(stream)?;
+    let (played, score) = (u16::from_le_bytes([b[0], b[1]]), i16::from_le_bytes([b[2], b[3]]));
+    Ok(Candidate { played, score })
+}
+
+fn fill<const N: usize>(stream: &mut impl Read) -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    stream.read_exact(&mut bytes).map_err(|error| cut_short(&error))?;
+    Ok(bytes)
+}
+
+fn cut_short(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// The `.games.zst` files that `path` names: itself, or those of a folder in name order.

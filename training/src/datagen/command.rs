@@ -88,6 +88,10 @@ pub struct DatagenArgs {
     /// Longest game, plies; it is a draw then.
     #[arg(long, default_value_t = 260)]
     max_plies: u16,
+    /// Moves of a position that the teacher scores (its option MultiPV), for the action values; 218 =
+    /// all of any position. The teacher's limit is for all of them together.
+    #[arg(long, default_value_t = 1)]
+    multipv: u8,
     /// How long the teacher is waited for beyond its time, seconds.
     #[arg(long, default_value_t = 60)]
     patience: u64,
@@ -109,6 +113,7 @@ impl DatagenArgs {
             resign: (!self.no_resign).then_some(self.resign),
             draw: self.draw,
             max_plies: self.max_plies,
+            multipv: self.multipv,
             patience_s: self.patience,
         })
     }
@@ -119,6 +124,9 @@ impl DatagenArgs {
         words.extend(self.teacher.iter().map(|program| format!("cmd={program}")));
         words.extend(self.arg.iter().map(|arg| format!("arg={arg}")));
         words.extend(self.option.iter().map(|option| format!("option.{option}")));
+        if self.multipv > 1 && self.teacher.is_some() {
+            words.push(format!("option.MultiPV={}", self.multipv));
+        }
         words.extend(self.nodes.map(|nodes| format!("nodes={nodes}")));
         words.extend(self.depth.map(|depth| format!("depth={depth}")));
         words.extend(self.movetime.map(|time| format!("movetime={time}")));

@@ -50,8 +50,19 @@ pub struct DatagenConfig {
     pub draw: Option<DrawRule>,
     /// Longest game, labelled plies.
     pub max_plies: u16,
+    /// Moves of a position that the teacher scores, itself best first; 1 = only its best.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub multipv: u8,
     /// How long the teacher is waited for beyond its time, seconds.
     pub patience_s: u64,
+}
+
+fn one() -> u8 {
+    1
+}
+
+fn is_one(count: &u8) -> bool {
+    *count == one()
 }
 
 /// Why a run makes no sense.
@@ -76,6 +87,12 @@ pub enum ConfigError {
     /// Nothing would end a thought; a teacher has no clock.
     #[error("a teacher needs a limit for each move; give it --nodes, --depth or --movetime")]
     NoLimit,
+    /// Our own search is asked for its best move only.
+    #[error(
+        "our own search scores its best move only; name a UCI engine with --teacher for --multipv \
+         {0}, or leave that out"
+    )]
+    OwnVariations(u8),
     /// All games would be the same.
     #[error(
         "all games would be the same: they start alike and no move is random; give --openings, \
@@ -102,6 +119,7 @@ impl DatagenConfig {
             ("--shard-games", self.shard_games, LARGEST_SHARD),
             ("--max-plies", u64::from(self.max_plies), u64::from(u16::MAX)),
             ("--best-of", self.best_of as u64, 256),
+            ("--multipv", u64::from(self.multipv), 255),
         ];
         for (name, value, most) in counts {
             if !(1..=most).contains(&value) {
@@ -116,6 +134,9 @@ impl DatagenConfig {
                 let value = if low < high { format!("{low}..{high}") } else { low.to_string() };
                 return Err(range(name, value, "from 0 to 1".to_owned()));
             }
+        }
+        if self.multipv > 1 && self.teacher.is_own() {
+            return Err(ConfigError::OwnVariations(self.multipv));
         }
         let is_random = self.random.high > 0.0 || self.random_plies.high > 0;
         if self.games > 1 && !is_random && self.openings.is_none() {
@@ -194,6 +215,7 @@ pub(super) mod tests {
             resign: "movecount=3,score=1501,twosided=true".parse().ok(),
             draw: None,
             max_plies: 30,
+            multipv: 1,
             patience_s: 60,
         }
     }
@@ -201,7 +223,9 @@ pub(super) mod tests {
     #[test]
     fn faults_are_told() {
         type Change = fn(&mut DatagenConfig);
-        let cases: [(&str, Change); 7] = [
+        let cases: [(&str, Change); 9] = [
+            ("--multipv is 0", |config| config.multipv = 0),
+            ("name a UCI engine", |config| config.multipv = 4),
             ("--games is 0", |config| config.games = 0),
             ("--shard-games is 0", |config| config.shard_games = 0),
             ("--random is 0.1..1.5", |config| config.random = Span { low: 0.1, high: 1.5 }),

@@ -13,7 +13,7 @@ use crate::matches::ending::Ending;
 use crate::matches::game::{GameState, OpeningError};
 use crate::matches::openings::Book;
 use crate::matches::player::{Mishap, Player, Reply, Turn};
-use crate::record::{self, GameRecord, Ply};
+use crate::record::{self, Candidate, GameRecord, Ply};
 
 /// Why there is no game.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +70,7 @@ pub fn play(
     state.set_max_plies(Some(usize::from(config.max_plies)));
     let mut lesson = Lesson { config, teacher, dice, state };
     let mut adjudicator = Adjudicator::new(config.adjudication());
-    let mut plies = Vec::new();
+    let (mut plies, mut others) = (Vec::new(), Vec::new());
     loop {
         if stop.is_stopped() {
             return Err(GameError::Stopped);
@@ -84,10 +84,13 @@ pub fn play(
         let played = lesson.choose(best, random)?;
         let pack = record::pack;
         plies.push(Ply { played: pack(played), best: pack(best), score: score::pack(score) });
+        if config.multipv > 1 {
+            others.push(lesson.others(&reply)?);
+        }
         lesson.state.play(uci(played)).map_err(|illegal| GameError::Fatal(illegal.to_string()))?;
         let ruled = lesson.state.outcome();
         if let Some(ending) = ruled.or_else(|| adjudicator.observe(&lesson.state, Some(score))) {
-            return Ok(GameRecord { start, result: result(ending), plies });
+            return Ok(GameRecord { start, result: result(ending), plies, others });
         }
     }
 }
@@ -145,6 +148,15 @@ impl Lesson<'_> {
             let position = self.state.uci_position();
             GameError::Failed(format!("the teacher answered {answer} to \"{position}\""))
         })
+    }
+
+    /// What the teacher says of other moves than its best.
+    fn others(&self, reply: &Reply) -> Result<Vec<Candidate>, GameError> {
+        let candidate = |&(answer, score): &_| {
+            let played = record::pack(self.legal(answer)?);
+            Ok(Candidate { played, score: score::pack(score) })
+        };
+        reply.others.iter().map(candidate).collect()
     }
 
     /// The move to be played: the best one, or by chance another one.
@@ -207,12 +219,15 @@ mod tests {
                 Some(text) => text.parse().unwrap(),
                 None => first,
             };
+            let legal = turn.state.position().legal_moves();
+            let others = legal.iter().skip(1).take(2).map(|&m| (uci(m), Score::Mate(-3)));
             Ok(Reply {
                 best,
                 score: Some(Score::Cp(7)),
                 depth: None,
                 nodes: None,
                 pv: Vec::new(),
+                others: others.collect(),
                 remarks: Vec::new(),
                 elapsed: Duration::ZERO,
             })
@@ -257,6 +272,21 @@ mod tests {
         let game = game.unwrap();
         assert_eq!(refuted(&game), game.plies.len());
         assert_eq!(asked.iter().filter(|&&only| only == 4).count(), game.plies.len());
+    }
+
+    #[test]
+    fn scores_of_other_moves_are_kept_on_request() {
+        assert!(make(&small(), 4).0.unwrap().others.is_empty());
+        let game = make(&DatagenConfig { multipv: 3, ..small() }, 4).0.unwrap();
+        assert_eq!(game.others.len(), game.plies.len());
+        let mut position = game.start.clone();
+        for (ply, others) in game.plies.iter().zip(&game.others) {
+            let moves = position.legal_moves();
+            let expected = moves.iter().skip(1).take(2).map(|&m| record::pack(m));
+            assert!(others.iter().map(|other| other.played).eq(expected));
+            assert!(others.iter().all(|other| score::unpack(other.score) == Score::Mate(-3)));
+            position.play_unchecked(record::unpack(&position, ply.played).unwrap());
+        }
     }
 
     #[test]

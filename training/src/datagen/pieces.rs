@@ -62,7 +62,7 @@ impl Pieces {
     /// The game's parts; all have the result of the whole.
     pub fn finish(mut self, result: u8) -> Taken {
         self.cut();
-        let game = |(start, plies)| GameRecord { start, result, plies };
+        let game = |(start, plies)| GameRecord { start, result, plies, others: Vec::new() };
         let games = self.done.into_iter().map(game).collect();
         Taken { games, gaps: self.gaps, has_result: true }
     }

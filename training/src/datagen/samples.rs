@@ -74,8 +74,12 @@ fn show(game: &GameRecord, index: usize) -> String {
     let word =
         |packed| unpack(&position, packed).map_or("illegal".to_owned(), |m| san(&position, m));
     let result = ["Black won", "draw", "White won"][usize::from(game.result.min(2))];
+    let others = game.others_at(index).iter();
+    let others = others
+        .map(|other| format!(", {} {}", word(other.played), score::words(other.score)))
+        .collect::<String>();
     format!(
-        "{}{}\nplayed {}, best {}, score {}, {result}\n",
+        "{}{}\nplayed {}, best {}, score {}{others}, {result}\n",
         board(&position),
         fen_of(&position),
         word(ply.played),
@@ -118,7 +122,7 @@ mod tests {
             position.play_unchecked(m);
         }
         plies[1].best = 0;
-        let mut game = GameRecord { start, result: 2, plies };
+        let mut game = GameRecord { start, result: 2, plies, others: Vec::new() };
         let text = show(&game, 1);
         assert!(text.starts_with("  r n b q k b n r\n  p p p p p p p p\n  . ."), "{text}");
         assert!(text.ends_with("played e5, best illegal, score mated in 2, White won\n"), "{text}");

@@ -328,7 +328,7 @@ mod tests {
             plies.push(Ply { played: pack(played), best: pack(best), score });
             position.play_unchecked(played);
         }
-        GameRecord { start, result, plies }
+        GameRecord { start, result, plies, others: Vec::new() }
     }
 
     #[test]

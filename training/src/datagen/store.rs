@@ -15,7 +15,9 @@ use serde_json::Value;
 use super::unique::Unique;
 use crate::matches::game::{fen_of, set_up};
 use crate::matches::journal::{Journal, JournalError};
-use crate::record::{self, EXTENSION, GameReader, GameRecord, GameWriter, Ply, RecordError};
+use crate::record::{
+    self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply, RecordError,
+};
 
 /// Why the folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -66,18 +68,26 @@ struct Entry {
     result: u8,
     /// Played, best and score of each ply, as in [`Ply`].
     plies: Vec<(u16, u16, i16)>,
+    /// By ply, other moves and their scores, as in [`Candidate`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Vec<(u16, i16)>>,
 }
 
 impl Entry {
     fn new(game: u64, record: &GameRecord) -> Self {
         let plies = record.plies.iter().map(|ply| (ply.played, ply.best, ply.score)).collect();
-        Self { game, start: fen_of(&record.start), result: record.result, plies }
+        let pair = |other: &Candidate| (other.played, other.score);
+        let others = record.others.iter().map(|others| others.iter().map(pair).collect()).collect();
+        Self { game, start: fen_of(&record.start), result: record.result, plies, others }
     }
 
     fn record(&self) -> Result<GameRecord, String> {
         let start = set_up(&self.start, false).map_err(|error| error.to_string())?;
         let ply = |&(played, best, score): &_| Ply { played, best, score };
-        Ok(GameRecord { start, result: self.result, plies: self.plies.iter().map(ply).collect() })
+        let plies = self.plies.iter().map(ply).collect();
+        let other = |&(played, score): &_| Candidate { played, score };
+        let others = self.others.iter().map(|others| others.iter().map(other).collect()).collect();
+        Ok(GameRecord { start, result: self.result, plies, others })
     }
 }
 

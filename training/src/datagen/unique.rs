@@ -42,7 +42,7 @@ mod tests {
     fn labels_make_no_new_game() {
         let game = |played, score| {
             let plies = vec![Ply { played, best: 1, score }];
-            GameRecord { start: Chess::default(), result: 1, plies }
+            GameRecord { start: Chess::default(), result: 1, plies, others: Vec::new() }
         };
         let mut unique = Unique::default();
         assert!(unique.insert(&game(1, 0)));

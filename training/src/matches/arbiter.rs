@@ -258,6 +258,7 @@ mod tests {
                 depth: Some(1),
                 nodes: Some(1),
                 pv: Vec::new(),
+                others: Vec::new(),
                 remarks: Vec::new(),
                 elapsed: Duration::from_millis(ms),
             })

@@ -150,8 +150,11 @@ impl Player for ExternalPlayer {
             let why = "its move is none".to_owned();
             self.bury(&Fault::BadUci { line: format!("bestmove {}", answer.best), why })
         })?;
+        let others = answer.info.others.iter();
+        let others = others.filter_map(|(first, score)| Some((first.parse().ok()?, *score)));
         Ok(Reply {
             best,
+            others: others.filter(|(first, _)| *first != best).collect(),
             score: answer.info.score,
             depth: answer.info.depth,
             nodes: answer.info.nodes,

@@ -120,6 +120,7 @@ impl Player for HeadPlayer {
             depth: Some(u32::from(self.head == Head::Value)),
             nodes: Some(nodes),
             pv: Vec::new(),
+            others: Vec::new(),
             remarks: Vec::new(),
             elapsed: started.elapsed(),
         })

@@ -256,6 +256,7 @@ fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
         depth: Some(outcome.info.depth),
         nodes: Some(outcome.info.nodes),
         remarks: Vec::new(),
+        others: Vec::new(),
         pv: outcome.info.pv.iter().map(|played| played.to_uci(mode).to_string()).collect(),
         elapsed,
     }

@@ -45,6 +45,9 @@ pub struct Reply {
     pub nodes: Option<u64>,
     /// The line expected, in UCI notation, `best` first; not checked, perhaps empty.
     pub pv: Vec<String>,
+    /// Other moves with their scores from the mover's view, where it tells of several variations;
+    /// not checked against the rules, but `best` is none of them.
+    pub others: Vec<(UciMove, Score)>,
     /// Breaches of the protocol that were tolerated, in words.
     pub remarks: Vec<String>,
     /// From the question to the answer.

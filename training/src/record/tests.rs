@@ -25,8 +25,8 @@ impl Drop for Scratch {
     }
 }
 
-/// A legal game of random moves and labels; it ends earlier where the rules end it, with one ply at
-/// least.
+/// A legal game of random moves and labels, with scores of other moves where the seed is odd; it ends
+/// earlier where the rules end it, with one ply at least.
 pub(crate) fn random_game(seed: u64, plies: usize) -> GameRecord {
     let mut dice = Dice::new(seed, 0);
     let mut position = Chess::default();
@@ -38,13 +38,22 @@ pub(crate) fn random_game(seed: u64, plies: usize) -> GameRecord {
         }
         position = next;
     }
-    let mut game =
-        GameRecord { start: position.clone(), result: dice.below(3) as u8, plies: Vec::new() };
+    let mut game = GameRecord {
+        start: position.clone(),
+        result: dice.below(3) as u8,
+        plies: Vec::new(),
+        others: Vec::new(),
+    };
     for _ in 0..plies {
         let moves = position.legal_moves();
         let (Some(played), Some(best)) = (dice.pick(&moves), dice.pick(&moves)) else { break };
-        let score = (dice.below(64_001) as i32 - 32_000) as i16;
-        game.plies.push(Ply { played: pack(played), best: pack(best), score });
+        let mut score = || (dice.below(64_001) as i32 - 32_000) as i16;
+        game.plies.push(Ply { played: pack(played), best: pack(best), score: score() });
+        if seed % 2 == 1 {
+            let others = moves.iter().filter(|&&m| m != best).take(1 + game.plies.len() % 3);
+            let others = others.map(|&m| Candidate { played: pack(m), score: score() });
+            game.others.push(others.collect());
+        }
         position.play_unchecked(played);
     }
     game

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::{GameRecord, RecordError};
+use super::{GameRecord, RecordError, WITH_OTHERS};
 use crate::matches::game::fen_of;
 
 /// Level of compression: files are 4 % larger than at 19, and written twenty times as fast.
@@ -13,8 +13,8 @@ const LEVEL: i32 = 9;
 /// Adds a game, as files hold it before compression, to `bytes`.
 ///
 /// # Errors
-/// When the game is longer than 65,535 plies or has no result that the format knows; `bytes` stays as
-/// it is then.
+/// When the game is longer than 65,535 plies, has more than 255 other moves in one or has no result
+/// that the format knows; `bytes` stays as it is then.
 pub fn encode(game: &GameRecord, bytes: &mut Vec<u8>) -> Result<(), RecordError> {
     let fen = fen_of(&game.start);
     let too_long = |what: &str| RecordError::Unwritable(format!("its {what} is too long"));
@@ -24,14 +24,29 @@ pub fn encode(game: &GameRecord, bytes: &mut Vec<u8>) -> Result<(), RecordError>
         let what = format!("its result is {}, not 0, 1 or 2", game.result);
         return Err(RecordError::Unwritable(what));
     }
+    let has_others = game.others.iter().any(|others| !others.is_empty());
+    if game.others.iter().any(|others| others.len() > usize::from(u8::MAX)) {
+        return Err(too_long("list of other moves"));
+    }
+    if has_others {
+        bytes.push(WITH_OTHERS);
+    }
     bytes.push(fen_length);
     bytes.extend_from_slice(fen.as_bytes());
     bytes.push(game.result);
     bytes.extend_from_slice(&plies.to_le_bytes());
-    for ply in &game.plies {
+    for (index, ply) in game.plies.iter().enumerate() {
         bytes.extend_from_slice(&ply.played.to_le_bytes());
         bytes.extend_from_slice(&ply.best.to_le_bytes());
         bytes.extend_from_slice(&ply.score.to_le_bytes());
+        if has_others {
+            let others = game.others_at(index);
+            bytes.push(others.len() as u8);
+            for other in others {
+                bytes.extend_from_slice(&other.played.to_le_bytes());
+                bytes.extend_from_slice(&other.score.to_le_bytes());
+            }
+        }
     }
     Ok(())
 }

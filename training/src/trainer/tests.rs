@@ -40,7 +40,7 @@ fn dataset() -> Dataset {
             plies.push(Ply { played: pack(played), best: pack(moves[0]), score });
             position.play_unchecked(played);
         }
-        dataset.push(GameRecord { start, result: 1, plies });
+        dataset.push(GameRecord { start, result: 1, plies, others: Vec::new() });
     }
     dataset
 }

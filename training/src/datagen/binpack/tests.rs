@@ -51,6 +51,7 @@ fn packed(games: &[GameRecord]) -> Vec<u8> {
 /// A random game whose labels a binpack can hold.
 fn labelled(seed: u64, plies: usize) -> GameRecord {
     let mut game = random_game(seed, plies);
+    game.others.clear();
     for label in &mut game.plies {
         label.best = label.played;
         label.score /= 2;

@@ -1,5 +1,6 @@
 //! `info` lines: what a peer says of its search.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::speech::uci_move;
@@ -20,8 +21,8 @@ pub enum Bound {
 /// What a peer said of one search; what it did not say is `None` or empty.
 ///
 /// Depths, score and variation are of one line: the last with an exact score, else the last with
-/// a score, else the last with a depth or a variation. Of several variations (`multipv`) only the
-/// first counts. The other fields are the last that came on any line.
+/// a score, else the last with a depth or a variation. Of several variations (`multipv`) it is the
+/// first; the others are [`Info::others`]. The other fields are the last that came on any line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Plies.
@@ -42,14 +43,17 @@ pub struct Info {
     pub hashfull: Option<u32>,
     /// Principal variation in UCI notation. It was not tried on a board.
     pub pv: Vec<String>,
+    /// First moves of the other variations (`multipv` 2, 3 …), in UCI notation and in their order,
+    /// each with the last exact score. None is `pv`'s, none comes twice.
+    pub others: Vec<(String, Score)>,
 }
 
 /// An `info` line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) info: Info,
-    /// It is of the second best variation or a worse one.
-    secondary: bool,
+    /// Number of the variation; below 2 = the best.
+    variation: u32,
     /// Just text, which engines may print at any time.
     pub(super) only_text: bool,
     /// What does not parse.
@@ -61,7 +65,7 @@ impl Line {
     pub(super) fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let mut words = words.into_iter().peekable();
         let mut line = Self { only_text: words.peek() == Some(&"string"), ..Self::default() };
-        let Self { info, secondary, sin, .. } = &mut line;
+        let Self { info, variation, sin, .. } = &mut line;
         while let Some(word) = words.next() {
             let mut value = || words.next().unwrap_or_default();
             match word {
@@ -71,7 +75,7 @@ impl Line {
                 "nps" => info.nps = number(word, value(), sin),
                 "hashfull" => info.hashfull = number(word, value(), sin),
                 "time" => info.time = number(word, value(), sin).map(Duration::from_millis),
-                "multipv" => *secondary = number::<u32>(word, value(), sin).is_some_and(|k| k > 1),
+                "multipv" => *variation = number(word, value(), sin).unwrap_or_default(),
                 "cp" => info.score = number(word, value(), sin).map(Score::Cp),
                 "mate" => info.score = number(word, value(), sin).map(Score::Mate),
                 "lowerbound" => info.bound = Bound::Lower,
@@ -99,7 +103,7 @@ impl Line {
     fn rank(&self) -> Option<u8> {
         let info = &self.info;
         match (info.score, info.bound) {
-            _ if self.secondary => None,
+            _ if self.variation > 1 => None,
             (Some(_), Bound::Exact) => Some(2),
             (Some(_), _) => Some(1),
             _ if info.depth.is_some() || !info.pv.is_empty() => Some(0),
@@ -144,12 +148,14 @@ fn number<T: std::str::FromStr>(key: &str, text: &str, sin: &mut Option<String>)
 pub(super) struct Gathered {
     info: Info,
     rank: Option<u8>,
+    /// By the number of the variation: its first move and exact score.
+    others: BTreeMap<u32, (String, Score)>,
 }
 
 impl Gathered {
     pub(super) fn add(&mut self, line: Line) {
-        let rank = line.rank();
-        let Info { depth, seldepth, score, bound, nodes, nps, time, hashfull, pv } = line.info;
+        let (rank, variation) = (line.rank(), line.variation);
+        let Info { depth, seldepth, score, bound, nodes, nps, time, hashfull, pv, .. } = line.info;
         let info = &mut self.info;
         info.nodes = nodes.or(info.nodes);
         info.nps = nps.or(info.nps);
@@ -158,11 +164,25 @@ impl Gathered {
         if rank.is_some() && rank >= self.rank {
             self.rank = rank;
             *info = Info { depth, seldepth, score, bound, pv, ..std::mem::take(info) };
+        } else if variation > 1
+            && bound == Bound::Exact
+            && let (Some(score), Some(first)) = (score, pv.into_iter().next())
+        {
+            self.others.insert(variation, (first, score));
         }
     }
 
     pub(super) fn finish(self) -> Info {
-        self.info
+        let mut info = self.info;
+        // Where the last iteration was cut short, a move may be on two of the lines: the better
+        // place is the newer one.
+        for (first, score) in self.others.into_values() {
+            let is_known = info.others.iter().any(|(known, _)| *known == first);
+            if !is_known && info.pv.first() != Some(&first) {
+                info.others.push((first, score));
+            }
+        }
+        info
     }
 }
 
@@ -200,8 +220,9 @@ mod tests {
             time: Some(Duration::from_millis(7500)),
             hashfull: Some(17),
             pv: vec!["e2e4".to_owned(), "e7e8q".to_owned()],
+            others: Vec::new(),
         };
-        assert_eq!(line, Line { info: expected, ..Line::default() });
+        assert_eq!(line, Line { info: expected, variation: 1, ..Line::default() });
     }
 
     #[test]
@@ -241,6 +262,24 @@ mod tests {
         assert_eq!((info.depth, info.score), (Some(5), Some(Score::Mate(3))));
         assert_eq!((info.bound, info.nodes), (Bound::Exact, Some(40)));
         assert_eq!(info.pv, ["d2d4"]);
+    }
+
+    #[test]
+    fn the_other_variations_are_kept_by_their_last_exact_score() {
+        let info = gather(&[
+            "info depth 5 multipv 1 score cp 30 pv e2e4 e7e5",
+            "info depth 5 multipv 2 score cp 20 pv d2d4",
+            "info depth 5 multipv 3 score cp 10 pv c2c4",
+            "info depth 5 multipv 4 score cp 5 pv a2a3",
+            "info depth 6 multipv 1 score cp 25 pv d2d4",
+            "info depth 6 multipv 2 score cp 24 pv c2c4",
+            "info depth 6 multipv 3 score cp 9 lowerbound pv g1f3",
+            "info depth 6 multipv 5 score cp 1",
+        ]);
+        assert_eq!(info.pv, ["d2d4"]);
+        let others = [("c2c4", 24), ("a2a3", 5)];
+        let others = others.map(|(first, score)| (first.to_owned(), Score::Cp(score)));
+        assert_eq!(info.others, others);
     }
 
     #[test]
