@@ -27,7 +27,7 @@ use crate::uci::position::from_fen;
 const LEAST_MEMORY: u64 = 128;
 
 /// MiB of the bound that are not for sets: the program, and buffers of threads and files.
-const OWN_MEMORY: u64 = 64;
+const OWN_MEMORY: u64 = 72;
 
 /// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back for a
 /// while, so that the process takes up to twice what the sets do (measured).
@@ -147,18 +147,14 @@ fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enu
             Ended::Stopped => None,
         }
     };
-    match (text, &arguments.dir) {
-        (Some(text), _) => {
-            output.say(&text);
-            return Ok(ExitCode::SUCCESS);
-        }
-        (None, Some(dir)) => {
-            complain(&format!("stopped; the same command goes on in {}", dir.display()));
-        }
-        (None, None) => {
-            complain("stopped, and nothing is kept; --dir names a folder that keeps it");
-        }
+    if let Some(text) = text {
+        output.say(&text);
+        return Ok(ExitCode::SUCCESS);
     }
+    complain(&match &arguments.dir {
+        Some(dir) => format!("stopped; the same command goes on in {}", dir.display()),
+        None => "stopped, and nothing is kept; --dir names a folder that keeps it".to_owned(),
+    });
     Ok(ExitCode::from(INTERRUPTED))
 }
 
@@ -180,6 +176,7 @@ fn start(arguments: &EnumerateArgs) -> Result<Chess, EnumerateError> {
 fn plies_text(counts: &[u64]) -> String {
     let mut text = "Ply | Distinct positions |\n---|---|".to_owned();
     for (ply, &count) in counts.iter().enumerate() {
+        // Writing to a String cannot fail.
         let _ = write!(text, "\n{ply} | {} |", grouped(count));
     }
     text

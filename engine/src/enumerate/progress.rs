@@ -54,6 +54,7 @@ impl Progress {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let pace = (count.saturating_sub(first) as f64 / seconds) as u64;
         let mut text = format!("{} {what}, {} a second", grouped(count), grouped(pace));
+        // Writing to a String cannot fail.
         if waiting > 0 {
             let _ = write!(text, ", {} waiting", grouped(waiting));
         }

@@ -123,9 +123,9 @@ impl<'a> Archive<'a> {
         let mode = position.castles().mode();
         let fen = fen_of(position);
         let mut text = format!("{} moves from p = {fen}", from.len());
+        // Writing to a String cannot fail.
         for edge in &from {
-            let line = format!("\np --> {} | {}", written(edge.played, mode), fen_of(&edge.to));
-            text += &line;
+            let _ = write!(text, "\np --> {} | {}", written(edge.played, mode), fen_of(&edge.to));
             if edge.played.is_zeroing() {
                 let pieces = edge.to.board();
                 let (white, black) = (pieces.white().count(), pieces.black().count());

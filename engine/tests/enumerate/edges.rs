@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shakmaty::{Chess, Move, Position as _};
+use shakmaty::{Chess, Position as _};
 use tesla_engine::enumerate::{Archive, EnumerateError};
 
 use crate::folder::TestFolder;
@@ -51,12 +51,9 @@ fn every_move_is_found_from_both_ends() {
             assert_eq!(to.len(), moves, "{fen}: to {one:?}");
             assert!(to.iter().all(|edge| edge.to == *one));
             assert_eq!(to.into_iter().map(|edge| edge.from).collect::<HashSet<_>>(), before);
-            let legal: Vec<Move> = if naive.positions.contains(one) {
-                one.legal_moves().into_iter().collect()
-            } else {
-                Vec::new()
-            };
-            let played: Vec<Move> = from.iter().map(|edge| edge.played).collect();
+            let is_position = naive.positions.contains(one);
+            let legal = if is_position { one.legal_moves().to_vec() } else { Vec::new() };
+            let played: Vec<_> = from.iter().map(|edge| edge.played).collect();
             assert_eq!(played, legal, "{fen}: from {one:?}");
         }
     }
