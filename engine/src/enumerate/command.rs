@@ -5,8 +5,6 @@ use std::io::{BufWriter, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +17,7 @@ use super::plies::{self, PliesRequest};
 use super::run::{self, Ended, Request};
 use super::show::Archive;
 use super::tally::grouped;
-use crate::search_api::StopToken;
+use crate::terminal::{INTERRUPTED, complain, interruptible};
 use crate::uci::output::Output;
 use crate::uci::position::from_fen;
 
@@ -32,9 +30,6 @@ const OWN_MEMORY: u64 = 72;
 /// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back for a
 /// while, so that the process takes up to twice what the sets do (measured).
 const SETS: u64 = 2;
-
-/// What a shell says of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 
 /// What to enumerate.
 #[derive(Debug, Args)]
@@ -133,7 +128,8 @@ fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enu
         checkpoint: Duration::from_secs_f64(arguments.checkpoint),
     };
     let folder = arguments.dir.clone();
-    let stop = interruptible(arguments.dir.as_ref())?;
+    // Not earlier: what only lists files may end at any moment.
+    let stop = interruptible().map_err(EnumerateError::Signals)?;
     let text = if let Some(plies) = arguments.plies {
         let request = PliesRequest { start, plies, folder, resources };
         match plies::count_plies(&request, &stop)? {
@@ -180,25 +176,4 @@ fn plies_text(counts: &[u64]) -> String {
         let _ = write!(text, "\n{ply} | {} |", grouped(count));
     }
     text
-}
-
-/// A token that Ctrl-C and SIGTERM set; a second Ctrl-C ends the program at once.
-fn interruptible(dir: Option<&PathBuf>) -> Result<StopToken, EnumerateError> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let code = i32::from(INTERRUPTED);
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .map_err(|source| EnumerateError::Io {
-                path: dir.cloned().unwrap_or_default(),
-                source,
-            })?;
-    }
-    Ok(StopToken::from(flag))
-}
-
-/// Says what went wrong, for people.
-#[expect(clippy::print_stderr, reason = "standard output is for results")]
-pub fn complain(sentence: &str) {
-    eprintln!("tesla: {sentence}");
 }

@@ -26,6 +26,9 @@ pub enum EnumerateError {
     /// No threads to be had.
     #[error("the system gives no threads: {0}; ask for fewer with --threads")]
     Threads(String),
+    /// Ctrl-C cannot be caught.
+    #[error("{0}")]
+    Signals(String),
     /// An option that writes files.
     #[error("{0} writes files; name a folder for them with --dir")]
     NeedsFolder(&'static str),
