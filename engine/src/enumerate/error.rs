@@ -1,6 +1,6 @@
 //! What can go wrong, as sentences for people.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::uci::position::PositionProblem;
@@ -36,6 +36,17 @@ pub enum EnumerateError {
     #[error("{path} cannot be used: {source}")]
     Io {
         /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk, a quota or a limit on files is full.
+    #[error(
+        "{path} cannot grow: {source}; what was found up to the last checkpoint is safe, so make room and \
+         give the same command again"
+    )]
+    NoRoom {
+        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -91,6 +102,14 @@ pub enum EnumerateError {
 impl EnumerateError {
     /// For `map_err`: what the system said of this path.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        |source| Self::Io { path: path.to_owned(), source }
+        |source| {
+            let path = path.to_owned();
+            match source.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                    Self::NoRoom { path, source }
+                }
+                _ => Self::Io { path, source },
+            }
+        }
     }
 }

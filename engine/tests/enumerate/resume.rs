@@ -67,7 +67,7 @@ fn command(dir: &Path) -> Command {
 }
 
 /// The table without the times.
-fn table(output: &Output) -> String {
+pub(crate) fn table(output: &Output) -> String {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     text.lines().filter(|line| !line.starts_with("- ")).collect::<Vec<_>>().join("\n")
