@@ -1,7 +1,7 @@
 //! `tesla enumerate`: the command line's side of it.
 
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write as _};
+use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,17 +44,18 @@ pub struct EnumerateArgs {
     #[arg(long)]
     no_castling: bool,
     /// Count the distinct positions after each number of plies up to this one, instead
-    #[arg(long, conflicts_with_all = ["edges", "roots"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["edges", "roots"])]
     plies: Option<u32>,
-    /// Memory to use at most, MiB; with --dir, what does not fit goes to files
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+    /// Memory to use at most; with --dir, what does not fit goes to files
+    #[arg(long, value_name = "MIB", default_value_t = 4096,
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
     memory: u64,
     /// Threads; as many as there are cores if not given
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Folder for checkpoints, edges, roots and what does not fit memory; the same command goes on
     /// with what is in it
-    #[arg(long)]
+    #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
     /// Write all edges to the folder: position, move, position
     #[arg(long, requires = "dir")]
@@ -62,8 +63,8 @@ pub struct EnumerateArgs {
     /// Write all roots to the folder, hive by hive
     #[arg(long, requires = "dir")]
     roots: bool,
-    /// Seconds between checkpoints
-    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
+    /// Time between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     checkpoint: f64,
 }
 
@@ -72,7 +73,7 @@ enum Show {
     /// Lists the moves from a position and those that lead to it, as an enumeration with --edges kept them
     Edges {
         /// The enumeration's folder
-        #[arg(long)]
+        #[arg(long, value_name = "FOLDER")]
         dir: PathBuf,
         /// The position; the enumeration's first one if not given
         #[arg(long)]
@@ -81,7 +82,7 @@ enum Show {
     /// Lists the roots that an enumeration with --roots kept: a line for each, its hive and its FEN
     Roots {
         /// The enumeration's folder
-        #[arg(long)]
+        #[arg(long, value_name = "FOLDER")]
         dir: PathBuf,
     },
 }
@@ -110,10 +111,11 @@ pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enume
         }
         Some(Show::Roots { dir }) => {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            Archive::open(dir)?.write_roots(&mut out)?;
-            // A reader that has gone away has read enough.
-            let _ = out.flush();
-            Ok(ExitCode::SUCCESS)
+            match Archive::open(dir)?.write_roots(&mut out) {
+                // A reader that has gone away has read enough.
+                Err(error) if error.is_broken_pipe() => Ok(ExitCode::SUCCESS),
+                result => result.map(|()| ExitCode::SUCCESS),
+            }
         }
         None => enumerate(arguments, output),
     }

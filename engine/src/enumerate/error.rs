@@ -94,12 +94,22 @@ pub enum EnumerateError {
         /// The option that would have kept it.
         option: &'static str,
     },
+    /// The roots are written last.
+    #[error(
+        "the enumeration in {0} is not at its end; give its command again, then its roots are there"
+    )]
+    NotYet(PathBuf),
     /// The position is not in the tables.
     #[error("the enumeration in {0} did not reach this position, not even by a root")]
     NotReached(PathBuf),
 }
 
 impl EnumerateError {
+    /// Whether it only says that a reader has gone away.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe)
+    }
+
     /// For `map_err`: what the system said of this path.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         |source| {

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::process::Command;
 
 use shakmaty::{Bitboard, Board, ByColor, Color, Role, Square, attacks};
 
@@ -130,4 +131,33 @@ fn the_table_of_the_seed_has_one_row_too_large() {
     let legal_moves = 145_937_007;
     assert_ne!(rows(5_656_866).iter().sum::<u64>(), legal_moves);
     assert_eq!(rows(5_016_597).iter().sum::<u64>(), legal_moves);
+}
+
+/// The seed's rows and their order. The numbers are those of a naive closure (`small::chosen_closures`).
+const TABLE: &str = "\
+FEN: \"7k/5p1p/5P1P/8/8/2p5/1pPp4/bKb5 w - - 0 1\"
+
+Stat | Metric |
+---|---|
+Maximum Moves in a position | 16 |
+Minimum | 0 |
+Legal moves in this position | 40'373 |
+Number of white root collisions | 432 |
+Number of white domain collisions | 9'098 |
+Number of black root collisions | 302 |
+Number of black domain collisions | 8'824 |
+Number of new roots | 17'280 |
+Number of new positions | 4'437 |
+
+Running time:
+- real ";
+
+#[test]
+fn the_program_prints_the_table_of_the_seed() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tesla"));
+    let fen = "7k/5p1p/5P1P/8/8/2p5/1pPp4/bKb5 w - - 0 1";
+    let output = command.args(["enumerate", "--fen", fen]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with(TABLE), "{text}");
+    assert!(text.ends_with("4-7-b | 139 |\n4-8-w | 17'000 |\n3-8-w | 141 |\n"), "{text}");
 }
