@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use shakmaty::uci::UciMove;
@@ -19,9 +19,6 @@ use super::run::{State, Work, fen_of};
 use super::space::Space;
 use super::tally::{Class, Hive};
 use crate::uci::position::from_fen;
-
-/// What is written to, where it cannot be.
-const OUTPUT: &str = "standard output";
 
 /// A folder that is only read.
 #[derive(Debug)]
@@ -165,12 +162,15 @@ impl<'a> Archive<'a> {
             hives::read(log, self.folder, &mut |packed| {
                 let none = || log.damaged(self.folder, "it holds what is no position");
                 let root = packed.position(mode).ok_or_else(none)?;
-                writeln!(out, "{hive} {}", fen_of(&root))
-                    .map_err(EnumerateError::io(OUTPUT.as_ref()))
+                writeln!(out, "{hive} {}", fen_of(&root)).map_err(unwritten)
             })?;
         }
-        out.flush().map_err(EnumerateError::io(OUTPUT.as_ref()))
+        out.flush().map_err(unwritten)
     }
+}
+
+fn unwritten(source: io::Error) -> EnumerateError {
+    EnumerateError::Io { path: "standard output".into(), source }
 }
 
 fn written(played: Move, mode: CastlingMode) -> String {
