@@ -78,7 +78,7 @@ fn by_keys_alone(start: &Chess) -> ByColor<u64> {
 }
 
 #[test]
-#[ignore = "three minutes of a core and 2 GB"]
+#[ignore = "four minutes of a core and 2 GB"]
 fn sides_to_move_by_keys_alone() {
     let white = |white, black| ByColor { white, black };
     assert_eq!(by_keys_alone(&position(NO_CASTLING)), white(2_513_846, 2_513_750));
