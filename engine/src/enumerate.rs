@@ -10,12 +10,15 @@
 //!
 //! * `reach`, `combination`, `space` — a position of the closure as a number, exactly;
 //! * `expand` — one position's moves; which roots can be met twice at all, and why the others cannot;
-//! * `pages`, `buckets` — the set of positions; `packed`, `distinct` — the roots to be told apart;
-//! * `closure`, `run` — sweeps, checkpoints, the end; `crew`, `course` — threads and bounds;
+//! * `pages`, `bucket`, `buckets` — the set of positions;
+//! * `packed`, `distinct` — the roots to be told apart;
+//! * `closure`, `hands` — sweeps over the set; `run` — checkpoints and the end;
+//! * `crew`, `course`, `clock`, `progress` — threads, bounds, time;
 //! * `log`, `folder`, `edges`, `hives` — files;
 //! * `tally` — the table; `show`, `retract` — files read back;
 //! * `plies` — distinct positions after so many plies.
 
+mod bucket;
 mod buckets;
 mod clock;
 mod closure;
@@ -28,6 +31,7 @@ mod edges;
 mod error;
 mod expand;
 mod folder;
+mod hands;
 mod hives;
 mod log;
 mod packed;

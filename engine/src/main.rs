@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
-use tesla_engine::terminal::interruptible;
+use tesla_engine::terminal::{finish, interruptible};
 use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
 use tesla_engine::uci::output::Output;
 use tesla_engine::{bench, perft, uci};
@@ -84,25 +84,17 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         }
-        Some(Command::Minimax(command)) => return finish(minimax::run(&command, &output)),
+        Some(Command::Minimax(command)) => {
+            return finish(minimax::run(&command, &output).map(|()| ExitCode::SUCCESS));
+        }
         Some(Command::Experience(command)) => {
             let result = interruptible().and_then(|stop| experience::run(&command, &stop, &output));
-            return finish(result);
+            return finish(result.map(|()| ExitCode::SUCCESS));
         }
         Some(Command::Enumerate(arguments)) => {
-            return enumerate::run(&arguments, &output).unwrap_or_else(|problem| {
-                enumerate::complain(&problem.to_string());
-                ExitCode::from(2)
-            });
+            let result = enumerate::run(&arguments, &output);
+            return finish(result.map_err(|problem| problem.to_string()));
         }
     }
     ExitCode::SUCCESS
-}
-
-/// A fault is a sentence on standard error and exit code 2.
-#[expect(clippy::print_stderr, reason = "the one place where errors of commands reach people")]
-fn finish(result: Result<(), String>) -> ExitCode {
-    let Err(sentence) = result else { return ExitCode::SUCCESS };
-    eprintln!("tesla: {sentence}");
-    ExitCode::from(2)
 }

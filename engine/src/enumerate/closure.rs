@@ -9,25 +9,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::buckets::{BUCKETS, Buckets, Files, bucket_of};
+use super::bucket::Files;
+use super::buckets::{BUCKETS, Buckets, bucket_of};
 use super::course::Course;
 use super::crew::{Crew, Turns};
 use super::distinct::{Distinct, PARTS};
 use super::edges::EdgeFiles;
 use super::error::EnumerateError;
-use super::expand::{Expander, Sink};
+use super::expand::Expander;
 use super::folder::Folder;
+use super::hands::Hands;
 use super::log::Log;
-use super::packed::Packed;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Tally};
 
 /// Positions that a thread expands before it looks up.
 const CHUNK: usize = 512;
-
-/// Positions or roots that a thread has in hand for one bucket or part.
-const HANDFUL: usize = 64;
 
 /// The closure as far as it is known.
 #[derive(Debug)]
@@ -143,8 +141,8 @@ impl<'a> Closure<'a> {
             sweep.work().inspect_err(|_| turns.stop())
         })?;
         self.cursor = (self.cursor + turns.taken()) % BUCKETS;
-        for tally in &tallies {
-            self.tally.add(tally);
+        for tally in tallies {
+            self.tally.add(&tally);
         }
         Ok(())
     }
@@ -239,9 +237,9 @@ impl<'a> Closure<'a> {
 impl Sweep<'_> {
     /// What each thread does.
     fn work(&self) -> Result<Tally, EnumerateError> {
-        let Closure { space, buckets, edges, keeps_roots, expanded, .. } = self.closure;
+        let Closure { space, buckets, roots, edges, keeps_roots, expanded, .. } = self.closure;
         let mut expander = Expander::new(space, *keeps_roots, edges.is_some());
-        let mut hands = Hands::new(self.closure);
+        let mut hands = Hands::new(buckets, roots);
         let mut chunk = Vec::with_capacity(CHUNK + 64);
         'turns: while let Some(step) = self.turns.next() {
             let bucket = (self.closure.cursor + step) % BUCKETS;
@@ -272,56 +270,5 @@ impl Sweep<'_> {
         }
         hands.empty();
         Ok(expander.tally)
-    }
-}
-
-/// What a thread has found and not yet put where it belongs.
-struct Hands<'a> {
-    buckets: &'a Buckets,
-    roots: &'a Distinct,
-    children: Vec<Vec<u128>>,
-    packed: Vec<Vec<Packed>>,
-}
-
-impl<'a> Hands<'a> {
-    fn new(closure: &'a Closure<'a>) -> Self {
-        let Closure { buckets, roots, .. } = closure;
-        Self {
-            buckets,
-            roots,
-            children: vec![Vec::new(); BUCKETS],
-            packed: vec![Vec::new(); PARTS],
-        }
-    }
-
-    fn empty(&mut self) {
-        for (bucket, children) in self.children.iter().enumerate() {
-            self.buckets.add(bucket, children);
-        }
-        for (part, packed) in self.packed.iter().enumerate() {
-            self.roots.add(part, packed);
-        }
-    }
-}
-
-impl Sink for Hands<'_> {
-    fn child(&mut self, index: u128) {
-        let bucket = bucket_of(index);
-        let children = &mut self.children[bucket];
-        children.push(index);
-        if children.len() == HANDFUL {
-            self.buckets.add(bucket, children);
-            children.clear();
-        }
-    }
-
-    fn root(&mut self, class: Class, root: Packed) {
-        let part = self.roots.part_of(class.number(), root);
-        let packed = &mut self.packed[part];
-        packed.push(root);
-        if packed.len() == HANDFUL {
-            self.roots.add(part, packed);
-            packed.clear();
-        }
     }
 }

@@ -1,12 +1,10 @@
 //! `tesla enumerate`: the command line's side of it.
 
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write as _};
+use std::io::BufWriter;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +17,7 @@ use super::plies::{self, PliesRequest};
 use super::run::{self, Ended, Request};
 use super::show::Archive;
 use super::tally::grouped;
-use crate::search_api::StopToken;
+use crate::terminal::{INTERRUPTED, complain, interruptible};
 use crate::uci::output::Output;
 use crate::uci::position::from_fen;
 
@@ -27,14 +25,11 @@ use crate::uci::position::from_fen;
 const LEAST_MEMORY: u64 = 128;
 
 /// MiB of the bound that are not for sets: the program, and buffers of threads and files.
-const OWN_MEMORY: u64 = 64;
+const OWN_MEMORY: u64 = 72;
 
 /// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back for a
 /// while, so that the process takes up to twice what the sets do (measured).
 const SETS: u64 = 2;
-
-/// What a shell says of a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 
 /// What to enumerate.
 #[derive(Debug, Args)]
@@ -49,17 +44,18 @@ pub struct EnumerateArgs {
     #[arg(long)]
     no_castling: bool,
     /// Count the distinct positions after each number of plies up to this one, instead
-    #[arg(long, conflicts_with_all = ["edges", "roots"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["edges", "roots"])]
     plies: Option<u32>,
-    /// Memory to use at most, MiB; with --dir, what does not fit goes to files
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+    /// Memory to use at most; with --dir, what does not fit goes to files
+    #[arg(long, value_name = "MIB", default_value_t = 4096,
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
     memory: u64,
     /// Threads; as many as there are cores if not given
-    #[arg(long)]
+    #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
     /// Folder for checkpoints, edges, roots and what does not fit memory; the same command goes on
     /// with what is in it
-    #[arg(long)]
+    #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
     /// Write all edges to the folder: position, move, position
     #[arg(long, requires = "dir")]
@@ -67,8 +63,8 @@ pub struct EnumerateArgs {
     /// Write all roots to the folder, hive by hive
     #[arg(long, requires = "dir")]
     roots: bool,
-    /// Seconds between checkpoints
-    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
+    /// Time between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     checkpoint: f64,
 }
 
@@ -77,7 +73,7 @@ enum Show {
     /// Lists the moves from a position and those that lead to it, as an enumeration with --edges kept them
     Edges {
         /// The enumeration's folder
-        #[arg(long)]
+        #[arg(long, value_name = "FOLDER")]
         dir: PathBuf,
         /// The position; the enumeration's first one if not given
         #[arg(long)]
@@ -86,7 +82,7 @@ enum Show {
     /// Lists the roots that an enumeration with --roots kept: a line for each, its hive and its FEN
     Roots {
         /// The enumeration's folder
-        #[arg(long)]
+        #[arg(long, value_name = "FOLDER")]
         dir: PathBuf,
     },
 }
@@ -115,10 +111,11 @@ pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enume
         }
         Some(Show::Roots { dir }) => {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            Archive::open(dir)?.write_roots(&mut out)?;
-            // A reader that has gone away has read enough.
-            let _ = out.flush();
-            Ok(ExitCode::SUCCESS)
+            match Archive::open(dir)?.write_roots(&mut out) {
+                // A reader that has gone away has read enough.
+                Err(error) if error.is_broken_pipe() => Ok(ExitCode::SUCCESS),
+                result => result.map(|()| ExitCode::SUCCESS),
+            }
         }
         None => enumerate(arguments, output),
     }
@@ -133,7 +130,8 @@ fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enu
         checkpoint: Duration::from_secs_f64(arguments.checkpoint),
     };
     let folder = arguments.dir.clone();
-    let stop = interruptible(arguments.dir.as_ref())?;
+    // Not earlier: what only lists files may end at any moment.
+    let stop = interruptible().map_err(EnumerateError::Signals)?;
     let text = if let Some(plies) = arguments.plies {
         let request = PliesRequest { start, plies, folder, resources };
         match plies::count_plies(&request, &stop)? {
@@ -147,18 +145,14 @@ fn enumerate(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enu
             Ended::Stopped => None,
         }
     };
-    match (text, &arguments.dir) {
-        (Some(text), _) => {
-            output.say(&text);
-            return Ok(ExitCode::SUCCESS);
-        }
-        (None, Some(dir)) => {
-            complain(&format!("stopped; the same command goes on in {}", dir.display()));
-        }
-        (None, None) => {
-            complain("stopped, and nothing is kept; --dir names a folder that keeps it");
-        }
+    if let Some(text) = text {
+        output.say(&text);
+        return Ok(ExitCode::SUCCESS);
     }
+    complain(&match &arguments.dir {
+        Some(dir) => format!("stopped; the same command goes on in {}", dir.display()),
+        None => "stopped, and nothing is kept; --dir names a folder that keeps it".to_owned(),
+    });
     Ok(ExitCode::from(INTERRUPTED))
 }
 
@@ -180,28 +174,8 @@ fn start(arguments: &EnumerateArgs) -> Result<Chess, EnumerateError> {
 fn plies_text(counts: &[u64]) -> String {
     let mut text = "Ply | Distinct positions |\n---|---|".to_owned();
     for (ply, &count) in counts.iter().enumerate() {
+        // Writing to a String cannot fail.
         let _ = write!(text, "\n{ply} | {} |", grouped(count));
     }
     text
-}
-
-/// A token that Ctrl-C and SIGTERM set; a second Ctrl-C ends the program at once.
-fn interruptible(dir: Option<&PathBuf>) -> Result<StopToken, EnumerateError> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let code = i32::from(INTERRUPTED);
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .map_err(|source| EnumerateError::Io {
-                path: dir.cloned().unwrap_or_default(),
-                source,
-            })?;
-    }
-    Ok(StopToken::from(flag))
-}
-
-/// Says what went wrong, for people.
-#[expect(clippy::print_stderr, reason = "standard output is for results")]
-pub fn complain(sentence: &str) {
-    eprintln!("tesla: {sentence}");
 }

@@ -62,10 +62,10 @@ impl EdgeFiles {
     }
 }
 
-/// What is done with a position and its moves.
+/// What is done with a record: its index and moves.
 type Each<'a> = dyn FnMut(u128, &[u16]) -> Result<(), EnumerateError> + 'a;
 
-/// Calls `each` with index and moves of every record of a file.
+/// Calls `each` with every record of a file.
 ///
 /// # Errors
 /// When the file cannot be read or is damaged, or what `each` says.

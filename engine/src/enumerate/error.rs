@@ -1,6 +1,6 @@
 //! What can go wrong, as sentences for people.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::uci::position::PositionProblem;
@@ -26,6 +26,9 @@ pub enum EnumerateError {
     /// No threads to be had.
     #[error("the system gives no threads: {0}; ask for fewer with --threads")]
     Threads(String),
+    /// Ctrl-C cannot be caught.
+    #[error("{0}")]
+    Signals(String),
     /// An option that writes files.
     #[error("{0} writes files; name a folder for them with --dir")]
     NeedsFolder(&'static str),
@@ -33,6 +36,17 @@ pub enum EnumerateError {
     #[error("{path} cannot be used: {source}")]
     Io {
         /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk, a quota or a limit on files is full.
+    #[error(
+        "{path} cannot grow: {source}; what was found up to the last checkpoint is safe, so make room and \
+         give the same command again"
+    )]
+    NoRoom {
+        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -80,14 +94,32 @@ pub enum EnumerateError {
         /// The option that would have kept it.
         option: &'static str,
     },
+    /// The roots are written last.
+    #[error(
+        "the enumeration in {0} is not at its end; give its command again, then its roots are there"
+    )]
+    NotYet(PathBuf),
     /// The position is not in the tables.
     #[error("the enumeration in {0} did not reach this position, not even by a root")]
     NotReached(PathBuf),
 }
 
 impl EnumerateError {
+    /// Whether it only says that a reader has gone away.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe)
+    }
+
     /// For `map_err`: what the system said of this path.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        |source| Self::Io { path: path.to_owned(), source }
+        |source| {
+            let path = path.to_owned();
+            match source.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                    Self::NoRoom { path, source }
+                }
+                _ => Self::Io { path, source },
+            }
+        }
     }
 }

@@ -85,19 +85,10 @@ pub fn count_plies(
     let (desk, state) = Desk::open(request.folder.as_deref(), task)?;
     let times = state.as_ref().map_or_else(Times::default, |state| state.times);
     let mode = request.start.castles().mode();
-    let (mut counts, mut level) =
-        if let Some(Work::Plies(PliesState { counts, source, target, done })) =
-            state.map(|state| state.work)
-        {
-            let (source, target) = (Distinct::with_logs(source, 1), Distinct::with_logs(target, 1));
-            (counts, Level { source, target, done, mode, expands: false })
-        } else {
-            let source = Distinct::new(1, 0);
-            let first = Packed::new(&request.start);
-            source.add(source.part_of(0, first), &[first]);
-            let done = vec![None; PARTS];
-            (Vec::new(), Level { source, target: Distinct::new(1, 1), done, mode, expands: false })
-        };
+    let (mut counts, mut level) = match state.map(|state| state.work) {
+        Some(Work::Plies(state)) => Level::resume(state, mode),
+        _ => (Vec::new(), Level::first(&request.start)),
+    };
     let mut course = Course::new(&request.resources, times, stop)?;
     while counts.len() <= request.plies as usize {
         level.expands = counts.len() < request.plies as usize;
@@ -123,6 +114,22 @@ pub fn count_plies(
 }
 
 impl Level {
+    /// Ply 0.
+    fn first(start: &Chess) -> Self {
+        let (source, target) = (Distinct::new(1, 0), Distinct::new(1, 1));
+        let first = Packed::new(start);
+        source.add(source.part_of(0, first), &[first]);
+        let mode = start.castles().mode();
+        Self { source, target, done: vec![None; PARTS], mode, expands: false }
+    }
+
+    /// The ply that a checkpoint was in, and the counts of those before it.
+    fn resume(state: PliesState, mode: CastlingMode) -> (Vec<u64>, Self) {
+        let PliesState { counts, source, target, done } = state;
+        let (source, target) = (Distinct::with_logs(source, 1), Distinct::with_logs(target, 1));
+        (counts, Self { source, target, done, mode, expands: false })
+    }
+
     /// Counts parts, and expands them if a ply comes after this one, until all are done or there is a
     /// reason to stop.
     fn count(

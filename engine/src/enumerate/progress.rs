@@ -1,15 +1,10 @@
 //! The live line of an enumeration, on standard error.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
-use std::time::{Duration, Instant};
-
-use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Instant;
 
 use super::tally::grouped;
-
-/// How often a line is said where no live line can be drawn.
-const QUIET: Duration = Duration::from_mins(1);
+use crate::terminal::Line;
 
 /// What there is to tell.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +19,10 @@ pub(super) struct Status {
     pub(super) bytes: u64,
 }
 
-/// The line.
+/// The line, and what it needs to tell the pace.
 #[derive(Debug)]
 pub(super) struct Progress {
-    line: ProgressBar,
-    /// Where there is no terminal: when a line was said last.
-    said: Option<Instant>,
+    line: Line,
     started: Instant,
     /// The count when this run began.
     first: Option<u64>,
@@ -38,41 +31,26 @@ pub(super) struct Progress {
 impl Progress {
     /// Starts the line.
     pub(super) fn new() -> Self {
-        let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}");
-        let line = ProgressBar::new_spinner()
-            .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        let now = Instant::now();
-        let said = (!std::io::stderr().is_terminal()).then_some(now);
-        Self { line, said, started: now, first: None }
+        Self { line: Line::default(), started: Instant::now(), first: None }
     }
 
     /// Tells how it stands.
-    #[expect(clippy::print_stderr, reason = "progress where no line can be drawn")]
     pub(super) fn tell(&mut self, status: &Status) {
         let first = *self.first.get_or_insert(status.count);
         let Status { what, count, waiting, bytes } = *status;
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let pace = (count.saturating_sub(first) as f64 / seconds) as u64;
         let mut text = format!("{} {what}, {} a second", grouped(count), grouped(pace));
+        // Writing to a String cannot fail.
         if waiting > 0 {
             let _ = write!(text, ", {} waiting", grouped(waiting));
         }
         let _ = write!(text, ", {} MiB", bytes >> 20);
-        match &mut self.said {
-            None => {
-                self.line.set_message(text);
-                self.line.tick();
-            }
-            Some(said) if said.elapsed() >= QUIET => {
-                *said = Instant::now();
-                eprintln!("{text}");
-            }
-            Some(_) => {}
-        }
+        self.line.tell(text);
     }
 
     /// Takes the line away.
     pub(super) fn end(&self) {
-        self.line.finish_and_clear();
+        self.line.end();
     }
 }

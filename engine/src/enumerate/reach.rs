@@ -136,16 +136,16 @@ mod tests {
 
     #[test]
     fn a_piece_is_locked_by_others_that_are() {
-        // Rook, knight's pawn and bishop's lock the king; the bishop may go, but not for long.
-        let division = division("k7/p1p5/Pp6/1P6/8/p7/P7/K7 w - - 0 1");
-        assert_eq!(division.groups.len(), 2);
-        let locked = division_of_locked();
+        // A bishop in the corner behind its own pawn, which is blocked.
+        let locked = division("4k3/8/8/8/8/1p6/1P1p4/B5K1 w - - 0 1");
         assert!(locked.groups.iter().all(|group| group.piece.role == Role::King));
         assert!(locked.fixed.bishops().any());
-    }
-
-    fn division_of_locked() -> Division {
-        division("4k3/8/8/8/8/1p6/1P1p4/B2P2K1 w - - 0 1".replace("B2P2K1", "B5K1").as_str())
+        // The same corner without that pawn.
+        let free = division("4k3/8/8/8/8/8/3p4/B5K1 w - - 0 1");
+        assert!(free.groups.iter().any(|group| group.piece.role == Role::Bishop));
+        // Pawns lock the bishop, and the bishop the queen.
+        let chain = division("6k1/8/8/8/8/pp6/PPp5/QBK5 w - - 0 1");
+        assert!(chain.fixed.bishops().any() && chain.fixed.queens().any());
     }
 
     #[test]

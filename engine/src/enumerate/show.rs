@@ -15,7 +15,7 @@ use super::folder;
 use super::hives;
 use super::log::Log;
 use super::retract;
-use super::run::{State, Task, Work, fen_of};
+use super::run::{State, Work, fen_of};
 use super::space::Space;
 use super::tally::{Class, Hive};
 use crate::uci::position::from_fen;
@@ -122,10 +122,10 @@ impl<'a> Archive<'a> {
         let (from, to) = self.edges(position)?;
         let mode = position.castles().mode();
         let fen = fen_of(position);
-        let mut text = format!("{} moves from p = {fen}", from.len());
+        let mut text = format!("Moves from p = {fen}: {}", from.len());
+        // Writing to a String cannot fail.
         for edge in &from {
-            let line = format!("\np --> {} | {}", written(edge.played, mode), fen_of(&edge.to));
-            text += &line;
+            let _ = write!(text, "\np --> {} | {}", written(edge.played, mode), fen_of(&edge.to));
             if edge.played.is_zeroing() {
                 let pieces = edge.to.board();
                 let (white, black) = (pieces.white().count(), pieces.black().count());
@@ -133,7 +133,7 @@ impl<'a> Archive<'a> {
                     write!(text, " | root, hive {}", Hive { white, black, turn: edge.to.turn() });
             }
         }
-        let _ = write!(text, "\n{} moves to p' = {fen}", to.len());
+        let _ = write!(text, "\nMoves to p' = {fen}: {}", to.len());
         for edge in &to {
             let _ =
                 write!(text, "\np' --> {} | {}", written(edge.played, mode), fen_of(&edge.from));
@@ -147,37 +147,30 @@ impl<'a> Archive<'a> {
     /// Writes a line for every root, hive by hive: the hive and the FEN.
     ///
     /// # Errors
-    /// When there are no files of roots or one is damaged. A reader that goes away is no error.
+    /// When there are no files of roots, one is damaged or `out` cannot be written to.
     pub fn write_roots(&self, out: &mut dyn Write) -> Result<(), EnumerateError> {
-        let Task { roots: kept, .. } = self.state.task;
-        let (Work::Closed { hives: logs, .. }, true) = (&self.state.work, kept) else {
+        if !self.state.task.roots {
             return Err(self.not_kept("--roots"));
+        }
+        let Work::Closed { hives: logs, .. } = &self.state.work else {
+            return Err(EnumerateError::NotYet(self.folder.to_owned()));
         };
         let pieces = self.space.counts();
         let mode = self.start().castles().mode();
         for (class, log) in Class::ALL.into_iter().zip(logs) {
             let hive = Hive::of(class, pieces);
-            let mut is_read = true;
             hives::read(log, self.folder, &mut |packed| {
                 let none = || log.damaged(self.folder, "it holds what is no position");
                 let root = packed.position(mode).ok_or_else(none)?;
-                is_read &= writeln!(out, "{hive} {}", fen_of(&root)).is_ok();
-                if is_read {
-                    Ok(())
-                } else {
-                    Err(EnumerateError::Io {
-                        path: "standard output".into(),
-                        source: io::ErrorKind::BrokenPipe.into(),
-                    })
-                }
-            })
-            .or_else(|error| if is_read { Err(error) } else { Ok(()) })?;
-            if !is_read {
-                break;
-            }
+                writeln!(out, "{hive} {}", fen_of(&root)).map_err(unwritten)
+            })?;
         }
-        Ok(())
+        out.flush().map_err(unwritten)
     }
+}
+
+fn unwritten(source: io::Error) -> EnumerateError {
+    EnumerateError::Io { path: "standard output".into(), source }
 }
 
 fn written(played: Move, mode: CastlingMode) -> String {

@@ -167,14 +167,16 @@ impl Found {
             let _ = writeln!(text, "{name} | {} |", grouped(count));
         }
         let _ = write!(text, "\nRunning time:\n{}\n\n", self.times);
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "Positions with the first one: {}, {} White to move, {} Black\n",
+            "Positions with the first one: {}, {} White to move, {} Black",
             grouped(self.positions.white + self.positions.black),
             grouped(self.positions.white),
             grouped(self.positions.black)
         );
-        text.push_str("Hive (white, black, to move) | Roots |\n---|---|");
+        if !self.hives.is_empty() {
+            text.push_str("\n\nHive (white, black, to move) | Roots |\n---|---|");
+        }
         for (hive, roots) in &self.hives {
             let _ = write!(text, "\n{hive} | {} |", grouped(*roots));
         }

@@ -34,7 +34,7 @@ fn wrong_commands() {
     assert!(refused(&["--fen", "8/8/8/8/8/8/8/8 w - - 0 1"]).contains("empty"));
     assert!(refused(&["--edges"]).contains("--dir"));
     assert!(refused(&["--memory", "1"]).contains("128"));
-    assert!(refused(&["--threads", "0"]).contains('0'));
+    assert!(refused(&["--threads", "0"]).contains("'0'"));
     assert!(refused(&["--checkpoint", "soon"]).contains("seconds"));
     assert!(refused(&["edges", "--dir", "no/such/folder"]).contains("holds no enumeration"));
     let test = TestFolder::new();

@@ -8,6 +8,8 @@ mod folder;
 mod naive;
 mod plies;
 mod resume;
+mod room;
+mod seed;
 mod small;
 mod truth;
 

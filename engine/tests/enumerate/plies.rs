@@ -28,7 +28,7 @@ fn to_ply_5() {
 }
 
 #[test]
-#[ignore = "half a minute of a core"]
+#[cfg_attr(debug_assertions, ignore = "only a release build has the time")]
 fn to_ply_6() {
     assert_eq!(counts(&request(6)), A083276);
 }

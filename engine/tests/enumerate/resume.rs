@@ -67,7 +67,7 @@ fn command(dir: &Path) -> Command {
 }
 
 /// The table without the times.
-fn table(output: &Output) -> String {
+pub(crate) fn table(output: &Output) -> String {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     text.lines().filter(|line| !line.starts_with("- ")).collect::<Vec<_>>().join("\n")
@@ -91,6 +91,25 @@ fn killed_at_any_moment() {
     assert_eq!(table(&command(test.path()).output().unwrap()), expected);
     assert_eq!(table(&command(test.path()).output().unwrap()), expected, "read back");
     same_edges(test.path(), whole.path(), &position(LARGE));
+}
+
+#[test]
+#[cfg(unix)]
+fn interrupted_by_ctrl_c() {
+    let whole = TestFolder::new();
+    let expected = table(&command(whole.path()).output().unwrap());
+    let test = TestFolder::new();
+    let child = command(test.path()).spawn().unwrap();
+    while test.files("state").is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(output.stdout.is_empty() && said.contains("the same command goes on in"), "{said}");
+    assert_eq!(table(&command(test.path()).output().unwrap()), expected);
 }
 
 #[test]

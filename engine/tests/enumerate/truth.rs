@@ -12,6 +12,9 @@ use crate::{complete, position, request};
 
 const NO_CASTLING: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1";
 
+/// After 1.a3 a rook, too, has a square more.
+const A3_NO_CASTLING: &str = "rnbqkbnr/pppppppp/8/8/8/P7/1PPPPPPP/RNBQKBNR b - - 0 1";
+
 /// Each legal move leads to a root or a position, and that was there before or was not.
 fn balances(found: &Found) {
     let collisions = |color| found.root_collisions(color) + found.domain_collisions(color);
@@ -45,6 +48,17 @@ fn start_position() {
     assert_eq!(found.roots(), 345_282_223);
 }
 
+#[test]
+#[ignore = "ten seconds of a core"]
+fn after_a3_without_castling() {
+    let found = complete(&request(&position(A3_NO_CASTLING)));
+    balances(&found);
+    assert_eq!(found.positions, ByColor { white: 3_770_697, black: 3_770_744 });
+    assert_eq!(found.legal_moves(), 169_883_850);
+    assert_eq!((found.most_moves, found.fewest_moves), (34, 2));
+    assert_eq!(found.roots(), 99_813_064);
+}
+
 /// Positions of a closure by the side to move.
 fn by_keys_alone(start: &Chess) -> ByColor<u64> {
     let key = |position: &Chess| position.zobrist_hash::<Zobrist128>(EnPassantMode::Legal).0;
@@ -64,9 +78,10 @@ fn by_keys_alone(start: &Chess) -> ByColor<u64> {
 }
 
 #[test]
-#[ignore = "three minutes of a core and 2 GB"]
+#[ignore = "four minutes of a core and 2 GB"]
 fn sides_to_move_by_keys_alone() {
     let white = |white, black| ByColor { white, black };
     assert_eq!(by_keys_alone(&position(NO_CASTLING)), white(2_513_846, 2_513_750));
+    assert_eq!(by_keys_alone(&position(A3_NO_CASTLING)), white(3_770_697, 3_770_744));
     assert_eq!(by_keys_alone(&Chess::default()), white(12_727_457, 12_724_717));
 }
