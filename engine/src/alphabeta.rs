@@ -21,6 +21,7 @@ use tesla_nn::evaluator::Evaluator;
 use crate::history::position_key;
 use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
+use crate::tablebase::Tables;
 
 use self::leaf::{Leaf, Network};
 use self::ordering::History;
@@ -42,13 +43,19 @@ pub struct AlphaBeta {
     history: History,
     leaf: Leaf,
     hash_mb: usize,
+    endings: Option<Tables>,
 }
 
 impl AlphaBeta {
     /// With the classical evaluation. Nodes are positions searched, those in quiescence included.
     pub fn classical(hash_mb: usize) -> Self {
-        let mut search =
-            Self { table: Table::new(0), history: History::new(), leaf: Leaf::Classical, hash_mb };
+        let mut search = Self {
+            table: Table::new(0),
+            history: History::new(),
+            leaf: Leaf::Classical,
+            hash_mb,
+            endings: None,
+        };
         search.set_hash_mb(hash_mb);
         search
     }
@@ -91,6 +98,7 @@ impl Search for AlphaBeta {
         let only_move = root_moves.len() == 1;
         let mut worker =
             Worker::new(task, &mut self.table, &mut self.leaf, &mut self.history, root_moves);
+        worker.endings = self.endings.as_ref();
         let mut best = Best { value: DRAW, line: vec![fallback] };
         let mut completed = 0;
         let deepest = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
@@ -132,6 +140,11 @@ impl Search for AlphaBeta {
             network.cache = leaf::Cache::new(megabytes / 2);
         }
         self.table = Table::new(table_mb);
+    }
+
+    fn set_tables(&mut self, tables: Option<Tables>) {
+        self.endings = tables;
+        self.table.clear();
     }
 }
 

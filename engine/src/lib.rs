@@ -4,6 +4,7 @@
 //!
 //! * [`score`], [`search_api`] — the words all searches share: scores, limits, reports, outcome;
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
+//! * [`tablebase`] — Syzygy tables, for every search;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
 //! * [`table`] — the transposition table, 128 bits an entry;
 //! * [`tesla`] — the Tesla search: the loop around the device;
@@ -50,6 +51,7 @@ pub mod rules;
 pub mod score;
 pub mod search_api;
 pub mod table;
+pub mod tablebase;
 pub mod terminal;
 pub mod tesla;
 pub mod three_state;

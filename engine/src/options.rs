@@ -12,7 +12,7 @@ use std::time::Duration;
 use self::rows::{EMPTY, Kind, Row, register};
 use crate::minimax::Pruning;
 use crate::params::{ParamError, Params};
-use crate::three_state;
+use crate::{tablebase, three_state};
 
 /// What the user chose. Defaults come from the register.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,8 @@ pub struct Settings {
     pub minimax_pruning: Pruning,
     /// The three-state decider's experience.
     pub three_state: three_state::Settings,
+    /// The endgame tables.
+    pub tablebase: tablebase::Settings,
 }
 
 impl Default for Settings {
@@ -61,6 +63,7 @@ impl Default for Settings {
             params: Params::default(),
             minimax_pruning: Pruning::None,
             three_state: three_state::Settings::default(),
+            tablebase: tablebase::Settings::default(),
         };
         for row in register(cfg!(feature = "net")) {
             match row.kind {

@@ -10,6 +10,7 @@ use tesla_nn::evaluator::{CacheFigures, EvalError};
 
 use crate::history::Game;
 use crate::score::Score;
+use crate::tablebase::Tables;
 use crate::timeman::Budget;
 
 /// The clock of the side to move, from `go wtime … btime …`.
@@ -157,4 +158,7 @@ pub trait Search: Send {
 
     /// Bounds the memory for tree and table, in MiB; may forget everything.
     fn set_hash_mb(&mut self, megabytes: usize);
+
+    /// Proves positions by these tables from now on; may forget everything. Searches that look at no tables leave it.
+    fn set_tables(&mut self, _: Option<Tables>) {}
 }

@@ -27,6 +27,7 @@ use crate::reuse;
 use crate::rule::{Order, Rule};
 use crate::search_api::{Info, Outcome, Search, Task};
 use crate::table::Table;
+use crate::tablebase::Tables;
 use crate::tree::Tree;
 
 /// Memory before anyone sets another, MiB.
@@ -50,6 +51,8 @@ pub struct TeslaSearch {
     scratch: Scratch,
     progress: Progress,
     pace: Pace,
+    /// Endgame tables; none where a mate is looked for.
+    endings: Option<Tables>,
 }
 
 /// What one search has done so far.
@@ -113,6 +116,7 @@ impl TeslaSearch {
             scratch: Scratch::default(),
             progress: Progress::default(),
             pace: Pace::default(),
+            endings: None,
         };
         search.allot();
         search
@@ -298,6 +302,7 @@ impl TeslaSearch {
             promised,
             size,
             remaining: u32::try_from(remaining).unwrap_or(u32::MAX),
+            endings: self.endings.as_ref().filter(|_| task.limits.mate.is_none()),
         };
         self.rule.gather(&mut self.tree, &self.table, &order)
     }
@@ -454,5 +459,10 @@ impl Search for TeslaSearch {
     fn set_hash_mb(&mut self, megabytes: usize) {
         self.hash_mb = megabytes.max(1);
         self.allot();
+    }
+
+    fn set_tables(&mut self, tables: Option<Tables>) {
+        self.endings = tables;
+        self.clear();
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{OptionError, Settings};
 use crate::minimax::Pruning;
 use crate::roster::{EVALUATORS, SEARCHES};
+use crate::tablebase::MOST_PIECES;
 
 /// One option.
 pub(super) struct Row {
@@ -49,6 +50,7 @@ pub(super) fn register(network: bool) -> Vec<Row> {
     let mut rows = memory_rows();
     rows.extend(mode_rows(network));
     rows.extend(baseline_rows());
+    rows.extend(tablebase_rows());
     rows.extend(protocol_rows());
     rows
 }
@@ -197,6 +199,42 @@ fn baseline_rows() -> [Row; 4] {
                 min: 0,
                 max: 0xffff_ffff,
                 set: |settings, seed| settings.three_state.seed = seed,
+            },
+        },
+    ]
+}
+
+fn tablebase_rows() -> [Row; 3] {
+    [
+        Row {
+            name: "SyzygyPath",
+            help: "Folders of Syzygy endgame tables, with `:` between them, on Windows `;`. At the root they choose \
+                   among the moves in every search mode; Tesla, PUCT and AlphaBeta also ask them while they search.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    let is_none = matches!(path, "" | EMPTY);
+                    settings.tablebase.path = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "SyzygyProbeLimit",
+            help: "Most pieces of a position that is looked up; 0 looks up none.",
+            kind: Kind::Spin {
+                default: MOST_PIECES as u64,
+                min: 0,
+                max: MOST_PIECES as u64,
+                set: |settings, pieces| settings.tablebase.most_pieces = pieces as usize,
+            },
+        },
+        Row {
+            name: "Syzygy50MoveRule",
+            help: "Whether a win that takes more than fifty moves without a capture or pawn move counts as a draw.",
+            kind: Kind::Check {
+                default: true,
+                set: |settings, on| settings.tablebase.fifty_moves = on,
             },
         },
     ]

@@ -64,8 +64,8 @@ impl Style {
         UciMove::from_move(played, self.castling).to_string()
     }
 
-    /// An `info` line.
-    pub fn info(self, info: &Info) -> String {
+    /// An `info` line; `hits` = positions found in endgame tables.
+    pub fn info(self, info: &Info, hits: u64) -> String {
         let per_second = info.nodes as f64 / info.time.as_secs_f64().max(0.001);
         let mut line = format!("info depth {} seldepth {}", info.depth, info.selective_depth);
         // Writing to a String cannot fail.
@@ -76,7 +76,7 @@ impl Style {
         }
         let _ = write!(
             line,
-            " nodes {} nps {} hashfull {} tbhits 0 time {}",
+            " nodes {} nps {} hashfull {} tbhits {hits} time {}",
             info.nodes,
             per_second as u64,
             info.hashfull,
@@ -150,13 +150,13 @@ mod tests {
         };
         let style = Style { castling: CastlingMode::Standard, wdl: true };
         assert_eq!(
-            style.info(&info),
+            style.info(&info, 3),
             "info depth 3 seldepth 9 score cp 0 wdl 250 500 250 nodes 1234 nps 117523 hashfull 5 \
-             tbhits 0 time 10 pv e1g1"
+             tbhits 3 time 10 pv e1g1"
         );
         let style = Style { castling: CastlingMode::Chess960, wdl: false };
-        assert!(style.info(&info).ends_with("pv e1h1"));
-        assert!(!style.info(&info).contains("wdl"));
+        assert!(style.info(&info, 0).ends_with("pv e1h1"));
+        assert!(!style.info(&info, 0).contains("wdl"));
     }
 
     #[test]

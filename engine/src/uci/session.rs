@@ -14,7 +14,8 @@ use super::output::{Output, Style, Throttle};
 use crate::history::Game;
 use crate::options::Settings;
 use crate::roster::{self, Machine};
-use crate::search_api::{Limits, Outcome, Search, StopToken, Task};
+use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
+use crate::tablebase::{self, Advice, Tables};
 use crate::timeman::Budget;
 use crate::{bench, perft};
 
@@ -86,6 +87,9 @@ struct Session {
     running: Option<Machine>,
     search: Option<Box<dyn Search>>,
     hash_mb: usize,
+    /// Endgame tables, and what they were opened for.
+    tables: Option<Tables>,
+    tables_for: tablebase::Settings,
     /// The evaluator that answers `eval`, and what it was made for.
     evaluator: Option<(Machine, Box<dyn Evaluator>)>,
 }
@@ -100,6 +104,8 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
         running: None,
         search: None,
         hash_mb: 0,
+        tables: None,
+        tables_for: tablebase::Settings::default(),
         evaluator: None,
     };
     // Nobody is obliged to say `isready`, and what `go` would have to load runs on the clock.
@@ -188,6 +194,7 @@ impl Session {
             }
             self.tried = Some(wanted);
         }
+        self.open_tables();
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
             // The cache takes its memory as it fills.
@@ -202,12 +209,29 @@ impl Session {
         }
     }
 
-    fn adopt(&mut self, made: roster::Made, machine: Machine) {
+    /// Opens the endgame tables that the options name, if others are open.
+    fn open_tables(&mut self) {
+        if self.tables_for == self.settings.tablebase {
+            return;
+        }
+        self.tables_for = self.settings.tablebase.clone();
+        let (tables, notes) = tablebase::open(&self.tables_for);
+        for note in &notes {
+            self.output.tell(note);
+        }
+        self.tables = tables;
+        if let Some(search) = &mut self.search {
+            search.set_tables(self.tables.clone());
+        }
+    }
+
+    fn adopt(&mut self, mut made: roster::Made, machine: Machine) {
         self.running = Some(machine);
         for note in &made.notes {
             self.output.tell(note);
         }
         self.output.tell(&made.description);
+        made.search.set_tables(self.tables.clone());
         self.search = Some(made.search);
         self.hash_mb = 0;
     }
@@ -224,7 +248,7 @@ impl Session {
         let found = catch_unwind(AssertUnwindSafe(|| {
             self.load();
             let search = self.search.as_mut()?;
-            Some(job.run(search.as_mut(), &self.output))
+            Some(job.run(search.as_mut(), self.tables.as_ref(), &self.output))
         }));
         job.wait();
         let mut is_in_trouble = false;
@@ -237,10 +261,11 @@ impl Session {
                 if let Some(cache) = &outcome.cache {
                     self.output.tell(&cache.to_string());
                 }
-                for note in &outcome.notes {
+                let trouble = self.tables.as_ref().and_then(Tables::take_trouble);
+                for note in outcome.notes.iter().chain(&trouble) {
                     self.output.tell(note);
                 }
-                job.answer(outcome)
+                job.answer(outcome, self.hits())
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
             Err(_) => {
@@ -254,6 +279,11 @@ impl Session {
         if is_in_trouble {
             self.step_down();
         }
+    }
+
+    /// Positions that the present search found in endgame tables.
+    fn hits(&self) -> u64 {
+        self.tables.as_ref().map_or(0, Tables::hits)
     }
 
     /// Goes on without the device that failed, until the options name another.
@@ -291,14 +321,37 @@ impl Session {
 }
 
 impl SearchJob {
-    fn run(&self, search: &mut dyn Search, output: &Output) -> Outcome {
+    fn run(&self, search: &mut dyn Search, tables: Option<&Tables>, output: &Output) -> Outcome {
         let mut throttle = Throttle::default();
         let Self { game, limits, budget, stop, .. } = self;
-        search.search(&Task { game, limits, budget, stop }, &mut |info| {
-            if throttle.admits(info) {
-                output.say(&self.style.info(info));
+        let mut task = Task { game, limits, budget, stop };
+        let advice = self.advice(&task, tables);
+        let advised = advice
+            .as_ref()
+            .map(|advice| Limits { search_moves: advice.moves.clone(), ..limits.clone() });
+        task.limits = advised.as_ref().unwrap_or(limits);
+        let sharpen = |info: &mut Info| {
+            if let Some(advice) = &advice {
+                info.score = advice.sharpen(info.score);
             }
-        })
+        };
+        let mut outcome = search.search(&task, &mut |info| {
+            if throttle.admits(info) {
+                let mut info = info.clone();
+                sharpen(&mut info);
+                output.say(&self.style.info(&info, tables.map_or(0, Tables::hits)));
+            }
+        });
+        sharpen(&mut outcome.info);
+        outcome
+    }
+
+    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they know no distance.
+    fn advice(&self, task: &Task<'_>, tables: Option<&Tables>) -> Option<Advice> {
+        let tables = tables?;
+        tables.forget_hits();
+        let is_wanted = self.limits.mate.is_none();
+        is_wanted.then(|| tables.advise(&self.game, &task.root_moves()))?
     }
 
     /// Waits until a `bestmove` is welcome.
@@ -310,13 +363,13 @@ impl SearchJob {
     }
 
     /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
-    fn answer(&self, mut outcome: Outcome) -> String {
+    fn answer(&self, mut outcome: Outcome, hits: u64) -> String {
         if outcome.info.pv.first() != Some(&outcome.best) {
             outcome.info.pv = vec![outcome.best];
         }
         let mut text = format!(
             "{}\nbestmove {}",
-            self.style.info(&outcome.info),
+            self.style.info(&outcome.info, hits),
             self.style.written(outcome.best)
         );
         let mut next = self.game.position().clone();
