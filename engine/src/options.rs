@@ -12,6 +12,7 @@ use std::time::Duration;
 use self::rows::{EMPTY, Kind, Row, register};
 use crate::minimax::Pruning;
 use crate::params::{ParamError, Params};
+use crate::uci::handicap::Handicap;
 use crate::{tablebase, three_state};
 
 /// What the user chose. Defaults come from the register.
@@ -43,6 +44,16 @@ pub struct Settings {
     pub minimax_pruning: Pruning,
     /// The three-state decider's experience.
     pub three_state: three_state::Settings,
+    /// Best moves that are told of.
+    pub lines: usize,
+    /// Every root move is told of at the end of a search.
+    pub verbose: bool,
+    /// Plays weaker, as `elo` says.
+    pub is_limited: bool,
+    /// How weak.
+    pub elo: u64,
+    /// A file for everything that is said and heard; `None` = none.
+    pub log_file: Option<String>,
     /// The endgame tables.
     pub tablebase: tablebase::Settings,
 }
@@ -63,6 +74,11 @@ impl Default for Settings {
             params: Params::default(),
             minimax_pruning: Pruning::None,
             three_state: three_state::Settings::default(),
+            lines: 1,
+            verbose: false,
+            is_limited: false,
+            elo: 0,
+            log_file: None,
             tablebase: tablebase::Settings::default(),
         };
         for row in register(cfg!(feature = "net")) {
@@ -169,6 +185,11 @@ impl Settings {
             Kind::Button => return Ok(Change::ClearHash),
         }
         Ok(Change::Taken)
+    }
+
+    /// Playing weaker, where that is asked for.
+    pub fn handicap(&self) -> Option<Handicap> {
+        self.is_limited.then_some(Handicap { elo: self.elo, seed: self.three_state.seed })
     }
 
     /// Takes the tunables of a file; the defaults where the path is empty.

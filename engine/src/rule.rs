@@ -125,10 +125,25 @@ impl Rule {
 
     /// The root move to play, as far as is known.
     pub fn choose(&self, tree: &Tree) -> Option<NodeId> {
+        self.choose_beside(tree, &[])
+    }
+
+    /// The next best root moves behind `best`, at most so many.
+    pub fn others(&self, tree: &Tree, best: NodeId, count: usize) -> Vec<NodeId> {
+        let mut taken = vec![best];
+        while taken.len() <= count
+            && let Some(next) = self.choose_beside(tree, &taken)
+        {
+            taken.push(next);
+        }
+        taken.split_off(1)
+    }
+
+    fn choose_beside(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
         if self.is_puct() {
-            puct::choose(tree, &self.model)
+            puct::choose(tree, &self.model, taken)
         } else {
-            answer::choose(tree, &self.model, &self.params)
+            answer::choose(tree, &self.model, &self.params, taken)
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
 use crate::reuse;
 use crate::rule::{Order, Rule};
-use crate::search_api::{Info, Outcome, Search, Task};
+use crate::search_api::{Info, Outcome, Search, Task, Variation};
 use crate::table::Table;
 use crate::tablebase::Tables;
 use crate::tree::Tree;
@@ -409,6 +409,16 @@ impl TeslaSearch {
         }
     }
 
+    /// The lines behind the best one, as many as are wanted.
+    fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
+        let others = self.rule.others(&self.tree, best, task.limits.lines.saturating_sub(1));
+        let told = |&id: &NodeId| Variation {
+            score: answer::score(&self.tree, id),
+            pv: answer::line(&self.tree, &self.table, task.game, id),
+        };
+        others.iter().map(told).collect()
+    }
+
     fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
         let table = self.table.hashfull() as usize * self.table.bytes();
         let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
@@ -422,6 +432,7 @@ impl TeslaSearch {
             hashfull: ((table + tree) / bytes) as u32,
             time: task.budget.elapsed(),
             pv: line,
+            variations: self.variations(task, best),
         }
     }
 }
@@ -459,6 +470,10 @@ impl Search for TeslaSearch {
     fn set_hash_mb(&mut self, megabytes: usize) {
         self.hash_mb = megabytes.max(1);
         self.allot();
+    }
+
+    fn root_moves(&self) -> Vec<RootMove> {
+        Self::root_moves(self)
     }
 
     fn set_tables(&mut self, tables: Option<Tables>) {

@@ -179,13 +179,15 @@ impl Worker<'_> {
             return if now.checked { -MATE + node.ply as i32 } else { DRAW };
         }
         let mut policy = self.answer(position, node.key).map(|answer| answer.policy);
-        if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
-            let is_wanted = |candidate: &Move| self.root_moves.contains(candidate);
+        if node.ply == 0 && self.is_narrowed() {
+            let is_wanted = |candidate: &Move| {
+                self.root_moves.contains(candidate) && !self.taken.contains(candidate)
+            };
             let of_wanted = |policy: Arc<[f32]>| {
                 legal.iter().zip(&*policy).filter_map(|(m, &p)| is_wanted(m).then_some(p)).collect()
             };
             policy = policy.map(of_wanted);
-            legal.retain(|candidate| self.root_moves.contains(candidate));
+            legal.retain(|candidate| is_wanted(candidate));
         }
         let hints = Hints {
             history: self.history,

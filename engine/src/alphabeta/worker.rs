@@ -44,6 +44,8 @@ pub(super) struct Worker<'a> {
     pub(super) leaf: &'a mut Leaf,
     pub(super) history: &'a mut History,
     pub(super) root_moves: Vec<Move>,
+    /// Root moves whose lines this iteration has found already.
+    pub(super) taken: Vec<Move>,
     /// Endgame tables.
     pub(super) endings: Option<&'a Tables>,
     pub(super) nodes: u64,
@@ -80,6 +82,7 @@ impl<'a> Worker<'a> {
             leaf,
             history,
             root_moves,
+            taken: Vec::new(),
             endings: None,
             nodes: 0,
             selective_depth: 0,
@@ -93,6 +96,11 @@ impl<'a> Worker<'a> {
             keys,
             null_floor: 0,
         }
+    }
+
+    /// Whether the root has not all its moves.
+    pub(super) fn is_narrowed(&self) -> bool {
+        !self.taken.is_empty() || !self.task.limits.search_moves.is_empty()
     }
 
     /// The value that endgame tables give a position; none where a mate is looked for.
@@ -182,7 +190,7 @@ impl<'a> Worker<'a> {
 
     /// Writes the result of a node into the table.
     pub(super) fn remember(&mut self, node: &Node, best: Option<Move>, value: i32, bound: Bound) {
-        if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
+        if node.ply == 0 && self.is_narrowed() {
             return; // true only for some of the moves
         }
         let known = Known {

@@ -6,6 +6,7 @@ use super::{OptionError, Settings};
 use crate::minimax::Pruning;
 use crate::roster::{EVALUATORS, SEARCHES};
 use crate::tablebase::MOST_PIECES;
+use crate::uci::handicap::{STRONGEST, WEAKEST};
 
 /// One option.
 pub(super) struct Row {
@@ -42,6 +43,13 @@ pub(super) enum Kind {
 /// What a text option holds that means "the network inside the program".
 const EMBEDDED: &str = "<embedded>";
 
+/// What `UCI_EngineAbout` says.
+const ABOUT: &str = concat!(
+    "Tesla ",
+    env!("CARGO_PKG_VERSION"),
+    ", best-first minimax search over a batched transformer; GPL-3.0-or-later"
+);
+
 /// What a text option holds that means none.
 pub(super) const EMPTY: &str = "<empty>";
 
@@ -52,6 +60,7 @@ pub(super) fn register(network: bool) -> Vec<Row> {
     rows.extend(baseline_rows());
     rows.extend(tablebase_rows());
     rows.extend(protocol_rows());
+    rows.extend(telling_rows());
     rows
 }
 
@@ -240,7 +249,7 @@ fn tablebase_rows() -> [Row; 3] {
     ]
 }
 
-fn protocol_rows() -> [Row; 4] {
+fn protocol_rows() -> [Row; 5] {
     [
         Row {
             name: "Move Overhead",
@@ -265,9 +274,64 @@ fn protocol_rows() -> [Row; 4] {
             kind: Kind::Check { default: false, set: |settings, on| settings.chess960 = on },
         },
         Row {
+            name: "UCI_LimitStrength",
+            help: "Plays weaker, as `UCI_Elo` says: fewer nodes, and at times not the best move (`Seed` decides which). \
+                   `Search` = `ThreeState` has only fewer nodes.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.is_limited = on },
+        },
+        Row {
+            name: "UCI_Elo",
+            help: "How weak, with `UCI_LimitStrength`: higher is stronger. No rating yet: it is not calibrated by games.",
+            kind: Kind::Spin {
+                default: 1_500,
+                min: WEAKEST,
+                max: STRONGEST,
+                set: |settings, elo| settings.elo = elo,
+            },
+        },
+    ]
+}
+
+fn telling_rows() -> [Row; 5] {
+    [
+        Row {
+            name: "MultiPV",
+            help: "Best moves that are told of, each with its line. Tesla and PUCT tell what they know of them and \
+                   search as ever, AlphaBeta and Minimax search each; ThreeState tells of one.",
+            kind: Kind::Spin {
+                default: 1,
+                min: 1,
+                max: 218,
+                set: |settings, lines| settings.lines = lines as usize,
+            },
+        },
+        Row {
             name: "UCI_ShowWDL",
             help: "Adds win, draw and loss in permille to the score.",
             kind: Kind::Check { default: false, set: |settings, on| settings.show_wdl = on },
+        },
+        Row {
+            name: "VerboseMoveStats",
+            help: "At the end of a search, a line for every root move: value and error scale (expected score), chance \
+                   to overtake the best, work (evaluations), policy. Tesla and PUCT only.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.verbose = on },
+        },
+        Row {
+            name: "LogFile",
+            help: "A file to which everything that is said and heard is appended, with seconds since it was named.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    let is_none = matches!(path, "" | EMPTY);
+                    settings.log_file = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "UCI_EngineAbout",
+            help: "For GUIs to show; without effect.",
+            kind: Kind::Text { default: ABOUT, set: |_, _| Ok(()) },
         },
     ]
 }

@@ -2,21 +2,20 @@
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
-use super::output::{Output, Style, Throttle};
+use super::job::Manner;
+pub use super::job::{Busy, SearchJob};
+use super::output::{Output, Style};
 use crate::history::Game;
 use crate::options::Settings;
 use crate::roster::{self, Machine};
-use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
-use crate::tablebase::{self, Advice, Tables};
-use crate::timeman::Budget;
+use crate::search_api::{Search, StopToken};
+use crate::tablebase::{self, Tables};
 use crate::{bench, perft};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
@@ -39,42 +38,6 @@ pub enum Job {
     Bench(u64, StopToken, Busy),
     /// Count lines move by move.
     Perft(Box<Chess>, u32, Style, StopToken, Busy),
-}
-
-/// A `go`.
-#[derive(Debug)]
-pub struct SearchJob {
-    /// The game and its current position.
-    pub game: Game,
-    /// When to end.
-    pub limits: Limits,
-    /// The clock, running since `go` came.
-    pub budget: Budget,
-    /// Set by `stop` and `quit`.
-    pub stop: StopToken,
-    /// No `bestmove` before the other end is dropped (`infinite` and `ponder`).
-    pub hold: Option<Receiver<()>>,
-    /// How moves and scores are written.
-    pub style: Style,
-    /// Cleared directly before `bestmove`.
-    pub busy: Busy,
-}
-
-/// Whether a job that can be stopped still runs; a new one does. Clones share one flag, which is
-/// set when the job has ended.
-#[derive(Clone, Debug, Default)]
-pub struct Busy(Arc<AtomicBool>);
-
-impl Busy {
-    /// Whether it still runs.
-    pub fn is_running(&self) -> bool {
-        !self.0.load(Ordering::Acquire)
-    }
-
-    /// It has ended; said before its last line, so that an answer to that line finds us idle.
-    fn end(&self) {
-        self.0.store(true, Ordering::Release);
-    }
 }
 
 /// See the module.
@@ -245,10 +208,17 @@ impl Session {
             self.output.say("bestmove 0000");
             return;
         };
+        let mut manner = Manner {
+            lines: self.settings.lines,
+            tables: None,
+            handicap: self.settings.handicap(),
+            verbose: self.settings.verbose,
+        };
         let found = catch_unwind(AssertUnwindSafe(|| {
             self.load();
+            manner.tables = self.tables.clone();
             let search = self.search.as_mut()?;
-            Some(job.run(search.as_mut(), self.tables.as_ref(), &self.output))
+            Some(job.run(search.as_mut(), &manner, &self.output))
         }));
         job.wait();
         let mut is_in_trouble = false;
@@ -265,7 +235,7 @@ impl Session {
                 for note in outcome.notes.iter().chain(&trouble) {
                     self.output.tell(note);
                 }
-                job.answer(outcome, self.hits())
+                job.answer(outcome, &manner)
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
             Err(_) => {
@@ -279,11 +249,6 @@ impl Session {
         if is_in_trouble {
             self.step_down();
         }
-    }
-
-    /// Positions that the present search found in endgame tables.
-    fn hits(&self) -> u64 {
-        self.tables.as_ref().map_or(0, Tables::hits)
     }
 
     /// Goes on without the device that failed, until the options name another.
@@ -317,68 +282,6 @@ impl Session {
         let answers = evaluator.collect().map_err(|error| error.to_string())?;
         let evaluation = answers.first().ok_or("the evaluator gave no answer")?;
         Ok(evaluation_text(&evaluator.description(), evaluation, &moves, style))
-    }
-}
-
-impl SearchJob {
-    fn run(&self, search: &mut dyn Search, tables: Option<&Tables>, output: &Output) -> Outcome {
-        let mut throttle = Throttle::default();
-        let Self { game, limits, budget, stop, .. } = self;
-        let mut task = Task { game, limits, budget, stop };
-        let advice = self.advice(&task, tables);
-        let advised = advice
-            .as_ref()
-            .map(|advice| Limits { search_moves: advice.moves.clone(), ..limits.clone() });
-        task.limits = advised.as_ref().unwrap_or(limits);
-        let sharpen = |info: &mut Info| {
-            if let Some(advice) = &advice {
-                info.score = advice.sharpen(info.score);
-            }
-        };
-        let mut outcome = search.search(&task, &mut |info| {
-            if throttle.admits(info) {
-                let mut info = info.clone();
-                sharpen(&mut info);
-                output.say(&self.style.info(&info, tables.map_or(0, Tables::hits)));
-            }
-        });
-        sharpen(&mut outcome.info);
-        outcome
-    }
-
-    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they know no distance.
-    fn advice(&self, task: &Task<'_>, tables: Option<&Tables>) -> Option<Advice> {
-        let tables = tables?;
-        tables.forget_hits();
-        let is_wanted = self.limits.mate.is_none();
-        is_wanted.then(|| tables.advise(&self.game, &task.root_moves()))?
-    }
-
-    /// Waits until a `bestmove` is welcome.
-    fn wait(&self) {
-        if let Some(hold) = &self.hold {
-            // Nothing is ever sent: the error tells that the other end was dropped.
-            let _ = hold.recv();
-        }
-    }
-
-    /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
-    fn answer(&self, mut outcome: Outcome, hits: u64) -> String {
-        if outcome.info.pv.first() != Some(&outcome.best) {
-            outcome.info.pv = vec![outcome.best];
-        }
-        let mut text = format!(
-            "{}\nbestmove {}",
-            self.style.info(&outcome.info, hits),
-            self.style.written(outcome.best)
-        );
-        let mut next = self.game.position().clone();
-        next.play_unchecked(outcome.best);
-        if let Some(ponder) = outcome.ponder.filter(|&ponder| next.is_legal(ponder)) {
-            // Writing to a String cannot fail.
-            let _ = write!(text, " ponder {}", self.style.written(ponder));
-        }
-        text
     }
 }
 
