@@ -19,20 +19,24 @@
 //! * [`three_state`] — the decider that acts, guesses or calculates, and remembers;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * `network` — the embedded network and its device (feature `net`);
+//! * [`handicap`] — playing weaker on purpose;
 //! * [`uci`] — the protocol; nothing else prints;
 //! * [`terminal`] — a bar and Ctrl-C for long commands;
+//! * [`doctor`] — what the program sees of the machine;
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
 pub mod alphabeta;
 pub mod answer;
 pub mod backup;
 pub mod bench;
+pub mod doctor;
 pub mod edge;
 pub mod enumerate;
 pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod genfens;
+pub mod handicap;
 pub mod history;
 pub mod leaf;
 pub mod minimax;

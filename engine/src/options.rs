@@ -10,9 +10,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use self::rows::{EMPTY, Kind, Row, register};
+use crate::handicap::{Handicap, Strength};
 use crate::minimax::Pruning;
 use crate::params::{ParamError, Params};
-use crate::uci::handicap::Handicap;
 use crate::{tablebase, three_state};
 
 /// What the user chose. Defaults come from the register.
@@ -48,10 +48,8 @@ pub struct Settings {
     pub lines: usize,
     /// Every root move is told of at the end of a search.
     pub verbose: bool,
-    /// Plays weaker, as `elo` says.
-    pub is_limited: bool,
-    /// How weak.
-    pub elo: u64,
+    /// Playing weaker on purpose.
+    pub strength: Strength,
     /// A file for everything that is said and heard; `None` = none.
     pub log_file: Option<String>,
     /// The endgame tables.
@@ -76,8 +74,7 @@ impl Default for Settings {
             three_state: three_state::Settings::default(),
             lines: 1,
             verbose: false,
-            is_limited: false,
-            elo: 0,
+            strength: Strength::default(),
             log_file: None,
             tablebase: tablebase::Settings::default(),
         };
@@ -189,7 +186,8 @@ impl Settings {
 
     /// Playing weaker, where that is asked for.
     pub fn handicap(&self) -> Option<Handicap> {
-        self.is_limited.then_some(Handicap { elo: self.elo, seed: self.three_state.seed })
+        let Strength { is_limited, elo } = self.strength;
+        is_limited.then_some(Handicap { elo, seed: self.three_state.seed })
     }
 
     /// Takes the tunables of a file; the defaults where the path is empty.

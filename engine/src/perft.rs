@@ -1,5 +1,7 @@
 //! Counts the positions at the end of all lines of a length: whether the rules are right.
 
+pub mod suite;
+
 use shakmaty::{Chess, Move, Position};
 
 use crate::search_api::StopToken;

@@ -8,7 +8,6 @@
 
 pub mod command;
 pub mod go;
-pub mod handicap;
 pub mod job;
 pub mod lines;
 pub mod output;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{OptionError, Settings};
+use crate::handicap::{STRONGEST, WEAKEST};
 use crate::minimax::Pruning;
 use crate::roster::{EVALUATORS, SEARCHES};
 use crate::tablebase::MOST_PIECES;
-use crate::uci::handicap::{STRONGEST, WEAKEST};
 
 /// One option.
 pub(super) struct Row {
@@ -277,7 +277,10 @@ fn protocol_rows() -> [Row; 5] {
             name: "UCI_LimitStrength",
             help: "Plays weaker, as `UCI_Elo` says: fewer nodes, and at times not the best move (`Seed` decides which). \
                    `Search` = `ThreeState` has only fewer nodes.",
-            kind: Kind::Check { default: false, set: |settings, on| settings.is_limited = on },
+            kind: Kind::Check {
+                default: false,
+                set: |settings, on| settings.strength.is_limited = on,
+            },
         },
         Row {
             name: "UCI_Elo",
@@ -286,7 +289,7 @@ fn protocol_rows() -> [Row; 5] {
                 default: 1_500,
                 min: WEAKEST,
                 max: STRONGEST,
-                set: |settings, elo| settings.elo = elo,
+                set: |settings, elo| settings.strength.elo = elo,
             },
         },
     ]

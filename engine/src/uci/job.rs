@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_channel::Receiver;
 use shakmaty::{Chess, Position};
 
-use super::handicap::Handicap;
 use super::output::{Output, Style, Throttle};
 use crate::answer::RootMove;
+use crate::handicap::Handicap;
 use crate::history::Game;
 use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
 use crate::tablebase::{Advice, Tables};

@@ -33,8 +33,11 @@ impl Sink {
     fn note(&mut self, way: char, text: &str) {
         let Some(log) = &mut self.log else { return };
         let seconds = log.watch.elapsed().as_secs_f64();
-        let lines: String =
-            text.lines().map(|line| format!("{seconds:.3} {way} {line}\n")).collect();
+        let mut lines = String::new();
+        for line in text.lines() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(lines, "{seconds:.3} {way} {line}");
+        }
         if let Err(error) = log.file.write_all(lines.as_bytes()) {
             self.log = None;
             let _ =

@@ -216,7 +216,7 @@ impl Session {
         };
         let found = catch_unwind(AssertUnwindSafe(|| {
             self.load();
-            manner.tables = self.tables.clone();
+            manner.tables.clone_from(&self.tables);
             let search = self.search.as_mut()?;
             Some(job.run(search.as_mut(), &manner, &self.output))
         }));

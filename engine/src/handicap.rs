@@ -23,6 +23,15 @@ const CHOICES: usize = 5;
 /// this scale.
 const NOISE: [f64; 2] = [0.15, 0.004];
 
+/// What the user chose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strength {
+    /// Plays weaker, as `elo` says.
+    pub is_limited: bool,
+    /// How weak.
+    pub elo: u64,
+}
+
 /// How much weaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handicap {
