@@ -148,7 +148,7 @@ mod tests {
             limits.nodes.unwrap()
         };
         assert_eq!([nodes(800), nodes(2_400)], [16, 8_000]);
-        assert!(nodes(1_000) < nodes(1_001));
+        assert!(nodes(1_000) < nodes(1_100));
         let mut endless = Limits { infinite: true, ..Limits::default() };
         Handicap { elo: 800, seed: 1 }.narrow(&mut endless);
         assert_eq!(endless.nodes, None);

@@ -55,8 +55,9 @@ mod tests {
             check(&path, deepest, &StopToken::default(), &output)
         };
         // Double Fischer random chess: the sides' kings and rooks stand on different files.
-        let dfrc = "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/RKNRBBNQ w DAhf - 0 1 ;D1 19 ;D2 361";
+        let dfrc = "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 ;D2 863 ;D3 1";
         assert_eq!(verdict(dfrc, 2), Ok(()));
+        assert!(verdict(dfrc, 3).unwrap_err().starts_with("1 counts"));
         assert!(verdict("8/8/8/8/8/8/8/K1k5 w - - 0 1 ;D1 3 ;D2 9", 1).is_err());
         assert!(verdict("\nstartpos", 1).unwrap_err().contains("line 2"));
         assert!(verdict("9/8 w - - 0 1 ;D1 1", 1).unwrap_err().contains("eight ranks"));
