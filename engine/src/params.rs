@@ -138,7 +138,13 @@ params! {
     /// Evaluations that take a device as long as the fixed part of a batch; 0 = what is known of
     /// the device. Larger makes larger batches.
     fixed_cost = 0.0 in 0.0..=100_000.0 step 8.0;
-    /// Batches in flight at once.
+    /// Evaluations that the device could answer while it is handed a batch, which several in flight
+    /// hide.
+    handover = 2.5 in 0.0..=1000.0 step 0.5;
+    /// What the search itself does for each leaf, as a share of the fixed part of a batch; several
+    /// batches in flight hide it too.
+    host_share = 0.003 in 0.0..=1.0 step 0.001;
+    /// Batches in flight at once, at most.
     batches_in_flight = 2.0 in 1.0..=4.0 step 1.0;
     /// Evaluations a child may be granted at once, as a share of its work; larger gathers faster.
     grant_share = 0.125 in 0.0..=1.0 step 0.05;

@@ -1,4 +1,4 @@
-//! The Tesla search: gather, submit, collect, expand, back up, with two batches in flight.
+//! The Tesla search: gather, submit, collect, expand, back up, with one or two batches in flight.
 //!
 //! While the device works on one batch the search applies the one before and gathers the next.
 //! Batches are applied in the order sent, so the tree depends on nothing but position, tunables,
@@ -264,9 +264,13 @@ impl TeslaSearch {
 
     /// Gathers and submits until enough batches are in flight.
     fn fill(&mut self, task: &Task<'_>) {
-        while self.in_flight.len() < self.rule.params().batches_in_flight as usize {
+        loop {
+            let batches = self.batches(task);
+            if self.in_flight.len() >= batches.in_flight {
+                return;
+            }
             (self.progress.is_full, self.progress.is_paused) = (false, false);
-            let size = self.batch_size(task).min(self.affordable(task));
+            let size = batches.size.min(self.affordable(task));
             if size == 0 {
                 return;
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::TeslaSearch;
-use super::pace::best_batch;
+use super::pace::{Batches, Costs};
 use crate::answer;
 use crate::node::ROOT;
 use crate::puct;
@@ -18,8 +18,8 @@ const SMART_PRUNING: f32 = 1.33;
 const MOST_LEAD: u64 = 10_000_000;
 
 impl TeslaSearch {
-    /// Leaves in the next batch at most: grows with the tree, never beyond the limits.
-    pub(super) fn batch_size(&self, task: &Task<'_>) -> u32 {
+    /// The batches to have in flight: they grow with the tree, never beyond the limits.
+    pub(super) fn batches(&self, task: &Task<'_>) -> Batches {
         let limits = task.limits;
         let params = self.rule.params();
         // What was measured is another number each time, which would make another tree.
@@ -32,10 +32,20 @@ impl TeslaSearch {
             given if given > 0.0 => given,
             _ => measured.unwrap_or_else(|| self.evaluator.fixed_cost()),
         };
+        let costs = Costs {
+            fixed,
+            handover: params.handover,
+            host: params.host_share * fixed,
+            pending: params.pending_cost,
+        };
         let work = self.tree.node(ROOT).work as f32;
-        let best = best_batch(work, fixed, params.pending_cost) as u64;
-        let left = limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
-        best.min(self.evaluator.batch_size() as u64).max(1).min(left) as u32
+        let most = self.evaluator.batch_size() as u32;
+        let mut batches = costs.best_batches(work, most, params.batches_in_flight as usize);
+        if let Some(nodes) = limits.nodes {
+            let left = u32::try_from(nodes - self.progress.asked).unwrap_or(u32::MAX);
+            batches.size = batches.size.min(left);
+        }
+        batches
     }
 
     /// Leaves that the device can still answer before the hard limit or, where a `stop` or

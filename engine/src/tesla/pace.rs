@@ -47,14 +47,68 @@ impl Pace {
     }
 }
 
-/// Size of the next batch that gets most out of the device.
-///
-/// What is under way is not known to what is picked next, which costs quality: with `W` evaluations
-/// in the tree and two batches of `B` in flight, an evaluation is worth `1 - cost · 2B/W` of one that
-/// knows everything. A batch takes as long as `fixed + B` evaluations. Worth by time is greatest where
-/// `B² + 2·fixed·B = fixed·W / (2·cost)`.
-pub(super) fn best_batch(work: f32, fixed: f32, cost: f32) -> f32 {
-    (fixed * fixed + fixed * work / (2.0 * cost)).sqrt() - fixed
+/// What a device costs, in the time of one evaluation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs {
+    /// The fixed part of a batch: it takes as long as `fixed + B` evaluations.
+    pub(super) fixed: f32,
+    /// What the device waits between two batches where the second one is not there yet.
+    pub(super) handover: f32,
+    /// What the host does for each leaf: pick, expand, back up.
+    pub(super) host: f32,
+    /// Worth lost, as a share, when as many leaves are under way as the tree has evaluations.
+    pub(super) pending: f32,
+}
+
+/// How many batches to have in flight, of how many leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batches {
+    /// In flight at once: more than one hides the host's work behind the device's.
+    pub(super) in_flight: usize,
+    /// Leaves of the next one.
+    pub(super) size: u32,
+}
+
+impl Costs {
+    /// The batches that get most out of the device, for a tree of `work` evaluations: at most `most`
+    /// leaves each, at most `in_flight` of them.
+    ///
+    /// One alone is best while the tree is small: what is under way costs more than what the device
+    /// waits for.
+    pub(super) fn best_batches(self, work: f32, most: u32, in_flight: usize) -> Batches {
+        let plan = |in_flight: usize| {
+            let size = (self.best_size(work, in_flight) as u32).clamp(1, most.max(1));
+            Batches { in_flight, size }
+        };
+        let (one, several) = (plan(1), plan(in_flight.max(1)));
+        if self.worth(work, several) > self.worth(work, one) { several } else { one }
+    }
+
+    /// Worth by time. What is under way is not known to what is picked next: with `W` evaluations in
+    /// the tree and `P` under way, an evaluation is worth `1 - pending · P/W` of one that knows
+    /// everything.
+    fn worth(self, work: f32, batches: Batches) -> f32 {
+        let size = batches.size as f32;
+        let under_way = batches.in_flight as f32 * size;
+        let (device, host) = (self.fixed + size, self.handover + self.host * size);
+        let time = if batches.in_flight > 1 { device.max(host) } else { device + host };
+        size * (1.0 - self.pending * under_way / work.max(1.0)) / time
+    }
+
+    /// Where that is greatest: of `B·(1 - aB) / (f + gB)` with `a = pending · in_flight / W`, at
+    /// `aB·(2f + gB) = f`.
+    fn best_size(self, work: f32, in_flight: usize) -> f32 {
+        let (fixed, slope) = if in_flight > 1 {
+            (self.fixed, 1.0)
+        } else {
+            (self.fixed + self.handover, 1.0 + self.host)
+        };
+        let loss = self.pending * in_flight as f32 / work.max(1.0);
+        let size = ((fixed * fixed + fixed * slope / loss).sqrt() - fixed) / slope;
+        // Beyond that the host is what several wait for.
+        let is_bound = in_flight > 1 && self.host > 1.0;
+        if is_bound { size.min(fixed / (self.host - 1.0)) } else { size }
+    }
 }
 
 #[cfg(test)]
@@ -77,13 +131,39 @@ mod tests {
         assert!(!pace.is_unknown() && pace.evaluations_in(Duration::from_secs(1)) > 0.0);
     }
 
+    const CPU: Costs = Costs { fixed: 2.0, handover: 2.5, host: 0.0, pending: 3.0 };
+    const GPU: Costs = Costs { fixed: 500.0, handover: 2.5, host: 1.5, pending: 3.0 };
+
     #[test]
-    fn the_best_batch_is_the_best() {
-        for (work, fixed) in [(100.0, 2.0), (800.0, 2.0), (800.0, 500.0), (1e5, 500.0)] {
-            let worth = |size: f32| size * (1.0 - 3.0 * 2.0 * size / work) / (fixed + size);
-            let best = best_batch(work, fixed, 3.0);
-            assert!(worth(best) > worth(best * 1.1) && worth(best) > worth(best / 1.1), "{best}");
+    fn the_best_batches_are_the_best() {
+        for (work, costs) in [(100.0, CPU), (5000.0, CPU), (800.0, GPU), (1e5, GPU)] {
+            let best = costs.best_batches(work, u32::MAX, 2);
+            let worth = |in_flight, size| costs.worth(work, Batches { in_flight, size });
+            for in_flight in 1..=2 {
+                for size in
+                    (1..3000).filter(|&size| (in_flight, size) != (best.in_flight, best.size))
+                {
+                    // The size is rounded down.
+                    let least = 0.98 * worth(in_flight, size);
+                    assert!(
+                        worth(best.in_flight, best.size) > least,
+                        "{best:?} {in_flight} {size}"
+                    );
+                }
+            }
         }
-        assert!(best_batch(1.0, 0.0, 3.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn one_batch_waits_for_a_small_tree_and_two_for_a_quick_device() {
+        let batches = |in_flight, size| Batches { in_flight, size };
+        assert_eq!(GPU.best_batches(800.0, 256, 2), batches(1, 105));
+        assert_eq!(GPU.best_batches(800.0, 64, 2), batches(1, 64));
+        assert_eq!(GPU.best_batches(20_000.0, 256, 2), batches(2, 256));
+        assert_eq!(GPU.best_batches(20_000.0, 256, 1), batches(1, 256));
+        assert_eq!(GPU.best_batches(0.0, 256, 2), batches(1, 1));
+        assert_eq!(CPU.best_batches(800.0, 64, 2), batches(2, 14));
+        let free = Costs { fixed: 0.0, handover: 0.0, host: 0.0, pending: 3.0 };
+        assert_eq!(free.best_batches(1e6, 256, 2), batches(1, 1));
     }
 }
