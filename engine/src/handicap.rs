@@ -53,9 +53,14 @@ impl Handicap {
         (FEWEST_NODES * GROWTH.powf(self.place())) as u64
     }
 
-    /// Narrows the limits of a search. An analysis without end is left to run, and a mate that is looked for is too.
+    /// An analysis without end is not weakened, nor is a search for a mate.
+    fn spares(limits: &Limits) -> bool {
+        limits.infinite || limits.mate.is_some()
+    }
+
+    /// Narrows the limits of a search.
     pub fn narrow(self, limits: &mut Limits) {
-        if limits.infinite || limits.mate.is_some() {
+        if Self::spares(limits) {
             return;
         }
         limits.nodes = Some(limits.nodes.unwrap_or(u64::MAX).min(self.nodes()));
@@ -63,7 +68,10 @@ impl Handicap {
     }
 
     /// Puts a move that is perhaps not the best in the place of the best.
-    pub fn weaken(self, outcome: &mut Outcome, game: &Game) {
+    pub fn weaken(self, outcome: &mut Outcome, game: &Game, limits: &Limits) {
+        if Self::spares(limits) {
+            return;
+        }
         let info = &mut outcome.info;
         let seed = self.seed ^ position_key(game.position()) ^ game.earlier_keys().len() as u64;
         let Some(choice) = self.choose(info, &mut ChaCha8Rng::seed_from_u64(seed)) else { return };
@@ -129,7 +137,7 @@ mod tests {
         let mistakes = |elo| {
             let other = |seed| {
                 let mut outcome = outcome();
-                Handicap { elo, seed }.weaken(&mut outcome, &game);
+                Handicap { elo, seed }.weaken(&mut outcome, &game, &Limits::default());
                 assert_eq!(outcome.info.pv[0], outcome.best);
                 outcome.best != first
             };

@@ -107,19 +107,19 @@ impl SearchJob {
                 output.tell(&root_move_text(&row, self.style));
             }
         }
-        // A limit that the handicap set is no reason to play weaker where none was.
-        if let Some(handicap) = manner.handicap.filter(|_| !limits.infinite) {
-            handicap.weaken(&mut outcome, game);
+        if let Some(handicap) = manner.handicap {
+            handicap.weaken(&mut outcome, game, &limits);
         }
         outcome.info = told(&outcome.info);
         outcome
     }
 
-    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they know no distance.
+    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they know no distance, or
+    /// where play is weaker on purpose.
     fn advice(&self, manner: &Manner, root_moves: &[shakmaty::Move]) -> Option<Advice> {
         let tables = manner.tables.as_ref()?;
         tables.forget_hits();
-        let is_wanted = self.limits.mate.is_none();
+        let is_wanted = self.limits.mate.is_none() && manner.handicap.is_none();
         is_wanted.then(|| tables.advise(&self.game, root_moves))?
     }
 
