@@ -168,7 +168,14 @@ impl Minimax {
         let mut walk = Walk::within(task, statics, Budget::hard_over);
         let (mut completed, mut pace) = (0, Pace::default());
         for depth in 1..=deepest {
-            let Some(found) = self.lines(&mut walk, task, &moves, depth) else { break };
+            let Some(mut found) = self.lines(&mut walk, task, &moves, depth) else { break };
+            // Where the walk ended on the way, the other lines are the last depth's.
+            for line in best.drain(..).take(task.limits.lines) {
+                let is_new = found.iter().all(|other| other.line[0] != line.line[0]);
+                if is_new && found.len() < task.limits.lines {
+                    found.push(line);
+                }
+            }
             (best, completed) = (found, depth);
             report(&news(task, &walk, &best, depth, estimate));
             if best.iter().all(|line| line.is_final(depth)) || pace.is_too_slow(task, walk.nodes())
