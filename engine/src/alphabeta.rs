@@ -19,8 +19,9 @@ use shakmaty::Move;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::history::position_key;
-use crate::search_api::{Info, Outcome, Search, Task};
+use crate::search_api::{Info, Outcome, Search, Task, Variation};
 use crate::table::Table;
+use crate::tablebase::Tables;
 
 use self::leaf::{Leaf, Network};
 use self::ordering::History;
@@ -42,13 +43,19 @@ pub struct AlphaBeta {
     history: History,
     leaf: Leaf,
     hash_mb: usize,
+    endings: Option<Tables>,
 }
 
 impl AlphaBeta {
     /// With the classical evaluation. Nodes are positions searched, those in quiescence included.
     pub fn classical(hash_mb: usize) -> Self {
-        let mut search =
-            Self { table: Table::new(0), history: History::new(), leaf: Leaf::Classical, hash_mb };
+        let mut search = Self {
+            table: Table::new(0),
+            history: History::new(),
+            leaf: Leaf::Classical,
+            hash_mb,
+            endings: None,
+        };
         search.set_hash_mb(hash_mb);
         search
     }
@@ -87,31 +94,42 @@ impl Search for AlphaBeta {
         self.table.new_generation();
         self.history.new_search();
         let root_moves = task.root_moves();
-        let fallback = root_moves[0];
         let only_move = root_moves.len() == 1;
         let mut worker =
             Worker::new(task, &mut self.table, &mut self.leaf, &mut self.history, root_moves);
-        let mut best = Best { value: DRAW, line: vec![fallback] };
+        worker.endings = self.endings.as_ref();
+        let count = task.limits.lines.clamp(1, worker.root_moves.len());
+        let first = |&played: &Move| Best { value: DRAW, line: vec![played] };
+        let mut lines: Vec<Best> = worker.root_moves.iter().take(count).map(first).collect();
+        let mut done = lines.clone();
         let mut completed = 0;
         let deepest = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
         for depth in 1..=deepest {
-            worker.iterate(depth, &mut best);
+            worker.iterate_lines(depth, &mut lines);
             if worker.stopped {
                 break;
             }
-            completed = depth;
-            report(&worker.info(depth, &best));
-            if is_enough(task, depth, &best, only_move) {
+            lines.sort_by_key(|line| -line.value);
+            (completed, done) = (depth, lines.clone());
+            report(&worker.info(depth, &lines));
+            if is_enough(task, depth, &lines[0], only_move) {
                 break;
             }
         }
         if worker.trouble.is_none() {
             task.wait_for_stop();
         }
-        let info = worker.info(completed, &best);
-        let ponder = best.line.get(1).copied();
+        if worker.stopped {
+            // The first line may be newer than the others, which are then the last depth's.
+            let best = lines.swap_remove(0);
+            done.retain(|line| line.line[0] != best.line[0]);
+            done.truncate(count - 1);
+            done.insert(0, best);
+        }
+        let info = worker.info(completed, &done);
+        let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
         let (trouble, cache) = (worker.trouble, None);
-        Outcome { best: best.line[0], ponder, info, trouble, cache, notes: Vec::new() }
+        Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
     }
 
     fn clear(&mut self) {
@@ -133,15 +151,36 @@ impl Search for AlphaBeta {
         }
         self.table = Table::new(table_mb);
     }
+
+    fn set_tables(&mut self, tables: Option<Tables>) {
+        self.endings = tables;
+        self.table.clear();
+    }
 }
 
 /// The best line so far, never empty, and its value.
+#[derive(Clone, Debug)]
 struct Best {
     value: i32,
     line: Vec<Move>,
 }
 
 impl Worker<'_> {
+    /// One iteration for each line: each is the best of the moves that the ones before it leave.
+    fn iterate_lines(&mut self, depth: u32, lines: &mut [Best]) {
+        let mut deepest = 0;
+        self.taken.clear();
+        for line in lines {
+            self.iterate(depth, line);
+            if self.stopped {
+                return;
+            }
+            self.taken.push(line.line[0]);
+            deepest = deepest.max(self.selective_depth);
+        }
+        self.selective_depth = deepest;
+    }
+
     /// One iteration, with a window around the last value that is widened until it holds.
     fn iterate(&mut self, depth: u32, best: &mut Best) {
         self.selective_depth = 0;
@@ -178,7 +217,9 @@ impl Worker<'_> {
         }
     }
 
-    fn info(&self, depth: u32, best: &Best) -> Info {
+    fn info(&self, depth: u32, lines: &[Best]) -> Info {
+        let (best, others) = (&lines[0], &lines[1..]);
+        let told = |line: &Best| Variation { score: to_score(line.value), pv: line.line.clone() };
         Info {
             depth,
             selective_depth: self.selective_depth.max(best.line.len()) as u32,
@@ -187,6 +228,7 @@ impl Worker<'_> {
             hashfull: self.table.hashfull(),
             time: self.task.budget.elapsed(),
             pv: best.line.clone(),
+            variations: others.iter().map(told).collect(),
         }
     }
 }

@@ -66,8 +66,8 @@ fn seen_from_parent(child: &Node) -> Score {
 }
 
 /// The root move to play: a proven win, else the highest lower bound among the moves looked at,
-/// else the best guess, else the longest resistance. `None` before the first evaluation.
-pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
+/// else the best guess, else the longest resistance. `None` before the first evaluation, or where all are `taken`.
+pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
     let (first, children) = root_children(tree);
     let most = children.iter().map(|child| child.work).max().unwrap_or(0);
     let rank = |child: &Node| -> (u8, f32) {
@@ -86,7 +86,7 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params) -> Option<NodeId> {
     };
     let mut best: Option<((u8, f32), u32, NodeId)> = None;
     for (place, child) in children.iter().enumerate() {
-        if child.has(EXCLUDED) {
+        if child.has(EXCLUDED) || taken.contains(&(first + place as NodeId)) {
             continue;
         }
         let (rank, work) = (rank(child), child.work);
@@ -242,6 +242,7 @@ pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
         hashfull: 0,
         time: task.budget.elapsed(),
         pv: vec![best],
+        variations: Vec::new(),
     };
     Outcome { best, ponder: None, info, trouble, cache: None, notes: Vec::new() }
 }

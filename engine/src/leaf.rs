@@ -10,6 +10,7 @@ use crate::expand::start_from;
 use crate::node::{BARE, BranchId, PENDING, ROOT, Spot};
 use crate::rules::{decide, repetitions};
 use crate::table::Table;
+use crate::tablebase::Tables;
 use crate::tree::Tree;
 
 /// Longest line in the tree, plies.
@@ -57,6 +58,8 @@ pub enum Picked {
 pub struct Harvest<'a> {
     /// Values of positions seen elsewhere; `None` = leaves start from nothing.
     table: Option<&'a Table>,
+    /// Endgame tables.
+    endings: Option<&'a Tables>,
     /// Keys of the game, then of the path; the present node's ancestors.
     pub keys: Vec<u64>,
     /// Where the path begins among the keys.
@@ -81,6 +84,7 @@ impl<'a> Harvest<'a> {
     ) -> Self {
         Self {
             table,
+            endings: None,
             keys: earlier.to_vec(),
             path_start: earlier.len(),
             leaves: Vec::new(),
@@ -88,6 +92,12 @@ impl<'a> Harvest<'a> {
             is_full: false,
             free: 256 + 16 * budget,
         }
+    }
+
+    /// The same with endgame tables.
+    #[must_use]
+    pub fn with_endings(self, endings: Option<&'a Tables>) -> Self {
+        Self { endings, ..self }
     }
 
     /// Leaves so far.
@@ -146,8 +156,9 @@ impl<'a> Harvest<'a> {
         }
         let moves = position.legal_moves();
         let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
+        let known = || Some((self.endings?.verdict(position)?, 0));
         if node != ROOT
-            && let Some((verdict, flags)) = decide(position, &moves, visits)
+            && let Some((verdict, flags)) = decide(position, &moves, visits).or_else(known)
         {
             let leaf = tree.node_mut(node);
             leaf.verdict = verdict;

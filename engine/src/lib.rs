@@ -4,6 +4,7 @@
 //!
 //! * [`score`], [`search_api`] — the words all searches share: scores, limits, reports, outcome;
 //! * [`history`] — the game so far: repetitions and the fifty-move clock;
+//! * [`tablebase`] — Syzygy tables, for every search;
 //! * [`timeman`] — clock to budget; the only file that reads the time;
 //! * [`table`] — the transposition table, 128 bits an entry;
 //! * [`tesla`] — the Tesla search: the loop around the device;
@@ -18,20 +19,24 @@
 //! * [`three_state`] — the decider that acts, guesses or calculates, and remembers;
 //! * [`options`], [`roster`] — what the user can choose, and how it becomes a search that runs;
 //! * `network` — the embedded network and its device (feature `net`);
+//! * [`handicap`] — playing weaker on purpose;
 //! * [`uci`] — the protocol; nothing else prints;
 //! * [`terminal`] — a bar and Ctrl-C for long commands;
+//! * [`doctor`] — what the program sees of the machine;
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
 pub mod alphabeta;
 pub mod answer;
 pub mod backup;
 pub mod bench;
+pub mod doctor;
 pub mod edge;
 pub mod enumerate;
 pub mod estimate;
 pub mod expand;
 pub mod gather;
 pub mod genfens;
+pub mod handicap;
 pub mod history;
 pub mod leaf;
 pub mod minimax;
@@ -50,6 +55,7 @@ pub mod rules;
 pub mod score;
 pub mod search_api;
 pub mod table;
+pub mod tablebase;
 pub mod terminal;
 pub mod tesla;
 pub mod three_state;

@@ -1,9 +1,11 @@
 //! The program `tesla`: UCI on stdin and stdout, or one command and out.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
+use tesla_engine::doctor::{self, DoctorArgs};
 use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
 use tesla_engine::terminal::{finish, interruptible};
@@ -42,7 +44,12 @@ enum Command {
         /// The position; the start position if not given
         #[arg(long)]
         fen: Option<String>,
+        /// Checks the counts of an EPD file's positions up to that length: FEN ;D1 20 ;D2 400
+        #[arg(long, conflicts_with = "fen")]
+        suite: Option<PathBuf>,
     },
+    /// Tells what the program sees of this machine, and what to do about each trouble
+    Doctor(DoctorArgs),
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
     Minimax(MinimaxCommand),
@@ -78,11 +85,18 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         }
-        Some(Command::Perft { depth, fen }) => {
+        Some(Command::Perft { depth, suite: Some(suite), .. }) => {
+            let check = |stop| perft::suite::check(&suite, depth, &stop, &output);
+            return finish(interruptible().and_then(check).map(|()| ExitCode::SUCCESS));
+        }
+        Some(Command::Perft { depth, fen, suite: None }) => {
             if let Err(problem) = uci::perft(fen.as_deref(), depth, &output) {
                 output.tell(&problem.to_string());
                 return ExitCode::FAILURE;
             }
+        }
+        Some(Command::Doctor(arguments)) => {
+            return finish(doctor::run(&arguments, &output).map(|()| ExitCode::SUCCESS));
         }
         Some(Command::Minimax(command)) => {
             return finish(minimax::run(&command, &output).map(|()| ExitCode::SUCCESS));

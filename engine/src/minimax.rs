@@ -29,7 +29,7 @@ pub use self::statics::{EndsOnly, Material, StaticValue};
 pub use self::walk::Walk;
 use crate::history::Game;
 use crate::score::Score;
-use crate::search_api::{Info, Outcome, Search, Task};
+use crate::search_api::{Info, Outcome, Search, Task, Variation};
 use crate::timeman::Budget;
 
 /// A line of moves, the first one last, as the recursion builds it.
@@ -159,38 +159,66 @@ impl Minimax {
         report: &mut dyn FnMut(&Info),
     ) -> Outcome {
         let moves = task.root_moves();
-        let mut best = Found {
+        let mut best = vec![Found {
             value: statics.of(task.game.position()),
             line: vec![moves[0]],
             nodes: 0,
             is_whole: false,
-        };
+        }];
         let mut walk = Walk::within(task, statics, Budget::hard_over);
         let (mut completed, mut pace) = (0, Pace::default());
         for depth in 1..=deepest {
-            let found = iterate(&mut walk, task.game, &moves, depth, self.pruning);
-            let Some(found) = found.filter(|found| !found.line.is_empty()) else { break };
+            let Some(mut found) = self.lines(&mut walk, task, &moves, depth) else { break };
+            // Where the walk ended on the way, the other lines are the last depth's.
+            for line in best.drain(..).take(task.limits.lines) {
+                let is_new = found.iter().all(|other| other.line[0] != line.line[0]);
+                if is_new && found.len() < task.limits.lines {
+                    found.push(line);
+                }
+            }
             (best, completed) = (found, depth);
             report(&news(task, &walk, &best, depth, estimate));
-            if best.is_final(depth) || pace.is_too_slow(task, walk.nodes()) {
+            if best.iter().all(|line| line.is_final(depth)) || pace.is_too_slow(task, walk.nodes())
+            {
                 break;
             }
         }
         task.wait_for_stop();
         let info = news(task, &walk, &best, completed, estimate);
-        let ponder = best.line.get(1).copied();
+        let (best, ponder) = (best[0].line[0], best[0].line.get(1).copied());
         let (trouble, cache) = (None, None);
-        Outcome { best: best.line[0], ponder, info, trouble, cache, notes: Vec::new() }
+        Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
+    }
+
+    /// The best moves of one depth, as many as are wanted and at least one: each is the best of those that the ones
+    /// before it leave. `None` where the walk ended before the first was found.
+    fn lines<S: StaticValue>(
+        self,
+        walk: &mut Walk<'_, S>,
+        task: &Task<'_>,
+        moves: &[Move],
+        depth: u32,
+    ) -> Option<Vec<Found>> {
+        let (mut rest, mut found) = (moves.to_vec(), Vec::new());
+        while found.len() < task.limits.lines.max(1) && !rest.is_empty() {
+            let line = iterate(walk, task.game, &rest, depth, self.pruning);
+            let Some(line) = line.filter(|line| !line.line.is_empty()) else { break };
+            rest.retain(|&other| other != line.line[0]);
+            found.push(line);
+        }
+        (!found.is_empty()).then_some(found)
     }
 }
 
 fn news<S: StaticValue>(
     task: &Task<'_>,
     walk: &Walk<'_, S>,
-    best: &Found,
+    found: &[Found],
     depth: u32,
     estimate: fn(i32) -> Score,
 ) -> Info {
+    let (best, others) = (&found[0], &found[1..]);
+    let told = |line: &Found| Variation { score: line.score(estimate), pv: line.line.clone() };
     Info {
         depth,
         selective_depth: depth.max(best.line.len() as u32),
@@ -199,6 +227,7 @@ fn news<S: StaticValue>(
         hashfull: 0,
         time: task.budget.elapsed(),
         pv: best.line.clone(),
+        variations: others.iter().map(told).collect(),
     }
 }
 

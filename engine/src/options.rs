@@ -10,9 +10,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use self::rows::{EMPTY, Kind, Row, register};
+use crate::handicap::{Handicap, Strength};
 use crate::minimax::Pruning;
 use crate::params::{ParamError, Params};
-use crate::three_state;
+use crate::{tablebase, three_state};
 
 /// What the user chose. Defaults come from the register.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,16 @@ pub struct Settings {
     pub minimax_pruning: Pruning,
     /// The three-state decider's experience.
     pub three_state: three_state::Settings,
+    /// Best moves that are told of.
+    pub lines: usize,
+    /// Every root move is told of at the end of a search.
+    pub verbose: bool,
+    /// Playing weaker on purpose.
+    pub strength: Strength,
+    /// A file for everything that is said and heard; `None` = none.
+    pub log_file: Option<String>,
+    /// The endgame tables.
+    pub tablebase: tablebase::Settings,
 }
 
 impl Default for Settings {
@@ -61,6 +72,11 @@ impl Default for Settings {
             params: Params::default(),
             minimax_pruning: Pruning::None,
             three_state: three_state::Settings::default(),
+            lines: 1,
+            verbose: false,
+            strength: Strength::default(),
+            log_file: None,
+            tablebase: tablebase::Settings::default(),
         };
         for row in register(cfg!(feature = "net")) {
             match row.kind {
@@ -166,6 +182,12 @@ impl Settings {
             Kind::Button => return Ok(Change::ClearHash),
         }
         Ok(Change::Taken)
+    }
+
+    /// Playing weaker, where that is asked for.
+    pub fn handicap(&self) -> Option<Handicap> {
+        let Strength { is_limited, elo } = self.strength;
+        is_limited.then_some(Handicap { elo, seed: self.three_state.seed })
     }
 
     /// Takes the tunables of a file; the defaults where the path is empty.

@@ -1,5 +1,7 @@
 //! Counts the positions at the end of all lines of a length: whether the rules are right.
 
+pub mod suite;
+
 use shakmaty::{Chess, Move, Position};
 
 use crate::search_api::StopToken;
@@ -128,6 +130,20 @@ mod tests {
         // Fischer random castling.
         check(
             "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9 ;D1 21 ;D2 528 ;D3 12189",
+        );
+    }
+
+    // Stockfish 15.1 counts the same.
+    #[test]
+    fn double_fischer_random_castling() {
+        check(
+            "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 ;D2 863 ;D3 25497",
+        );
+        check(
+            "nb1rkrb1/p1q1pp1p/2p3n1/1p1pB1p1/2P5/P2P1P1N/1P2P1PP/QNRK1B1R b HCfd - 5 8 ;D1 30 ;D2 1021 ;D3 32291",
+        );
+        check(
+            "br2n1kr/pp2pp2/2pp3p/5n2/1b2PPqp/NP5B/P1PP2Q1/B1N1R1KR w HEhb - 0 12 ;D1 30 ;D2 961 ;D3 28070",
         );
     }
 

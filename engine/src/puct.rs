@@ -325,8 +325,8 @@ fn collisions_allowed(visits: f32) -> u32 {
 }
 
 /// The root move to play: the shortest mate, else the most visited that does not lose, else the
-/// longest resistance. `None` before the first evaluation.
-pub fn choose(tree: &Tree, model: &Model) -> Option<NodeId> {
+/// longest resistance. `None` before the first evaluation, or where all are `taken`.
+pub fn choose(tree: &Tree, model: &Model, taken: &[NodeId]) -> Option<NodeId> {
     let branch = tree.branch_of(ROOT)?;
     let rank = |child: &Node| -> (u8, u32, f32) {
         match child.verdict {
@@ -337,7 +337,7 @@ pub fn choose(tree: &Tree, model: &Model) -> Option<NodeId> {
         }
     };
     let children = branch.children().zip(tree.children(branch));
-    let allowed = children.filter(|(_, child)| !child.has(EXCLUDED));
+    let allowed = children.filter(|(id, child)| !child.has(EXCLUDED) && !taken.contains(id));
     let best = allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
     best.map(|(id, _)| id)
 }

@@ -275,7 +275,8 @@ pub fn affordable(name: &str, wanted_mb: usize, promised_mb: usize) -> (usize, O
     (most, Some(sentence))
 }
 
-fn free_memory_mb() -> Option<usize> {
+/// Memory that is free on this machine, MiB; known on Linux only.
+pub fn free_memory_mb() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

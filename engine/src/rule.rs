@@ -14,6 +14,7 @@ use crate::params::Params;
 use crate::puct::{self, Puct};
 use crate::reuse;
 use crate::table::Table;
+use crate::tablebase::Tables;
 use crate::tree::Tree;
 
 /// Where a batch comes from, and how large it may be.
@@ -29,6 +30,8 @@ pub struct Order<'a> {
     pub size: u32,
     /// Leaves that the limits still allow, this batch's among them.
     pub remaining: u32,
+    /// Endgame tables.
+    pub endings: Option<&'a Tables>,
 }
 
 /// A rule with its tunables.
@@ -64,15 +67,17 @@ impl Rule {
 
     /// Picks the leaves of a batch.
     pub fn gather(&mut self, tree: &mut Tree, table: &Table, order: &Order<'_>) -> Gathered {
-        let Order { root, earlier, promised, size, remaining } = *order;
+        let Order { root, earlier, promised, size, remaining, endings } = *order;
         match &mut self.puct {
             None => {
                 let harvest = Harvest::new(Some(table), earlier, promised, size);
+                let harvest = harvest.with_endings(endings);
                 Gatherer::new(tree, &self.model, &self.params, harvest).gather(root, size)
             }
             Some(puct) => {
                 // Averages take nothing from the table: its values are minimax's or other trees'.
                 let harvest = Harvest::new(None, earlier, promised, size);
+                let harvest = harvest.with_endings(endings);
                 puct.gather(tree, &self.model, harvest, root, [size, remaining])
             }
         }
@@ -120,10 +125,25 @@ impl Rule {
 
     /// The root move to play, as far as is known.
     pub fn choose(&self, tree: &Tree) -> Option<NodeId> {
+        self.choose_beside(tree, &[])
+    }
+
+    /// The next best root moves behind `best`, at most so many.
+    pub fn others(&self, tree: &Tree, best: NodeId, count: usize) -> Vec<NodeId> {
+        let mut taken = vec![best];
+        while taken.len() <= count
+            && let Some(next) = self.choose_beside(tree, &taken)
+        {
+            taken.push(next);
+        }
+        taken.split_off(1)
+    }
+
+    fn choose_beside(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
         if self.is_puct() {
-            puct::choose(tree, &self.model)
+            puct::choose(tree, &self.model, taken)
         } else {
-            answer::choose(tree, &self.model, &self.params)
+            answer::choose(tree, &self.model, &self.params, taken)
         }
     }
 }

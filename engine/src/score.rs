@@ -2,6 +2,13 @@
 
 use tesla_nn::evaluator::{centipawns_from_score, score_from_centipawns};
 
+/// Proofs of so many plies and more come from endgame tables: won or lost for certain, the mate's distance unknown. What
+/// is above it counts the plies to the table's position, or there to the next capture or pawn move.
+pub const TABLE_PLIES: u16 = 10_000;
+
+/// How a table's win is told, in centipawns, less the plies above [`TABLE_PLIES`].
+const TABLE_CENTIPAWNS: u16 = 20_000;
+
 /// What a position is worth to its side to move. Proofs are kept apart from estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Score {
@@ -31,9 +38,12 @@ impl Score {
         }
     }
 
-    /// Text behind `score` in an `info` line: `cp 31`, `mate 3`, `mate -2`.
+    /// Text behind `score` in an `info` line: `cp 31`, `mate 3`, `mate -2`; a table's win is `cp 20000` and less.
     pub fn uci(self) -> String {
+        let far = |plies: u16| TABLE_CENTIPAWNS.saturating_sub(plies - TABLE_PLIES);
         match self {
+            Self::Win(plies) if plies >= TABLE_PLIES => format!("cp {}", far(plies)),
+            Self::Loss(plies) if plies >= TABLE_PLIES => format!("cp -{}", far(plies)),
             Self::Estimate(value) => format!("cp {}", centipawns_from_score(value).round() as i32),
             Self::Win(plies) => format!("mate {}", plies.div_ceil(2)),
             Self::Loss(plies) => format!("mate -{}", plies.div_ceil(2)),
@@ -44,7 +54,7 @@ impl Score {
 
 #[cfg(test)]
 mod tests {
-    use super::Score;
+    use super::{Score, TABLE_PLIES};
 
     #[test]
     fn speaks_uci() {
@@ -52,6 +62,8 @@ mod tests {
         assert_eq!(Score::Win(3).uci(), "mate 2");
         assert_eq!(Score::Loss(2).uci(), "mate -1");
         assert_eq!(Score::Loss(0).uci(), "mate -0");
+        assert_eq!(Score::Win(TABLE_PLIES + 3).uci(), "cp 19997");
+        assert_eq!(Score::Loss(TABLE_PLIES).uci(), "cp -20000");
         assert_eq!(Score::Draw.uci(), "cp 0");
         assert_eq!(Score::from_centipawns(31).uci(), "cp 31");
     }

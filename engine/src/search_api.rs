@@ -8,8 +8,10 @@ use std::time::Duration;
 use shakmaty::{Move, Position};
 use tesla_nn::evaluator::{CacheFigures, EvalError};
 
+use crate::answer::RootMove;
 use crate::history::Game;
 use crate::score::Score;
+use crate::tablebase::Tables;
 use crate::timeman::Budget;
 
 /// The clock of the side to move, from `go wtime … btime …`.
@@ -40,6 +42,8 @@ pub struct Limits {
     pub infinite: bool,
     /// Only these moves at the root; empty = all.
     pub search_moves: Vec<Move>,
+    /// How many best moves are told of; 0 counts as 1.
+    pub lines: usize,
 }
 
 impl Limits {
@@ -93,6 +97,17 @@ pub struct Info {
     /// Since `go`.
     pub time: Duration,
     /// The principal variation from the root, legal moves all.
+    pub pv: Vec<Move>,
+    /// What the next best moves promise, the best first, where more than one line is wanted.
+    pub variations: Vec<Variation>,
+}
+
+/// A line behind the best one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variation {
+    /// From the root's side to move.
+    pub score: Score,
+    /// From the root, at least one move, legal moves all.
     pub pv: Vec<Move>,
 }
 
@@ -157,4 +172,12 @@ pub trait Search: Send {
 
     /// Bounds the memory for tree and table, in MiB; may forget everything.
     fn set_hash_mb(&mut self, megabytes: usize);
+
+    /// What is known of each root move after a search, the best first; nothing where a search keeps no such account.
+    fn root_moves(&self) -> Vec<RootMove> {
+        Vec::new()
+    }
+
+    /// Proves positions by these tables from now on; may forget everything. Searches that look at no tables leave it.
+    fn set_tables(&mut self, _: Option<Tables>) {}
 }

@@ -25,8 +25,9 @@ use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
 use crate::reuse;
 use crate::rule::{Order, Rule};
-use crate::search_api::{Info, Outcome, Search, Task};
+use crate::search_api::{Info, Outcome, Search, Task, Variation};
 use crate::table::Table;
+use crate::tablebase::Tables;
 use crate::tree::Tree;
 
 /// Memory before anyone sets another, MiB.
@@ -50,6 +51,8 @@ pub struct TeslaSearch {
     scratch: Scratch,
     progress: Progress,
     pace: Pace,
+    /// Endgame tables; none where a mate is looked for.
+    endings: Option<Tables>,
 }
 
 /// What one search has done so far.
@@ -113,6 +116,7 @@ impl TeslaSearch {
             scratch: Scratch::default(),
             progress: Progress::default(),
             pace: Pace::default(),
+            endings: None,
         };
         search.allot();
         search
@@ -302,6 +306,7 @@ impl TeslaSearch {
             promised,
             size,
             remaining: u32::try_from(remaining).unwrap_or(u32::MAX),
+            endings: self.endings.as_ref().filter(|_| task.limits.mate.is_none()),
         };
         self.rule.gather(&mut self.tree, &self.table, &order)
     }
@@ -408,6 +413,16 @@ impl TeslaSearch {
         }
     }
 
+    /// The lines behind the best one, as many as are wanted.
+    fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
+        let others = self.rule.others(&self.tree, best, task.limits.lines.saturating_sub(1));
+        let told = |&id: &NodeId| Variation {
+            score: answer::score(&self.tree, id),
+            pv: answer::line(&self.tree, &self.table, task.game, id),
+        };
+        others.iter().map(told).collect()
+    }
+
     fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
         let table = self.table.hashfull() as usize * self.table.bytes();
         let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
@@ -421,6 +436,7 @@ impl TeslaSearch {
             hashfull: ((table + tree) / bytes) as u32,
             time: task.budget.elapsed(),
             pv: line,
+            variations: self.variations(task, best),
         }
     }
 }
@@ -458,5 +474,14 @@ impl Search for TeslaSearch {
     fn set_hash_mb(&mut self, megabytes: usize) {
         self.hash_mb = megabytes.max(1);
         self.allot();
+    }
+
+    fn root_moves(&self) -> Vec<RootMove> {
+        Self::root_moves(self)
+    }
+
+    fn set_tables(&mut self, tables: Option<Tables>) {
+        self.endings = tables;
+        self.clear();
     }
 }

@@ -241,6 +241,7 @@ impl Search for ThreeState {
             hashfull: 0,
             time: task.budget.elapsed(),
             pv: found.line,
+            variations: Vec::new(),
         };
         let ponder = info.pv.get(1).copied();
         let notes = std::iter::once(decision.note).chain(self.memory.trouble()).collect();

@@ -38,6 +38,22 @@ impl PonderHit {
     }
 }
 
+/// Time since it was started, for what has no budget.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// From now on.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Since the start.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 impl Budget {
     /// A budget from the limits; the clock starts now. `overhead` is kept back for the GUI.
     pub fn new(limits: &Limits, overhead: Duration) -> Self {

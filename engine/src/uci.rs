@@ -8,6 +8,7 @@
 
 pub mod command;
 pub mod go;
+pub mod job;
 pub mod lines;
 pub mod output;
 pub mod position;
@@ -54,6 +55,7 @@ pub fn run(mut input: impl BufRead, output: &Output) {
     let quit = loop {
         match next_line(&mut input) {
             Line::Text(line) => {
+                front.output.heard(&line);
                 if front.obey(&Command::parse(&line)) == After::Quit {
                     break true;
                 }
@@ -302,13 +304,28 @@ impl Front {
     }
 
     fn set_option(&mut self, name: &str, value: &str) {
-        match self.settings.set(name, value) {
+        let log_file = self.settings.log_file.clone();
+        let change = self.settings.set(name, value);
+        if self.settings.log_file != log_file {
+            self.open_log();
+        }
+        match change {
             Ok(Change::ClearHash) => return self.send(Job::Clear),
             Ok(Change::Taken) => {}
             Ok(Change::Clamped(note)) => self.output.tell(&note),
             Err(problem) => return self.output.tell(&problem.to_string()),
         }
         self.send(Job::Configure(Box::new(self.settings.clone())));
+    }
+
+    fn open_log(&mut self) {
+        let path = self.settings.log_file.as_deref();
+        if let Err(error) = self.output.log_to(path) {
+            let path = path.unwrap_or_default();
+            self.output
+                .tell(&format!("the log {path} cannot be written ({error}); there is none now"));
+            self.settings.log_file = None;
+        }
     }
 
     fn display(&self) {

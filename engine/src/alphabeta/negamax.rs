@@ -10,7 +10,7 @@ use shakmaty::{Chess, Move, MoveList, Position};
 use tesla_nn::classical::exchange::nets_at_least;
 
 use super::ordering::{Hints, Ordered, is_tactical};
-use super::value::{Bound, DRAW, INFINITE, MATE, MATE_BOUND, MAX_PLY, Remembered};
+use super::value::{Bound, DRAW, INFINITE, MATE, MAX_PLY, PROVEN_BOUND, Remembered};
 use super::worker::{Node, Worker, pass, play};
 
 /// Reverse futility: deepest node and margin per ply.
@@ -25,8 +25,8 @@ const LOSING: (i32, i32, i32) = (7, 60, 100);
 const VERIFIED: i32 = 12;
 /// The fifty-move clock from which the table no longer decides nodes.
 const CLOCK_MATTERS: u32 = 85;
-/// A fail-soft result may not carry a mate that a null move found.
-const UNPROVEN: i32 = MATE_BOUND - 1;
+/// A fail-soft result may not carry a proof that a null move found.
+const UNPROVEN: i32 = PROVEN_BOUND - 1;
 
 /// What is known of a node before its moves.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,9 @@ impl Worker<'_> {
         if node.ply > 0 {
             if self.is_draw(position, node.key) {
                 return DRAW;
+            }
+            if let Some(value) = self.ending(position, node.ply) {
+                return value;
             }
             node.alpha = node.alpha.max(-MATE + node.ply as i32);
             node.beta = node.beta.min(MATE - node.ply as i32 - 1);
@@ -113,7 +116,7 @@ impl Worker<'_> {
         let before = node.ply.checked_sub(2).and_then(|ply| self.statics[ply]);
         let improving = value.zip(before).is_some_and(|(now, before)| now > before);
         let estimate = value.map(|value| match remembered.map(|earlier| earlier.known) {
-            Some(known) if known.value.abs() < MATE_BOUND && known.sharpens(value) => known.value,
+            Some(known) if known.value.abs() < PROVEN_BOUND && known.sharpens(value) => known.value,
             _ => value,
         });
         Situation { is_pv, checked, estimate, improving, remembered }
@@ -122,7 +125,7 @@ impl Worker<'_> {
     /// Reverse futility and null move: nodes so good that no move need be tried.
     fn cut_without_moves(&mut self, position: &Chess, node: &Node, now: &Situation) -> Option<i32> {
         let estimate = now.estimate?;
-        if now.is_pv || node.beta.abs() >= MATE_BOUND || self.stopped {
+        if now.is_pv || node.beta.abs() >= PROVEN_BOUND || self.stopped {
             return None;
         }
         let (deepest, margin) = REVERSE_FUTILITY;
@@ -176,13 +179,15 @@ impl Worker<'_> {
             return if now.checked { -MATE + node.ply as i32 } else { DRAW };
         }
         let mut policy = self.answer(position, node.key).map(|answer| answer.policy);
-        if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
-            let is_wanted = |candidate: &Move| self.root_moves.contains(candidate);
+        if node.ply == 0 && self.is_narrowed() {
+            let is_wanted = |candidate: &Move| {
+                self.root_moves.contains(candidate) && !self.taken.contains(candidate)
+            };
             let of_wanted = |policy: Arc<[f32]>| {
                 legal.iter().zip(&*policy).filter_map(|(m, &p)| is_wanted(m).then_some(p)).collect()
             };
             policy = policy.map(of_wanted);
-            legal.retain(|candidate| self.root_moves.contains(candidate));
+            legal.retain(|candidate| is_wanted(candidate));
         }
         let hints = Hints {
             history: self.history,
@@ -202,7 +207,7 @@ impl Worker<'_> {
             let (key, child) = play(position, node.key, played);
             let tactical = is_tactical(played);
             let skippable =
-                best > -MATE_BOUND && is_skippable(position, &node, &now, played, quiets.len());
+                best > -PROVEN_BOUND && is_skippable(position, &node, &now, played, quiets.len());
             index += 1;
             if skippable && !child.is_check() {
                 continue;

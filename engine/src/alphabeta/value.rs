@@ -1,6 +1,6 @@
 //! Values inside alpha-beta: centipawns, with mates beyond every estimate.
 
-use crate::score::Score;
+use crate::score::{Score, TABLE_PLIES};
 use crate::table::{Entry, PackedMove};
 
 /// Longest line in plies.
@@ -11,6 +11,10 @@ pub(super) const INFINITE: i32 = 31_000;
 pub(super) const MATE: i32 = 30_000;
 /// Values from here on are mates.
 pub(super) const MATE_BOUND: i32 = MATE - 1_000;
+/// A table's win now; one in `n` plies is worth `TABLE_WIN - n`.
+pub(super) const TABLE_WIN: i32 = 20_000;
+/// Values from here on are proven.
+pub(super) const PROVEN_BOUND: i32 = TABLE_WIN - 1_000;
 pub(super) const DRAW: i32 = 0;
 /// Estimates stay within this, so that they fit the table's 14 bits.
 const LARGEST_ESTIMATE: i32 = 8_000;
@@ -28,6 +32,10 @@ pub(super) fn to_score(value: i32) -> Score {
         Score::Win((MATE - value) as u16)
     } else if value <= -MATE_BOUND {
         Score::Loss((MATE + value) as u16)
+    } else if value >= PROVEN_BOUND {
+        Score::Win(TABLE_PLIES + (TABLE_WIN - value).max(0) as u16)
+    } else if value <= -PROVEN_BOUND {
+        Score::Loss(TABLE_PLIES + (TABLE_WIN + value).max(0) as u16)
     } else {
         Score::from_centipawns(value)
     }
@@ -100,18 +108,18 @@ impl Known {
 
 /// A value at `ply` made independent of the root: mates count from here.
 pub(super) fn from_root(value: i32, ply: usize) -> i32 {
-    shift_mate(value, ply as i32)
+    shift_proof(value, ply as i32)
 }
 
 /// The opposite of [`from_root`].
 pub(super) fn to_root(value: i32, ply: usize) -> i32 {
-    shift_mate(value, -(ply as i32))
+    shift_proof(value, -(ply as i32))
 }
 
-fn shift_mate(value: i32, plies: i32) -> i32 {
-    if value >= MATE_BOUND {
+fn shift_proof(value: i32, plies: i32) -> i32 {
+    if value >= PROVEN_BOUND {
         value + plies
-    } else if value <= -MATE_BOUND {
+    } else if value <= -PROVEN_BOUND {
         value - plies
     } else {
         value
@@ -157,5 +165,8 @@ mod tests {
         assert_eq!(to_score(-MATE + 2), Score::Loss(2));
         assert_eq!(to_root(from_root(MATE - 7, 4), 4), MATE - 7);
         assert_eq!(from_root(MATE - 7, 4), MATE - 3);
+        assert_eq!(to_score(TABLE_WIN - 3), Score::Win(TABLE_PLIES + 3));
+        assert_eq!(to_score(-TABLE_WIN + 2), Score::Loss(TABLE_PLIES + 2));
+        assert_eq!(to_root(from_root(-TABLE_WIN + 7, 4), 4), -TABLE_WIN + 7);
     }
 }

@@ -6,12 +6,14 @@ use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
 use crate::history::position_key;
+use crate::node::Verdict;
 use crate::search_api::Task;
 use crate::table::{Entry, PackedMove, Table};
+use crate::tablebase::Tables;
 
 use super::leaf::{Answer, Leaf, Network, classical};
 use super::ordering::History;
-use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, from_root};
+use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root};
 
 /// Nodes between two looks at the clock and the stop token.
 const CLOCK_INTERVAL: u64 = 1_024;
@@ -42,6 +44,10 @@ pub(super) struct Worker<'a> {
     pub(super) leaf: &'a mut Leaf,
     pub(super) history: &'a mut History,
     pub(super) root_moves: Vec<Move>,
+    /// Root moves whose lines this iteration has found already.
+    pub(super) taken: Vec<Move>,
+    /// Endgame tables.
+    pub(super) endings: Option<&'a Tables>,
     pub(super) nodes: u64,
     pub(super) selective_depth: usize,
     pub(super) stopped: bool,
@@ -76,6 +82,8 @@ impl<'a> Worker<'a> {
             leaf,
             history,
             root_moves,
+            taken: Vec::new(),
+            endings: None,
             nodes: 0,
             selective_depth: 0,
             stopped: false,
@@ -87,6 +95,22 @@ impl<'a> Worker<'a> {
             game_keys: keys.len(),
             keys,
             null_floor: 0,
+        }
+    }
+
+    /// Whether the root has not all its moves.
+    pub(super) fn is_narrowed(&self) -> bool {
+        !self.taken.is_empty() || !self.task.limits.search_moves.is_empty()
+    }
+
+    /// The value that endgame tables give a position; none where a mate is looked for.
+    pub(super) fn ending(&self, position: &Chess, ply: usize) -> Option<i32> {
+        let endings = self.endings.filter(|_| self.task.limits.mate.is_none())?;
+        match endings.verdict(position)? {
+            Verdict::Win(_) => Some(TABLE_WIN - ply as i32),
+            Verdict::Loss(_) => Some(-TABLE_WIN + ply as i32),
+            Verdict::Draw => Some(DRAW),
+            Verdict::Open => None,
         }
     }
 
@@ -166,7 +190,7 @@ impl<'a> Worker<'a> {
 
     /// Writes the result of a node into the table.
     pub(super) fn remember(&mut self, node: &Node, best: Option<Move>, value: i32, bound: Bound) {
-        if node.ply == 0 && !self.task.limits.search_moves.is_empty() {
+        if node.ply == 0 && self.is_narrowed() {
             return; // true only for some of the moves
         }
         let known = Known {

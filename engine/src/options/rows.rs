@@ -1,6 +1,6 @@
 //! The rows of the register: one per option.
 
-use std::time::Duration;
+mod protocol;
 
 use super::{OptionError, Settings};
 use crate::minimax::Pruning;
@@ -49,7 +49,9 @@ pub(super) fn register(network: bool) -> Vec<Row> {
     let mut rows = memory_rows();
     rows.extend(mode_rows(network));
     rows.extend(baseline_rows());
-    rows.extend(protocol_rows());
+    rows.extend(protocol::tablebase_rows());
+    rows.extend(protocol::protocol_rows());
+    rows.extend(protocol::telling_rows());
     rows
 }
 
@@ -198,38 +200,6 @@ fn baseline_rows() -> [Row; 4] {
                 max: 0xffff_ffff,
                 set: |settings, seed| settings.three_state.seed = seed,
             },
-        },
-    ]
-}
-
-fn protocol_rows() -> [Row; 4] {
-    [
-        Row {
-            name: "Move Overhead",
-            help: "Time kept back per move for the GUI and the line, in ms.",
-            kind: Kind::Spin {
-                // Stockfish keeps back 10 ms, lc0 200 ms. We end within one batch, which on a CPU
-                // takes a few ms more than an alpha-beta node.
-                default: 20,
-                min: 0,
-                max: 5_000,
-                set: |settings, ms| settings.move_overhead = Duration::from_millis(ms),
-            },
-        },
-        Row {
-            name: "Ponder",
-            help: "Tells the GUI that Tesla can think on the opponent's time.",
-            kind: Kind::Check { default: false, set: |_, _| {} },
-        },
-        Row {
-            name: "UCI_Chess960",
-            help: "Fischer random chess: castling is written as king takes rook.",
-            kind: Kind::Check { default: false, set: |settings, on| settings.chess960 = on },
-        },
-        Row {
-            name: "UCI_ShowWDL",
-            help: "Adds win, draw and loss in permille to the score.",
-            kind: Kind::Check { default: false, set: |settings, on| settings.show_wdl = on },
         },
     ]
 }

@@ -1,6 +1,7 @@
 //! What we say: whole lines, flushed, one at a time, from any thread.
 
 use std::fmt::{self, Write as _};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,10 +10,41 @@ use shakmaty::{CastlingMode, Move};
 
 use crate::score::Score;
 use crate::search_api::Info;
+use crate::timeman::Stopwatch;
 
 /// The GUI's end of the line. Clones write to the same place.
 #[derive(Clone)]
-pub struct Output(Arc<Mutex<Box<dyn Write + Send>>>);
+pub struct Output(Arc<Mutex<Sink>>);
+
+/// Where lines go.
+struct Sink {
+    out: Box<dyn Write + Send>,
+    log: Option<Log>,
+}
+
+/// A file that keeps what was said and heard.
+struct Log {
+    file: File,
+    watch: Stopwatch,
+}
+
+impl Sink {
+    /// Notes lines that went `way`. A log that cannot be written any more is given up, with a sentence.
+    fn note(&mut self, way: char, text: &str) {
+        let Some(log) = &mut self.log else { return };
+        let seconds = log.watch.elapsed().as_secs_f64();
+        let mut lines = String::new();
+        for line in text.lines() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(lines, "{seconds:.3} {way} {line}");
+        }
+        if let Err(error) = log.file.write_all(lines.as_bytes()) {
+            self.log = None;
+            let _ =
+                writeln!(self.out, "info string the log ends here, it cannot be written: {error}");
+        }
+    }
+}
 
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,7 +55,7 @@ impl fmt::Debug for Output {
 impl Output {
     /// Writes to `sink`.
     pub fn new(sink: Box<dyn Write + Send>) -> Self {
-        Self(Arc::new(Mutex::new(sink)))
+        Self(Arc::new(Mutex::new(Sink { out: sink, log: None })))
     }
 
     /// Writes to standard output.
@@ -35,7 +67,27 @@ impl Output {
     /// that has gone away is no error: the end of stdin will follow.
     pub fn say(&self, text: &str) {
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = writeln!(sink, "{text}").and_then(|()| sink.flush());
+        let _ = writeln!(sink.out, "{text}").and_then(|()| sink.out.flush());
+        sink.note('<', text);
+    }
+
+    /// Notes a line that was heard, if there is a log.
+    pub fn heard(&self, line: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).note('>', line);
+    }
+
+    /// Appends everything from now on to this file; `None` ends that. Damage is to be feared for the log only: the
+    /// lines themselves are written first.
+    ///
+    /// # Errors
+    /// When the file cannot be opened; there is no log then.
+    pub fn log_to(&self, path: Option<&str>) -> std::io::Result<()> {
+        let open = |path| OpenOptions::new().create(true).append(true).open(path);
+        let opened = path.map(open).transpose();
+        let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sink.log = None;
+        sink.log = opened?.map(|file| Log { file, watch: Stopwatch::start() });
+        Ok(())
     }
 
     /// Tells people something, in one `info string` line.
@@ -64,28 +116,42 @@ impl Style {
         UciMove::from_move(played, self.castling).to_string()
     }
 
-    /// An `info` line.
-    pub fn info(self, info: &Info) -> String {
+    /// An `info` line for each line of play, the best first; `hits` = positions found in endgame tables.
+    pub fn info(self, info: &Info, hits: u64) -> String {
+        if info.variations.is_empty() {
+            return self.line(info, "", info.score, &info.pv, hits);
+        }
+        let mut text = self.line(info, " multipv 1", info.score, &info.pv, hits);
+        for (number, variation) in (2..).zip(&info.variations) {
+            let number = format!(" multipv {number}");
+            text.push('\n');
+            text += &self.line(info, &number, variation.score, &variation.pv, hits);
+        }
+        text
+    }
+
+    fn line(self, info: &Info, number: &str, score: Score, pv: &[Move], hits: u64) -> String {
         let per_second = info.nodes as f64 / info.time.as_secs_f64().max(0.001);
-        let mut line = format!("info depth {} seldepth {}", info.depth, info.selective_depth);
+        let mut line =
+            format!("info depth {} seldepth {}{number}", info.depth, info.selective_depth);
         // Writing to a String cannot fail.
-        let _ = write!(line, " score {}", info.score.uci());
+        let _ = write!(line, " score {}", score.uci());
         if self.wdl {
-            let [win, draw, loss] = win_draw_loss(info.score);
+            let [win, draw, loss] = win_draw_loss(score);
             let _ = write!(line, " wdl {win} {draw} {loss}");
         }
         let _ = write!(
             line,
-            " nodes {} nps {} hashfull {} tbhits 0 time {}",
+            " nodes {} nps {} hashfull {} tbhits {hits} time {}",
             info.nodes,
             per_second as u64,
             info.hashfull,
             info.time.as_millis()
         );
-        if !info.pv.is_empty() {
+        if !pv.is_empty() {
             line.push_str(" pv");
         }
-        for &played in &info.pv {
+        for &played in pv {
             let _ = write!(line, " {}", self.written(played));
         }
         line
@@ -147,16 +213,17 @@ mod tests {
             hashfull: 5,
             time: Duration::from_micros(10_500),
             pv: vec![castle],
+            variations: Vec::new(),
         };
         let style = Style { castling: CastlingMode::Standard, wdl: true };
         assert_eq!(
-            style.info(&info),
+            style.info(&info, 3),
             "info depth 3 seldepth 9 score cp 0 wdl 250 500 250 nodes 1234 nps 117523 hashfull 5 \
-             tbhits 0 time 10 pv e1g1"
+             tbhits 3 time 10 pv e1g1"
         );
         let style = Style { castling: CastlingMode::Chess960, wdl: false };
-        assert!(style.info(&info).ends_with("pv e1h1"));
-        assert!(!style.info(&info).contains("wdl"));
+        assert!(style.info(&info, 0).ends_with("pv e1h1"));
+        assert!(!style.info(&info, 0).contains("wdl"));
     }
 
     #[test]

@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
-use super::output::{Output, Style, Throttle};
+use super::job::Manner;
+pub use super::job::{Busy, SearchJob};
+use super::output::{Output, Style};
 use crate::history::Game;
 use crate::options::Settings;
 use crate::roster::{self, Machine};
-use crate::search_api::{Limits, Outcome, Search, StopToken, Task};
-use crate::timeman::Budget;
+use crate::search_api::{Search, StopToken};
+use crate::tablebase::{self, Tables};
 use crate::{bench, perft};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
@@ -40,42 +40,6 @@ pub enum Job {
     Perft(Box<Chess>, u32, Style, StopToken, Busy),
 }
 
-/// A `go`.
-#[derive(Debug)]
-pub struct SearchJob {
-    /// The game and its current position.
-    pub game: Game,
-    /// When to end.
-    pub limits: Limits,
-    /// The clock, running since `go` came.
-    pub budget: Budget,
-    /// Set by `stop` and `quit`.
-    pub stop: StopToken,
-    /// No `bestmove` before the other end is dropped (`infinite` and `ponder`).
-    pub hold: Option<Receiver<()>>,
-    /// How moves and scores are written.
-    pub style: Style,
-    /// Cleared directly before `bestmove`.
-    pub busy: Busy,
-}
-
-/// Whether a job that can be stopped still runs; a new one does. Clones share one flag, which is
-/// set when the job has ended.
-#[derive(Clone, Debug, Default)]
-pub struct Busy(Arc<AtomicBool>);
-
-impl Busy {
-    /// Whether it still runs.
-    pub fn is_running(&self) -> bool {
-        !self.0.load(Ordering::Acquire)
-    }
-
-    /// It has ended; said before its last line, so that an answer to that line finds us idle.
-    fn end(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-}
-
 /// See the module.
 struct Session {
     output: Output,
@@ -86,6 +50,9 @@ struct Session {
     running: Option<Machine>,
     search: Option<Box<dyn Search>>,
     hash_mb: usize,
+    /// Endgame tables, and what they were opened for.
+    tables: Option<Tables>,
+    tables_for: tablebase::Settings,
     /// The evaluator that answers `eval`, and what it was made for.
     evaluator: Option<(Machine, Box<dyn Evaluator>)>,
 }
@@ -100,6 +67,8 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
         running: None,
         search: None,
         hash_mb: 0,
+        tables: None,
+        tables_for: tablebase::Settings::default(),
         evaluator: None,
     };
     // Nobody is obliged to say `isready`, and what `go` would have to load runs on the clock.
@@ -188,6 +157,7 @@ impl Session {
             }
             self.tried = Some(wanted);
         }
+        self.open_tables();
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
             // The cache takes its memory as it fills.
@@ -202,12 +172,29 @@ impl Session {
         }
     }
 
-    fn adopt(&mut self, made: roster::Made, machine: Machine) {
+    /// Opens the endgame tables that the options name, if others are open.
+    fn open_tables(&mut self) {
+        if self.tables_for == self.settings.tablebase {
+            return;
+        }
+        self.tables_for = self.settings.tablebase.clone();
+        let (tables, notes) = tablebase::open(&self.tables_for);
+        for note in &notes {
+            self.output.tell(note);
+        }
+        self.tables = tables;
+        if let Some(search) = &mut self.search {
+            search.set_tables(self.tables.clone());
+        }
+    }
+
+    fn adopt(&mut self, mut made: roster::Made, machine: Machine) {
         self.running = Some(machine);
         for note in &made.notes {
             self.output.tell(note);
         }
         self.output.tell(&made.description);
+        made.search.set_tables(self.tables.clone());
         self.search = Some(made.search);
         self.hash_mb = 0;
     }
@@ -221,10 +208,17 @@ impl Session {
             self.output.say("bestmove 0000");
             return;
         };
+        let mut manner = Manner {
+            lines: self.settings.lines,
+            tables: None,
+            handicap: self.settings.handicap(),
+            verbose: self.settings.verbose,
+        };
         let found = catch_unwind(AssertUnwindSafe(|| {
             self.load();
+            manner.tables.clone_from(&self.tables);
             let search = self.search.as_mut()?;
-            Some(job.run(search.as_mut(), &self.output))
+            Some(job.run(search.as_mut(), &manner, &self.output))
         }));
         job.wait();
         let mut is_in_trouble = false;
@@ -237,10 +231,11 @@ impl Session {
                 if let Some(cache) = &outcome.cache {
                     self.output.tell(&cache.to_string());
                 }
-                for note in &outcome.notes {
+                let trouble = self.tables.as_ref().and_then(Tables::take_trouble);
+                for note in outcome.notes.iter().chain(&trouble) {
                     self.output.tell(note);
                 }
-                job.answer(outcome)
+                job.answer(outcome, &manner)
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
             Err(_) => {
@@ -287,45 +282,6 @@ impl Session {
         let answers = evaluator.collect().map_err(|error| error.to_string())?;
         let evaluation = answers.first().ok_or("the evaluator gave no answer")?;
         Ok(evaluation_text(&evaluator.description(), evaluation, &moves, style))
-    }
-}
-
-impl SearchJob {
-    fn run(&self, search: &mut dyn Search, output: &Output) -> Outcome {
-        let mut throttle = Throttle::default();
-        let Self { game, limits, budget, stop, .. } = self;
-        search.search(&Task { game, limits, budget, stop }, &mut |info| {
-            if throttle.admits(info) {
-                output.say(&self.style.info(info));
-            }
-        })
-    }
-
-    /// Waits until a `bestmove` is welcome.
-    fn wait(&self) {
-        if let Some(hold) = &self.hold {
-            // Nothing is ever sent: the error tells that the other end was dropped.
-            let _ = hold.recv();
-        }
-    }
-
-    /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
-    fn answer(&self, mut outcome: Outcome) -> String {
-        if outcome.info.pv.first() != Some(&outcome.best) {
-            outcome.info.pv = vec![outcome.best];
-        }
-        let mut text = format!(
-            "{}\nbestmove {}",
-            self.style.info(&outcome.info),
-            self.style.written(outcome.best)
-        );
-        let mut next = self.game.position().clone();
-        next.play_unchecked(outcome.best);
-        if let Some(ponder) = outcome.ponder.filter(|&ponder| next.is_legal(ponder)) {
-            // Writing to a String cannot fail.
-            let _ = write!(text, " ponder {}", self.style.written(ponder));
-        }
-        text
     }
 }
 

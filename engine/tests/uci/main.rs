@@ -4,6 +4,7 @@
 
 mod experience;
 mod garbage;
+mod log;
 mod play;
 mod process;
 mod transcripts;

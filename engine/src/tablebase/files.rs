@@ -1,0 +1,54 @@
+//! Tables from files.
+
+use shakmaty::Chess;
+use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError, Tablebase, Wdl};
+
+use super::{Prober, Settings, Tables};
+
+/// Opens the tables that the user named; `None` where no path is set. The second part is sentences for the user, on
+/// what was found and on every folder that cannot be used.
+pub fn open(settings: &Settings) -> (Option<Tables>, Vec<String>) {
+    let Some(path) = &settings.path else { return (None, Vec::new()) };
+    let mut tables = Tablebase::new();
+    let (mut files, mut notes) = (0, Vec::new());
+    for folder in std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()) {
+        match tables.add_directory(&folder) {
+            Ok(added) => files += added,
+            Err(error) => {
+                notes.push(format!("the tables of {} cannot be used: {error}", folder.display()));
+            }
+        }
+    }
+    if files == 0 {
+        notes.push(format!("no Syzygy tables (*.rtbw, *.rtbz) were found in {path}"));
+        return (None, notes);
+    }
+    let most = tables.max_pieces();
+    notes.push(format!("{files} Syzygy tables of up to {most} pieces"));
+    (Some(Tables::new(Box::new(tables), settings)), notes)
+}
+
+impl Prober for Tablebase<Chess> {
+    fn max_pieces(&self) -> usize {
+        Tablebase::max_pieces(self)
+    }
+
+    fn wdl(&self, position: &Chess) -> Result<Option<Wdl>, String> {
+        known(self.probe_wdl_after_zeroing(position))
+    }
+
+    fn dtz(&self, position: &Chess) -> Result<Option<MaybeRounded<Dtz>>, String> {
+        known(self.probe_dtz(position))
+    }
+}
+
+/// A table that is not there is no fault, one that cannot be read is.
+fn known<T>(answer: Result<T, SyzygyError>) -> Result<Option<T>, String> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(error @ SyzygyError::ProbeFailed { .. }) => {
+            Err(format!("{error}; fetch this file anew, or take its folder out of SyzygyPath"))
+        }
+        Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,166 @@
+//! One `go`: from the search's news to lines of text.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::Receiver;
+use shakmaty::{Chess, Position};
+
+use super::output::{Output, Style, Throttle};
+use crate::answer::RootMove;
+use crate::handicap::Handicap;
+use crate::history::Game;
+use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
+use crate::tablebase::{Advice, Tables};
+use crate::timeman::Budget;
+
+/// A `go`.
+#[derive(Debug)]
+pub struct SearchJob {
+    /// The game and its current position.
+    pub game: Game,
+    /// When to end.
+    pub limits: Limits,
+    /// The clock, running since `go` came.
+    pub budget: Budget,
+    /// Set by `stop` and `quit`.
+    pub stop: StopToken,
+    /// No `bestmove` before the other end is dropped (`infinite` and `ponder`).
+    pub hold: Option<Receiver<()>>,
+    /// How moves and scores are written.
+    pub style: Style,
+    /// Cleared directly before `bestmove`.
+    pub busy: Busy,
+}
+
+/// Whether a job that can be stopped still runs; a new one does. Clones share one flag, which is
+/// set when the job has ended.
+#[derive(Clone, Debug, Default)]
+pub struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        !self.0.load(Ordering::Acquire)
+    }
+
+    /// It has ended; said before its last line, so that an answer to that line finds us idle.
+    pub(super) fn end(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// What the options say of how a search runs and what is told of it.
+#[derive(Clone, Debug)]
+pub(super) struct Manner {
+    /// Best moves to tell of.
+    pub(super) lines: usize,
+    /// Endgame tables.
+    pub(super) tables: Option<Tables>,
+    /// Playing weaker on purpose.
+    pub(super) handicap: Option<Handicap>,
+    /// Whether every root move is told of at the end.
+    pub(super) verbose: bool,
+}
+
+impl Manner {
+    /// Positions found in endgame tables.
+    fn hits(&self) -> u64 {
+        self.tables.as_ref().map_or(0, Tables::hits)
+    }
+}
+
+impl SearchJob {
+    /// Searches, telling news on the way.
+    pub(super) fn run(&self, search: &mut dyn Search, manner: &Manner, output: &Output) -> Outcome {
+        let mut throttle = Throttle::default();
+        let Self { game, budget, stop, .. } = self;
+        let mut limits = Limits { lines: manner.lines, ..self.limits.clone() };
+        if let Some(handicap) = manner.handicap {
+            handicap.narrow(&mut limits);
+        }
+        let root_moves = Task { game, limits: &limits, budget, stop }.root_moves();
+        let advice = self.advice(manner, &root_moves);
+        if let Some(advice) = &advice {
+            limits.search_moves.clone_from(&advice.moves);
+        }
+        let told = |info: &Info| {
+            let mut info = info.clone();
+            info.variations.truncate(manner.lines.saturating_sub(1));
+            if let Some(advice) = &advice {
+                info.score = advice.sharpen(info.score);
+                for line in &mut info.variations {
+                    line.score = advice.sharpen(line.score);
+                }
+            }
+            info
+        };
+        let mut outcome =
+            search.search(&Task { game, limits: &limits, budget, stop }, &mut |info| {
+                if throttle.admits(info) {
+                    output.say(&self.style.info(&told(info), manner.hits()));
+                }
+            });
+        if manner.verbose {
+            for row in search.root_moves() {
+                output.tell(&root_move_text(&row, self.style));
+            }
+        }
+        if let Some(handicap) = manner.handicap {
+            handicap.weaken(&mut outcome, game, &limits);
+        }
+        outcome.info = told(&outcome.info);
+        outcome
+    }
+
+    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they know no distance, or
+    /// where play is weaker on purpose.
+    fn advice(&self, manner: &Manner, root_moves: &[shakmaty::Move]) -> Option<Advice> {
+        let tables = manner.tables.as_ref()?;
+        tables.forget_hits();
+        let is_wanted = self.limits.mate.is_none() && manner.handicap.is_none();
+        is_wanted.then(|| tables.advise(&self.game, root_moves))?
+    }
+
+    /// Waits until a `bestmove` is welcome.
+    pub(super) fn wait(&self) {
+        if let Some(hold) = &self.hold {
+            // Nothing is ever sent: the error tells that the other end was dropped.
+            let _ = hold.recv();
+        }
+    }
+
+    /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
+    pub(super) fn answer(&self, mut outcome: Outcome, manner: &Manner) -> String {
+        if outcome.info.pv.first() != Some(&outcome.best) {
+            outcome.info.pv = vec![outcome.best];
+        }
+        let mut text = format!(
+            "{}\nbestmove {}",
+            self.style.info(&outcome.info, manner.hits()),
+            self.style.written(outcome.best)
+        );
+        let mut next: Chess = self.game.position().clone();
+        next.play_unchecked(outcome.best);
+        if let Some(ponder) = outcome.ponder.filter(|&ponder| next.is_legal(ponder)) {
+            // Writing to a String cannot fail.
+            let _ = write!(text, " ponder {}", self.style.written(ponder));
+        }
+        text
+    }
+}
+
+/// What is known of a root move, in one line.
+fn root_move_text(row: &RootMove, style: Style) -> String {
+    format!(
+        "{} value {:.4} error {:.4} overtake {:.4} work {} policy {:.4} score {}",
+        style.written(row.mv),
+        row.value,
+        row.error,
+        row.overtake,
+        row.work,
+        row.policy,
+        row.score.uci()
+    )
+}

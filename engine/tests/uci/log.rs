@@ -1,0 +1,42 @@
+//! The log file.
+
+use std::fs;
+
+use crate::process::Engine;
+
+#[test]
+fn everything_said_and_heard_is_logged() {
+    let path = std::env::temp_dir().join(format!("tesla-log-{}", std::process::id()));
+    let mut engine = Engine::start();
+    engine.send(&format!("setoption name LogFile value {}", path.display()));
+    engine.send("position startpos");
+    engine.send("go depth 1");
+    engine.read_to("bestmove");
+    engine.send("setoption name LogFile value <empty>");
+    engine.send("d");
+    engine.ready();
+    let text = fs::read_to_string(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with(" > position startpos"), "{text}");
+    assert!(lines[1].ends_with(" > go depth 1"), "{text}");
+    assert!(text.contains(" < info depth 1 ") && text.contains(" < bestmove "), "{text}");
+    assert!(lines.iter().all(|line| line.starts_with(|first: char| first.is_ascii_digit())));
+    assert!(!text.contains("> d\n"), "{text}");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_gets_a_sentence() {
+    let mut engine = Engine::start();
+    engine.send("setoption name LogFile value /no/such/folder/log");
+    engine.read_to("info string the log /no/such/folder/log cannot be written");
+    assert!(engine.ready().is_empty());
+    // Linux' disk that is always full.
+    if fs::exists("/dev/full").unwrap() {
+        engine.send("setoption name LogFile value /dev/full");
+        engine.send("go depth 1");
+        engine.read_to("info string the log ends here, it cannot be written");
+        engine.read_to("bestmove");
+        assert!(engine.ready().is_empty());
+    }
+}
