@@ -88,7 +88,7 @@ pub struct DatagenArgs {
     /// Longest game, plies; it is a draw then.
     #[arg(long, default_value_t = 260)]
     max_plies: u16,
-    /// Moves of a position that the teacher scores (its option MultiPV), for the action values; 218 =
+    /// Moves of a position that the teacher scores (its option `MultiPV`), for the action values; 218 =
     /// all of any position. The teacher's limit is for all of them together.
     #[arg(long, default_value_t = 1)]
     multipv: u8,

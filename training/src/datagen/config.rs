@@ -61,6 +61,7 @@ fn one() -> u8 {
     1
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_one(count: &u8) -> bool {
     *count == one()
 }

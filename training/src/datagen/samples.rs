@@ -74,10 +74,11 @@ fn show(game: &GameRecord, index: usize) -> String {
     let word =
         |packed| unpack(&position, packed).map_or("illegal".to_owned(), |m| san(&position, m));
     let result = ["Black won", "draw", "White won"][usize::from(game.result.min(2))];
-    let others = game.others_at(index).iter();
-    let others = others
-        .map(|other| format!(", {} {}", word(other.played), score::words(other.score)))
-        .collect::<String>();
+    let mut others = String::new();
+    for other in game.others_at(index) {
+        // Writing to a String cannot fail.
+        let _ = write!(others, ", {} {}", word(other.played), score::words(other.score));
+    }
     format!(
         "{}{}\nplayed {}, best {}, score {}{others}, {result}\n",
         board(&position),

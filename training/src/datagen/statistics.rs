@@ -24,6 +24,7 @@ pub struct Statistics {
     results: [u64; 3],
     lengths: Vec<u16>,
     refuted: u64,
+    others: u64,
     scores: [u64; EDGES.len() + 1],
     mating: u64,
     mated: u64,
@@ -56,6 +57,8 @@ pub struct Summary {
     pub plies: Lengths,
     /// Share of the moves played that were not the teacher's best.
     pub refuted: f64,
+    /// Moves beside its best that the teacher scored, a position.
+    pub others: f64,
     /// Share of the positions where the side to move mates, by the score.
     pub mating: f64,
     /// Share of the positions where the side to move is mated, by the score.
@@ -139,6 +142,7 @@ impl Statistics {
             else {
                 break;
             };
+            self.others += game.others_at(length).len() as u64;
             length += 1;
             self.refuted += u64::from(ply.played != ply.best);
             self.count_score(ply.score);
@@ -201,6 +205,7 @@ impl Statistics {
             black_wins,
             plies: Lengths::of(self.lengths, positions),
             refuted: share(self.refuted),
+            others: share(self.others),
             mating: share(self.mating),
             mated: share(self.mated),
             scores: self.scores.iter().enumerate().map(range).collect(),
@@ -280,6 +285,9 @@ impl fmt::Display for Summary {
              tenths {tenth} and {ninetieth}"
         )?;
         writeln!(f, "refuted moves: {:.1} %", percent(self.refuted))?;
+        if self.others > 0.0 {
+            writeln!(f, "scored beside the best: {:.1} moves a position", self.others)?;
+        }
         writeln!(
             f,
             "best moves: {:.1} % captures, {:.1} % checks; {:.1} % of the positions in check",
@@ -313,7 +321,7 @@ impl fmt::Display for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Ply, pack};
+    use crate::record::{Candidate, Ply, pack};
 
     /// A game of these moves, of which those with a `?` were not the best.
     fn game(moves: &str, score: i16, result: u8) -> GameRecord {
@@ -341,6 +349,8 @@ mod tests {
         statistics.add(&game("g1f3 g8f6 f3g1 f6g8 g1f3", 0, 1));
         let mut broken = game("a2a3 a7a6", 0, 1);
         broken.plies[1].played = 0;
+        let other = Candidate { played: 0, score: 0 };
+        broken.others = vec![vec![other; 19], vec![other; 5]];
         statistics.add(&broken);
         let summary = statistics.finish();
         assert_eq!((summary.games, summary.positions), (5, 19));
@@ -352,7 +362,7 @@ mod tests {
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(near(summary.refuted, 1.0 / 19.0) && near(summary.mating, 5.0 / 19.0));
         assert!(near(summary.best_captures, 4.0 / 19.0) && near(summary.best_checks, 1.0 / 19.0));
-        assert!(near(summary.opening, 1.0));
+        assert!(near(summary.opening, 1.0) && near(summary.others, 1.0));
         let shares: f64 = summary.scores.iter().map(|range| range.share).sum();
         assert!(near(shares + summary.mating + summary.mated, 1.0));
         assert!(summary.to_string().contains("5 games, 19 positions"));

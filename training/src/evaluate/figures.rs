@@ -27,8 +27,8 @@ pub(super) struct Observation {
     pub(super) rank: usize,
     /// Whether the move with the highest action value is the teacher's best.
     pub(super) action_is_best: bool,
-    /// Action values of the moves whose values the teacher knows, beside these: its best move, and
-    /// the move played where that is another.
+    /// Action values of the moves whose values the teacher knows, beside these: its best move, the
+    /// move played where that is another, and what else it scored.
     pub(super) actions: Vec<[f64; 2]>,
 }
 
@@ -40,14 +40,18 @@ impl Observation {
         0.5 + 0.5 * t / (2.0 + t * t).sqrt()
     }
 
-    /// Whether the action values order the two moves as the teacher does; `None` where there is one
-    /// move or a tie of the teacher's.
-    fn is_ordered(&self) -> Option<bool> {
-        let [[best, best_score], [played, played_score]] = *self.actions.as_slice() else {
-            return None;
-        };
-        let (said, taught) = (best - played, best_score - played_score);
-        (taught != 0.0).then_some(said * taught > 0.0)
+    /// Pairs of moves of which the teacher prefers one, and how many of them the action values order
+    /// as it does.
+    fn pairs(&self) -> [u64; 2] {
+        let mut counts = [0; 2];
+        for (index, [said, taught]) in self.actions.iter().enumerate() {
+            for [other_said, other_taught] in &self.actions[index + 1..] {
+                let preferred = taught - other_taught;
+                counts[0] += u64::from(preferred != 0.0);
+                counts[1] += u64::from((said - other_said) * preferred > 0.0);
+            }
+        }
+        counts
     }
 }
 
@@ -122,10 +126,9 @@ impl Sums {
             self.actions += 1;
             self.action_squared += (said - score).powi(2);
         }
-        if let Some(is_ordered) = seen.is_ordered() {
-            self.pairs += 1;
-            self.ordered += u64::from(is_ordered);
-        }
+        let [pairs, ordered] = seen.pairs();
+        self.pairs += pairs;
+        self.ordered += ordered;
         let bin_seen = &mut self.bins[bin(seen.value, VALUE_BINS)];
         bin_seen.positions += 1;
         bin_seen.value += seen.value;
@@ -309,6 +312,7 @@ mod tests {
         sums.observe(&seen(0.55, 0.7, 2, &[[0.6, 0.7], [0.5, 0.2]]));
         sums.observe(&seen(0.05, 0.1, 4, &[[0.1, 0.1], [0.3, 0.05]]));
         sums.observe(&seen(0.95, 0.9, 5, &[[0.9, 0.9], [0.3, 0.9]]));
+        assert_eq!(seen(0.5, 0.5, 0, &[[0.6, 0.7], [0.5, 0.2], [0.4, 0.3]]).pairs(), [3, 2]);
         let mut twice = sums.clone();
         twice.add(&sums);
         for (measures, times) in [(sums.measures(), 1), (twice.measures(), 2)] {

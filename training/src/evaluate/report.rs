@@ -98,9 +98,9 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "In {} positions another move than the teacher's best was played, and the data know both \
-             moves' values: the action values order {:.1} % of these pairs as the teacher does \
-             (Kendall's tau {:.3}). Of other moves the data know no values.\n",
+            "Of {} pairs of moves the data know different values: of the teacher's best move, of the \
+             one played where that is another, and of all that the teacher scored (datagen \
+             --multipv). The action values order {:.1} % of them as it does (Kendall's tau {:.3}).\n",
             whole.pairs,
             whole.pair_agreement * 100.0,
             whole.kendall_tau
