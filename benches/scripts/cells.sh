@@ -13,14 +13,20 @@ book=${1:?name a book of openings, an .epd file}
 out=${2:?name a folder for the cells}
 shift 2
 
-# Evaluations, games of each pairing, seed of the openings, batch size of a cell of Tesla against PUCT.
+# Evaluations, games of each pairing, seed of the openings, batch size of a cell of Tesla against PUCT; then
+# options of both, and `mean` to leave out PUCT with minimax backup.
 against_puct() {
     local nodes=$1 games=$2 seed=$3 batch=$4
     shift 4
-    local sides=(--side name=Tesla "option.BatchSize=$batch"
-        --side name=mean option.Search=PUCT "option.BatchSize=$batch")
-    if [ "${1:-}" != mean ]; then
-        sides+=(--side name=minimax option.Search=PUCT "option.BatchSize=$batch" option.puct_minimax=1)
+    local minimax=yes
+    if [ "${1:-}" = mean ]; then
+        minimax=no
+        shift
+    fi
+    local sides=(--side name=Tesla "option.BatchSize=$batch" "$@"
+        --side name=mean option.Search=PUCT "option.BatchSize=$batch" "$@")
+    if [ $minimax = yes ]; then
+        sides+=(--side name=minimax option.Search=PUCT "option.BatchSize=$batch" "$@" option.puct_minimax=1)
     fi
     play "$nodes" "$games" "$seed" "${sides[@]}"
 }
@@ -41,7 +47,7 @@ play() {
         --out "$out/$cell" "$@"
 }
 
-for cell in "${@:-800-64 b128-tesla 200-1 b128-puct 3200-64 800-1 200-64}"; do
+for cell in "${@:-800-64 b128-tesla 200-1 b128-puct 3200-64 800-1 200-64 800-64-gpu 800-256-gpu}"; do
     # The default above is one word.
     for cell in $cell; do
         case $cell in
@@ -50,6 +56,9 @@ for cell in "${@:-800-64 b128-tesla 200-1 b128-puct 3200-64 800-1 200-64}"; do
             200-1) against_puct 200 400 205 1 ;;
             800-1) against_puct 800 300 206 1 ;;
             3200-64) against_puct 3200 100 207 64 mean ;;
+            # Batches as on a GPU, whose fixed cost is that of 500 evaluations.
+            800-64-gpu) against_puct 800 300 208 64 mean option.fixed_cost=500 ;;
+            800-256-gpu) against_puct 800 300 209 256 mean option.fixed_cost=500 ;;
             b128-tesla) batches 203 ;;
             b128-puct) batches 204 option.Search=PUCT ;;
             *) echo "cells.sh: there is no cell $cell; see the script for their names" >&2; exit 2 ;;

@@ -2,12 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use clap::{Args, Parser, Subcommand};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::interruptible;
 use tesla_training::datagen::import::ImportArgs;
 use tesla_training::datagen::inspect::{self, InspectArgs};
 use tesla_training::datagen::merge::MergeArgs;
@@ -114,17 +112,6 @@ fn main() -> ExitCode {
 #[expect(clippy::print_stderr, reason = "the one place where errors reach people")]
 fn complain(sentence: &str) {
     eprintln!("tesla-train: {sentence}");
-}
-
-/// A token that Ctrl-C and SIGTERM set; the second Ctrl-C ends the program at once.
-fn interruptible() -> std::io::Result<StopToken> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let code = i32::from(command::INTERRUPTED);
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    Ok(StopToken::from(flag))
 }
 
 fn play(args: &MatchArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {

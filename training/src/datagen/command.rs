@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 
 use super::config::DatagenConfig;
 use super::runner::{self, DatagenError, Finished};
 use super::span::Span;
 use super::statistics::Statistics;
 use crate::matches::adjudicate::{DrawRule, ResignRule};
-use crate::matches::command::INTERRUPTED;
 use crate::matches::peer::Fault;
 use crate::matches::report::device_lines;
 use crate::matches::side::{Side, parse_sides};

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 
 use super::binpack::BinpackGames;
 use super::config::LARGEST_SHARD;
 use super::output::Output;
 use super::pgn::PgnGames;
 use super::pieces::Taken;
-use crate::matches::command::INTERRUPTED;
 use crate::progress::bar;
 
 /// What a file holds.

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 
 use super::config::LARGEST_SHARD;
 use super::output::Output;
-use crate::matches::command::INTERRUPTED;
 use crate::progress::bar;
 use crate::record::{GameReader, find_files};
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 
 use super::adjudicate::{DrawRule, ResignRule};
 use super::config::{BookOrder, MatchConfig, SprtConfig};
@@ -14,9 +15,6 @@ use super::peer::Fault;
 use super::plan::Tournament;
 use super::runner::MatchError;
 use super::{report, runner, side};
-
-/// What a shell expects of a program that Ctrl-C ended.
-pub const INTERRUPTED: u8 = 130;
 
 /// The command line of a match.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 
-use super::command::INTERRUPTED;
 use super::config::search_signature;
 use super::examiner::Examination;
 use super::journal::{Journal, Resumed};

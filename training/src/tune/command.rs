@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tesla_engine::params::Params;
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 
 use super::fit;
 use super::log::{self, Material, Plan};
@@ -15,7 +16,6 @@ use super::spsa::{Knob, Schedule};
 use super::spsa_run;
 use crate::dataset::Dataset;
 use crate::matches::adjudicate::{DrawRule, ResignRule};
-use crate::matches::command::INTERRUPTED;
 use crate::matches::config::MatchConfig;
 use crate::matches::journal::Journal;
 use crate::matches::limit::Limit;
