@@ -10,6 +10,10 @@ seconds=${1:?"say for how many seconds each target is to run, for example 600"}
 shift
 [ $# -gt 0 ] || set -- uci_line uci_session fen options experience
 cd "$(dirname "$0")/.."
+# What targets write is of no use afterwards, and need not reach a disk.
+TMPDIR=$(if [ -d /dev/shm ]; then mktemp -d -p /dev/shm; else mktemp -d; fi)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 found=0
 for target in "$@"; do
     features=
