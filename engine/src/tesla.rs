@@ -469,7 +469,8 @@ impl Search for TeslaSearch {
         self.enter(task);
         let trouble = self.think(task, report).err();
         let after = self.evaluator.cache_figures();
-        let cache = self.progress.cache_before.zip(after).map(|(before, after)| after.since(&before));
+        let cache =
+            self.progress.cache_before.zip(after).map(|(before, after)| after.since(&before));
         while task.limits.infinite && !task.stop.is_stopped() {
             std::thread::sleep(IDLE);
         }

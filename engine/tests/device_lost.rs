@@ -1,11 +1,8 @@
 //! Drills: the device is lost in mid-search, and the search goes on with another.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::nodes;
 use shakmaty::{Chess, Position};
 use tesla_engine::alphabeta::AlphaBeta;
 use tesla_engine::history::Game;
@@ -15,6 +12,11 @@ use tesla_engine::timeman::Budget;
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
+
+/// So many evaluations and no other limit.
+fn nodes(count: u64) -> Limits {
+    Limits { nodes: Some(count), ..Limits::default() }
+}
 
 /// A driver that brings its thread down with the third batch.
 struct Panicking(ClassicalEvaluator, u32);

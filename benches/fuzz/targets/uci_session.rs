@@ -10,7 +10,8 @@ const LEFT_OUT: [&str; 7] = ["bench", "perft", "genfens", "file", "syzygypath", 
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    let mut script = "setoption name Evaluator value Classical\nsetoption name Hash value 1\n".to_owned();
+    let mut script =
+        "setoption name Evaluator value Classical\nsetoption name Hash value 1\n".to_owned();
     for line in text.lines().take(20) {
         let small = line.to_ascii_lowercase();
         if LEFT_OUT.iter().all(|word| !small.contains(word)) {

@@ -75,8 +75,7 @@ fn a_lost_device_is_told_of_once_and_the_search_goes_on() {
     let limits = Limits { nodes: Some(300), ..Limits::default() };
     let text = asked(&mut session, &heard, &limits);
     assert!(text.contains(" nodes 300 ") && text.contains("\nbestmove "), "{text}");
-    let told: Vec<&str> =
-        text.lines().filter(|line| line.contains("stopped answering")).collect();
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("stopped answering")).collect();
     assert!(told.len() == 1 && told.concat().contains("; the search goes on with "), "{text}");
     let text = asked(&mut session, &heard, &limits);
     assert!(text.contains("\nbestmove ") && !text.contains("info string the"), "{text}");
