@@ -3,7 +3,7 @@
 #
 #     benches/scripts/fuzz.sh SECONDS [TARGET ...]
 #
-# Without names, all targets that need no network: weights and games, which need burn, are run when they are named.
+# Without names, all targets that need no network; weights, games and suites, which need burn, are run by name only.
 # Needs a nightly toolchain and cargo-fuzz (`cargo install cargo-fuzz`).
 set -eu
 seconds=${1:?"say for how many seconds each target is to run, for example 600"}
@@ -17,7 +17,7 @@ trap 'rm -rf "$TMPDIR"' EXIT
 found=0
 for target in "$@"; do
     features=
-    case $target in weights | games) features='--features data' ;; esac
+    case $target in weights | games | suites) features='--features data' ;; esac
     mkdir -p "fuzz/corpus/$target"
     # shellcheck disable=SC2086  # two words or none
     cargo +nightly fuzz run $features "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
