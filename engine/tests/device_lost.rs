@@ -6,7 +6,7 @@ use std::time::Duration;
 use shakmaty::{Chess, Position};
 use tesla_engine::alphabeta::AlphaBeta;
 use tesla_engine::history::Game;
-use tesla_engine::search_api::{Clock, Limits, Outcome, Search, Spares, StopToken, Task};
+use tesla_engine::search_api::{Limits, Outcome, Search, Spares, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
 use tesla_nn::classical::ClassicalEvaluator;
@@ -141,8 +141,7 @@ fn where_nothing_is_left_the_search_ends_with_what_it_knows() {
 
 #[test]
 fn nothing_is_started_with_too_little_time() {
-    let clock = Clock { remaining: Duration::from_millis(300), ..Clock::default() };
-    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let limits = Limits { move_time: Some(Duration::from_millis(450)), ..Limits::default() };
     for mut search in searches(|| lost_after(3)) {
         let (spares, told) = spares(vec![sound()]);
         search.set_spares(spares);

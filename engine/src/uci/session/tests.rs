@@ -10,7 +10,7 @@ use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
 use super::*;
 use crate::roster::{EVALUATORS, Made};
-use crate::search_api::{Clock, Limits};
+use crate::search_api::Limits;
 use crate::tesla::TeslaSearch;
 use crate::timeman::Budget;
 
@@ -84,8 +84,7 @@ fn a_lost_device_is_told_of_once_and_the_search_goes_on() {
 #[test]
 fn without_time_for_another_device_the_move_comes_first() {
     let (mut session, heard) = session();
-    let clock = Clock { remaining: Duration::from_millis(300), ..Clock::default() };
-    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let limits = Limits { move_time: Some(Duration::from_millis(450)), ..Limits::default() };
     let text = asked(&mut session, &heard, &limits);
     let told = text.find("info string the device stopped answering").unwrap();
     let answered = text.find("bestmove ").unwrap();
