@@ -1,5 +1,7 @@
 //! Drills: the device is lost in mid-search, and the search goes on with another.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
