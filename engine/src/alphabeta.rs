@@ -19,7 +19,7 @@ use shakmaty::Move;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::history::position_key;
-use crate::search_api::{Info, Outcome, Search, Task, Variation};
+use crate::search_api::{Info, Outcome, Search, Spares, Task, Variation};
 use crate::table::Table;
 use crate::tablebase::Tables;
 
@@ -150,6 +150,12 @@ impl Search for AlphaBeta {
             network.cache = leaf::Cache::new(megabytes / 2);
         }
         self.table = Table::new(table_mb);
+    }
+
+    fn set_spares(&mut self, spares: Spares) {
+        if let Leaf::Network(network) = &mut self.leaf {
+            network.spares = Some(spares);
+        }
     }
 
     fn set_tables(&mut self, tables: Option<Tables>) {

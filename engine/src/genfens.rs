@@ -224,6 +224,11 @@ mod tests {
         assert!(complaint(b"\n").contains("no positions"));
         assert!(complaint(b"8/8/8/8/8/8/8/8 w - -\n").contains("line 1"));
         assert!(complaint(&[0xff]).contains("cannot be read"));
+        for impossible in
+            ["8/8/8/8/8/8/8/RNBQ4 w - -", "kkk5/8/8/8/8/8/8/K7 w - -", "k7/8/8/8/8/8/8/KP6 w - -"]
+        {
+            assert!(complaint(format!("\n{impossible}\n").as_bytes()).contains("line 2"));
+        }
         let won = "8/8/8/4k3/8/8/3QK3/8 w - - 0 1\n";
         assert!(complaint(won.as_bytes()).contains("no balanced opening"));
         std::fs::remove_dir_all(&folder).unwrap();

@@ -7,7 +7,7 @@ use crate::alphabeta::AlphaBeta;
 use crate::minimax::{Minimax, Pruning};
 use crate::options::Settings;
 use crate::params::Params;
-use crate::search_api::Search;
+use crate::search_api::{Search, Spares};
 use crate::tesla::TeslaSearch;
 use crate::three_state::{self, Memory, ThreeState};
 
@@ -237,6 +237,25 @@ fn make_evaluator(
         }
         _ => network(machine, is_shared),
     }
+}
+
+/// What a search on this machine goes on with when its evaluator fails: the network on the CPU and, where that fails
+/// too, what needs none. Each time, `tell` gets a sentence.
+pub fn spares(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Spares {
+    let mut machine = machine.clone();
+    Box::new(move |error| {
+        while machine.needs_device() {
+            machine = machine.stepped_down();
+            match evaluator(&machine) {
+                Ok((spare, _)) => {
+                    tell(&format!("{error}; the search goes on with {}", spare.description()));
+                    return Some(spare);
+                }
+                Err(sentence) => tell(&sentence),
+            }
+        }
+        None
+    })
 }
 
 #[cfg(feature = "net")]

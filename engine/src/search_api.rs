@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use shakmaty::{Move, Position};
-use tesla_nn::evaluator::{CacheFigures, EvalError};
+use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
 
 use crate::answer::RootMove;
 use crate::history::Game;
@@ -124,6 +124,13 @@ pub struct Task<'a> {
     pub stop: &'a StopToken,
 }
 
+/// Gives the evaluator to go on with where one has failed, which it is told, and tells people of it; nothing where none
+/// is left.
+pub type Spares = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
+
+/// With less time than this another evaluator is not started: weights have to be read and packed.
+const STARTING: Duration = Duration::from_millis(500);
+
 /// How often a finished search that must not answer yet looks for `stop`.
 const WAIT: Duration = Duration::from_millis(2);
 
@@ -136,12 +143,24 @@ impl Task<'_> {
         if allowed.is_empty() { legal.to_vec() } else { allowed }
     }
 
+    /// Whether it is worth starting another evaluator in the place of one that failed.
+    pub fn has_time_for_another(&self) -> bool {
+        let left = |hard: Duration| hard.saturating_sub(self.budget.elapsed());
+        !self.stop.is_stopped() && self.budget.hard().is_none_or(|hard| left(hard) >= STARTING)
+    }
+
     /// Returns when an answer is welcome.
     pub fn wait_for_stop(&self) {
         while self.limits.waits_for_stop() && !self.stop.is_stopped() {
             thread::sleep(WAIT);
         }
     }
+}
+
+/// Lets go of an evaluator that failed, without waiting: its driver may take its time.
+pub fn discard(evaluator: Box<dyn Evaluator>) {
+    // Without a thread it is dropped here.
+    let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(evaluator));
 }
 
 /// What a search answers.
@@ -177,6 +196,10 @@ pub trait Search: Send {
     fn root_moves(&self) -> Vec<RootMove> {
         Vec::new()
     }
+
+    /// Goes on with these, in mid-search, when the evaluator fails. Without any, and where there is no time to start one,
+    /// the search ends with what it knows, and [`Outcome::trouble`] says so. Searches that ask no evaluator leave it.
+    fn set_spares(&mut self, _: Spares) {}
 
     /// Proves positions by these tables from now on; may forget everything. Searches that look at no tables leave it.
     fn set_tables(&mut self, _: Option<Tables>) {}

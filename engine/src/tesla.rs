@@ -12,7 +12,7 @@ use std::fmt;
 use std::time::Duration;
 
 use shakmaty::{Move, Position as _};
-use tesla_nn::evaluator::{EvalError, Evaluator, Handle, Request};
+use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator, Handle, Request};
 
 use self::pace::Pace;
 use crate::answer::{self, RootMove};
@@ -25,7 +25,7 @@ use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
 use crate::reuse;
 use crate::rule::{Order, Rule};
-use crate::search_api::{Info, Outcome, Search, Task, Variation};
+use crate::search_api::{Info, Outcome, Search, Spares, Task, Variation, discard};
 use crate::table::Table;
 use crate::tablebase::Tables;
 use crate::tree::Tree;
@@ -53,6 +53,8 @@ pub struct TeslaSearch {
     pace: Pace,
     /// Endgame tables; none where a mate is looked for.
     endings: Option<Tables>,
+    /// What to go on with when the evaluator fails.
+    spares: Option<Spares>,
 }
 
 /// What one search has done so far.
@@ -74,6 +76,8 @@ struct Progress {
     entered_at: Duration,
     /// When the last batch came back.
     collected_at: Duration,
+    /// What the evaluator had done before.
+    cache_before: Option<CacheFigures>,
     /// The tree had no room at the last gathering.
     is_full: bool,
     /// The last gathering only settled leaves, and there are more.
@@ -117,6 +121,7 @@ impl TeslaSearch {
             progress: Progress::default(),
             pace: Pace::default(),
             endings: None,
+            spares: None,
         };
         search.allot();
         search
@@ -215,6 +220,7 @@ impl TeslaSearch {
         recompute_all(&mut self.tree, &self.rule);
         self.progress.entered_at = task.budget.elapsed();
         self.progress.collected_at = self.progress.entered_at;
+        self.progress.cache_before = self.evaluator.cache_figures();
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
@@ -341,7 +347,7 @@ impl TeslaSearch {
             Ok(answers) => answers,
             Err(error) => {
                 self.abandon();
-                return Err(error);
+                return self.replace_evaluator(task, error);
             }
         };
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
@@ -373,6 +379,23 @@ impl TeslaSearch {
             self.progress.best = best;
             self.progress.best_since = self.progress.nodes;
         }
+        Ok(())
+    }
+
+    /// Goes on in the same tree with the next evaluator. Its names of positions are others: a parent that it does not
+    /// know, or knows as something else, only costs a whole encode.
+    ///
+    /// # Errors
+    /// With the same error, where there is none or no time for it. The root's first evaluation is worth any time.
+    fn replace_evaluator(&mut self, task: &Task<'_>, error: EvalError) -> Result<(), EvalError> {
+        let is_worth_it = task.has_time_for_another() || !self.tree.node(ROOT).is_expanded();
+        let spare = self.spares.as_mut().filter(|_| is_worth_it).and_then(|spares| spares(&error));
+        let Some(evaluator) = spare else { return Err(error) };
+        discard(std::mem::replace(&mut self.evaluator, evaluator));
+        self.pace = Pace::default();
+        self.progress.asked = self.progress.nodes;
+        self.progress.collected_at = task.budget.elapsed();
+        self.progress.cache_before = self.evaluator.cache_figures();
         Ok(())
     }
 
@@ -444,10 +467,10 @@ impl TeslaSearch {
 impl Search for TeslaSearch {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.enter(task);
-        let before = self.evaluator.cache_figures();
         let trouble = self.think(task, report).err();
         let after = self.evaluator.cache_figures();
-        let cache = before.zip(after).map(|(before, after)| after.since(&before));
+        let cache =
+            self.progress.cache_before.zip(after).map(|(before, after)| after.since(&before));
         while task.limits.infinite && !task.stop.is_stopped() {
             std::thread::sleep(IDLE);
         }
@@ -478,6 +501,10 @@ impl Search for TeslaSearch {
 
     fn root_moves(&self) -> Vec<RootMove> {
         Self::root_moves(self)
+    }
+
+    fn set_spares(&mut self, spares: Spares) {
+        self.spares = Some(spares);
     }
 
     fn set_tables(&mut self, tables: Option<Tables>) {

@@ -6,6 +6,7 @@ use burn::tensor::{Device, Tensor};
 use shakmaty::{Chess, Position};
 use tesla_nn::batch::Batch;
 use tesla_nn::canary;
+use tesla_nn::cpu::{Engine, Options};
 use tesla_nn::device::DeviceChoice;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{EvalError, Evaluator};
@@ -130,6 +131,45 @@ fn weights_round_trip_and_damage_is_told_in_words() {
     let mut foreign = bytes.clone();
     foreign[at] ^= 1;
     assert!(matches!(fails(&foreign), WeightsError::Foreign(_)));
+}
+
+/// As the engine loads them on a CPU.
+fn loaded(bytes: &[u8]) -> Result<Engine, WeightsError> {
+    Engine::load(bytes, Options { threads: 1, cache_bytes: 0, anchor_work: 128, anchor_chain: 2 })
+}
+
+#[test]
+fn weights_of_another_shape_are_told_in_words() {
+    let (model, config, _) = tiny();
+    for wrong in [
+        ModelConfig { value_hidden: 2 * config.value_hidden, ..config.clone() },
+        ModelConfig { width: 8192, feed_forward: 8192, ..config.clone() },
+        ModelConfig { layers: config.layers + 1, ..config.clone() },
+    ] {
+        let bytes = weights::to_bytes(&model, &wrong).unwrap();
+        assert!(matches!(loaded(&bytes), Err(WeightsError::Misfit(_))), "{wrong:?}");
+    }
+    for wrong in [
+        ModelConfig { heads: 3, ..config.clone() },
+        ModelConfig { width: 0, ..config.clone() },
+        ModelConfig { layers: usize::MAX, ..config },
+    ] {
+        let bytes = weights::to_bytes(&model, &wrong).unwrap();
+        assert!(matches!(loaded(&bytes), Err(WeightsError::Foreign(_))), "{wrong:?}");
+    }
+}
+
+#[test]
+fn no_flipped_bit_is_a_panic() {
+    let (model, config, _) = tiny();
+    let bytes = weights::to_bytes(&model, &config).unwrap();
+    let header = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize + 8;
+    for at in (0..header).step_by(5).chain((header..bytes.len()).step_by(4001)) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        // A weight may be another number, which only the hash in the file's name tells.
+        let _ = loaded(&flipped);
+    }
 }
 
 #[test]

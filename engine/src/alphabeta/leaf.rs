@@ -8,6 +8,7 @@ use tesla_nn::classical::centipawns;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request, centipawns_from_score};
 
 use super::value::clamp_estimate;
+use crate::search_api::{Spares, discard};
 
 /// Rough memory of a cached answer in bytes, for the bound in MiB.
 const ANSWER_BYTES: usize = 400;
@@ -40,11 +41,13 @@ impl std::fmt::Debug for Leaf {
 pub(super) struct Network {
     pub(super) evaluator: Box<dyn Evaluator>,
     pub(super) cache: Cache,
+    /// What to go on with when the evaluator fails.
+    pub(super) spares: Option<Spares>,
 }
 
 impl Network {
     pub(super) fn new(evaluator: Box<dyn Evaluator>, megabytes: usize) -> Self {
-        Self { evaluator, cache: Cache::new(megabytes) }
+        Self { evaluator, cache: Cache::new(megabytes), spares: None }
     }
 
     /// Evaluates positions, all with a legal move, and remembers the answers under their keys.
@@ -67,6 +70,15 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// Puts the next evaluator in the place of one that failed; `false` where none is left.
+    pub(super) fn replace(&mut self, error: &EvalError) -> bool {
+        let Some(evaluator) = self.spares.as_mut().and_then(|spares| spares(error)) else {
+            return false;
+        };
+        discard(std::mem::replace(&mut self.evaluator, evaluator));
+        true
     }
 }
 

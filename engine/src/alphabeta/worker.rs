@@ -269,8 +269,16 @@ impl<'a> Worker<'a> {
             self.stopped = true;
             return;
         }
+        let task = self.task;
         let Some(network) = self.network() else { return };
-        match network.evaluate(&wanted) {
+        let mut answered = network.evaluate(&wanted);
+        while let Err(error) = &answered
+            && task.has_time_for_another()
+            && network.replace(error)
+        {
+            answered = network.evaluate(&wanted);
+        }
+        match answered {
             Ok(()) => self.nodes += wanted.len() as u64,
             Err(trouble) => {
                 self.trouble = Some(trouble);

@@ -54,7 +54,11 @@ impl Params {
         Self::parse(&fs::read_to_string(path).map_err(io)?, path)
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Self, TunablesError> {
+    /// The tunables of a text; `path` is what faults name.
+    ///
+    /// # Errors
+    /// When it is no TOML, or names a tunable that is unknown or out of range.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, TunablesError> {
         let path = || path.to_owned();
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             TunablesError::Syntax { path: path(), what: error.message().replace('\n', " ") }

@@ -61,6 +61,11 @@ mod tests {
         assert!(verdict("8/8/8/8/8/8/8/K1k5 w - - 0 1 ;D1 3 ;D2 9", 1).is_err());
         assert!(verdict("\nstartpos", 1).unwrap_err().contains("line 2"));
         assert!(verdict("9/8 w - - 0 1 ;D1 1", 1).unwrap_err().contains("eight ranks"));
+        let queens = "QQQQQQQQ/".repeat(7) + "kQQQQQQK b - - 0 1 ;D1 0";
+        assert!(verdict(&queens, 1).unwrap_err().contains("more pieces than a game allows"));
+        assert!(
+            verdict("4k3/8/8/8/8/8/8/P3K3 w - - 0 1 ;D1 5", 1).unwrap_err().contains("no pawn")
+        );
         std::fs::remove_file(&path).unwrap();
         assert!(verdict_of_nothing(&path).contains("tesla-perft"));
     }

@@ -78,10 +78,18 @@ pub fn parse(text: &str, chess960: bool) -> Result<Game, PositionProblem> {
 /// # Errors
 /// When a field is unreadable or the position cannot be played from.
 pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
-    let fen: Fen = text.parse().map_err(|error: ParseFenError| PositionProblem::BadFen {
+    let unreadable = |error: ParseFenError| PositionProblem::BadFen {
         fen: text.to_owned(),
         fault: field_fault(&error),
-    })?;
+    };
+    let fen: Fen = text.parse().map_err(unreadable)?;
+    // What belongs to other variants would be dropped without a word.
+    if fen.as_setup().pockets.is_some() {
+        return Err(unreadable(ParseFenError::InvalidPocket));
+    }
+    if fen.as_setup().remaining_checks.is_some() {
+        return Err(unreadable(ParseFenError::InvalidRemainingChecks));
+    }
     let mode = if chess960 { CastlingMode::Chess960 } else { CastlingMode::detect(fen.as_setup()) };
     fen.into_position::<Chess>(mode)
         .or_else(PositionError::ignore_invalid_castling_rights)

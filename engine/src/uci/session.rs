@@ -1,5 +1,8 @@
 //! The session: one thread that owns searcher and evaluator and does one job after another.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -59,18 +62,7 @@ struct Session {
 
 /// Does all jobs until the channel is closed.
 pub fn run(jobs: &Receiver<Job>, output: Output) {
-    let settings = Settings::default();
-    let mut session = Session {
-        output,
-        settings,
-        tried: None,
-        running: None,
-        search: None,
-        hash_mb: 0,
-        tables: None,
-        tables_for: tablebase::Settings::default(),
-        evaluator: None,
-    };
+    let mut session = Session::new(output);
     // Nobody is obliged to say `isready`, and what `go` would have to load runs on the clock.
     let mut is_pending = false;
     loop {
@@ -98,6 +90,20 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
 }
 
 impl Session {
+    fn new(output: Output) -> Self {
+        Self {
+            output,
+            settings: Settings::default(),
+            tried: None,
+            running: None,
+            search: None,
+            hash_mb: 0,
+            tables: None,
+            tables_for: tablebase::Settings::default(),
+            evaluator: None,
+        }
+    }
+
     fn work(&mut self, job: Job) {
         match job {
             Job::Configure(settings) => self.settings = *settings,
@@ -189,6 +195,8 @@ impl Session {
     }
 
     fn adopt(&mut self, mut made: roster::Made, machine: Machine) {
+        let output = self.output.clone();
+        made.search.set_spares(roster::spares(&machine, move |sentence| output.tell(sentence)));
         self.running = Some(machine);
         for note in &made.notes {
             self.output.tell(note);

@@ -1,0 +1,16 @@
+//! Weights files: any bytes are refused with a sentence or make a network that evaluates.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tesla_nn::cpu::{Engine, Options};
+
+fuzz_target!(|data: &[u8]| {
+    let options = Options { threads: 1, cache_bytes: 0, anchor_work: 128, anchor_chain: 2 };
+    match Engine::load(data, options) {
+        Ok(mut engine) => {
+            let requests = tesla_nn::canary::requests();
+            assert_eq!(engine.evaluate(&requests).len(), requests.len());
+        }
+        Err(problem) => assert!(!problem.to_string().is_empty()),
+    }
+});

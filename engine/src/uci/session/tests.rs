@@ -1,0 +1,95 @@
+//! A session whose device is lost in mid-search.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use shakmaty::{CastlingMode, Chess};
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::simulated::{Behaviour, SimulatedDevice};
+
+use super::*;
+use crate::roster::{EVALUATORS, Made};
+use crate::search_api::Limits;
+use crate::tesla::TeslaSearch;
+use crate::timeman::Budget;
+
+/// What was said.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Heard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Heard {
+    fn take(&self) -> String {
+        String::from_utf8(std::mem::take(&mut self.0.lock().unwrap())).unwrap()
+    }
+}
+
+/// A session on a GPU that is lost after three batches.
+fn session() -> (Session, Heard) {
+    let heard = Heard::default();
+    let mut session = Session::new(Output::new(Box::new(heard.clone())));
+    session.settings.hash_mb = 4;
+    let wanted = Machine::of(&session.settings);
+    let gpu = Machine {
+        evaluator: EVALUATORS.first().unwrap(),
+        device: "gpu".to_owned(),
+        kv_cache_mb: 0,
+        ..wanted.clone()
+    };
+    let behaviour = Behaviour { fail_after: Some(3), ..Behaviour::default() };
+    let device = SimulatedDevice::new(ClassicalEvaluator::with_batch_size(8), behaviour);
+    let search = Box::new(TeslaSearch::new(Box::new(device)));
+    session.adopt(Made { search, description: "a drill".to_owned(), notes: Vec::new() }, gpu);
+    session.tried = Some(wanted);
+    heard.take();
+    (session, heard)
+}
+
+/// The answer to a `go`.
+fn asked(session: &mut Session, heard: &Heard, limits: &Limits) -> String {
+    session.work(Job::Search(Box::new(SearchJob {
+        game: Game::new(Chess::default()),
+        limits: limits.clone(),
+        budget: Budget::new(limits, Duration::ZERO),
+        stop: StopToken::default(),
+        hold: None,
+        style: Style { castling: CastlingMode::Standard, wdl: false },
+        busy: Busy::default(),
+    })));
+    heard.take()
+}
+
+#[test]
+fn a_lost_device_is_told_of_once_and_the_search_goes_on() {
+    let (mut session, heard) = session();
+    let limits = Limits { nodes: Some(300), ..Limits::default() };
+    let text = asked(&mut session, &heard, &limits);
+    assert!(text.contains(" nodes 300 ") && text.contains("\nbestmove "), "{text}");
+    let told: Vec<&str> = text.lines().filter(|line| line.contains("stopped answering")).collect();
+    assert!(told.len() == 1 && told.concat().contains("; the search goes on with "), "{text}");
+    let text = asked(&mut session, &heard, &limits);
+    assert!(text.contains("\nbestmove ") && !text.contains("info string the"), "{text}");
+}
+
+#[test]
+fn without_time_for_another_device_the_move_comes_first() {
+    let (mut session, heard) = session();
+    let limits = Limits { move_time: Some(Duration::from_millis(450)), ..Limits::default() };
+    let text = asked(&mut session, &heard, &limits);
+    let told = text.find("info string the device stopped answering").unwrap();
+    let answered = text.find("bestmove ").unwrap();
+    assert!(told < answered && !text.contains("goes on"), "{text}");
+    // The next move has a device that works.
+    let text = asked(&mut session, &heard, &limits);
+    assert!(text.contains("bestmove ") && !text.contains("stopped answering"), "{text}");
+}

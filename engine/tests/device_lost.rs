@@ -1,0 +1,158 @@
+//! Drills: the device is lost in mid-search, and the search goes on with another.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use shakmaty::{Chess, Position};
+use tesla_engine::alphabeta::AlphaBeta;
+use tesla_engine::history::Game;
+use tesla_engine::search_api::{Limits, Outcome, Search, Spares, StopToken, Task};
+use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::timeman::Budget;
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::simulated::{Behaviour, SimulatedDevice};
+
+/// So many evaluations and no other limit.
+fn nodes(count: u64) -> Limits {
+    Limits { nodes: Some(count), ..Limits::default() }
+}
+
+/// A driver that brings its thread down with the third batch.
+struct Panicking(ClassicalEvaluator, u32);
+
+impl Evaluator for Panicking {
+    fn description(&self) -> String {
+        "a driver that panics".to_owned()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.0.batch_size()
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        self.1 += 1;
+        assert!(self.1 < 3, "this panic belongs to the drill");
+        self.0.submit(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.0.in_flight()
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        self.0.collect()
+    }
+}
+
+/// A device that is lost after so many batches.
+fn lost_after(batches: u64) -> Box<dyn Evaluator> {
+    let behaviour = Behaviour { fail_after: Some(batches), ..Behaviour::default() };
+    Box::new(SimulatedDevice::new(ClassicalEvaluator::with_batch_size(8), behaviour))
+}
+
+fn panicking() -> Box<dyn Evaluator> {
+    let driver = Panicking(ClassicalEvaluator::with_batch_size(8), 0);
+    Box::new(SimulatedDevice::new(driver, Behaviour::default()))
+}
+
+fn sound() -> Box<dyn Evaluator> {
+    Box::new(ClassicalEvaluator::with_batch_size(8))
+}
+
+/// Every search that asks an evaluator, on this one.
+fn searches(evaluator: fn() -> Box<dyn Evaluator>) -> [Box<dyn Search>; 3] {
+    [
+        Box::new(TeslaSearch::new(evaluator())),
+        Box::new(TeslaSearch::puct(evaluator())),
+        Box::new(AlphaBeta::with_evaluator(evaluator(), 4)),
+    ]
+}
+
+/// Gives these, the last one first, and keeps why each was asked for.
+fn spares(mut left: Vec<Box<dyn Evaluator>>) -> (Spares, Arc<Mutex<Vec<EvalError>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    let spares = move |error: &EvalError| {
+        tell.lock().unwrap().push(error.clone());
+        left.pop()
+    };
+    (Box::new(spares), told)
+}
+
+fn run(search: &mut dyn Search, limits: &Limits) -> Outcome {
+    let game = Game::new(Chess::default());
+    let (budget, stop) = (Budget::new(limits, Duration::ZERO), StopToken::default());
+    let task = Task { game: &game, limits, budget: &budget, stop: &stop };
+    let outcome = search.search(&task, &mut |_| ());
+    assert!(game.position().is_legal(outcome.best));
+    outcome
+}
+
+#[test]
+fn the_search_goes_on_with_the_next_device() {
+    for lost in [|| lost_after(0), || lost_after(5), panicking] {
+        for mut search in searches(lost) {
+            let (spares, told) = spares(vec![sound()]);
+            search.set_spares(spares);
+            let outcome = run(search.as_mut(), &nodes(400));
+            assert_eq!((outcome.trouble, outcome.info.nodes), (None, 400));
+            assert!(matches!(told.lock().unwrap()[..], [EvalError::DeviceLost(_)]));
+            // The next search is an ordinary one.
+            let outcome = run(search.as_mut(), &nodes(400));
+            assert_eq!((outcome.trouble, told.lock().unwrap().len()), (None, 1));
+        }
+    }
+}
+
+#[test]
+fn what_was_known_is_kept() {
+    let mut undisturbed = TeslaSearch::new(sound());
+    run(&mut undisturbed, &nodes(300));
+    let mut disturbed = TeslaSearch::new(lost_after(5));
+    disturbed.set_spares(spares(vec![sound()]).0);
+    let before = run(&mut disturbed, &nodes(300));
+    assert_eq!(before.info.nodes, 300);
+    // Taken back and asked again: no leaf is lost or counted twice.
+    assert_eq!(disturbed.tree().branch_count(), undisturbed.tree().branch_count());
+}
+
+#[test]
+fn one_device_after_the_other_may_be_lost() {
+    for mut search in searches(|| lost_after(2)) {
+        let (spares, told) = spares(vec![sound(), panicking(), lost_after(3)]);
+        search.set_spares(spares);
+        let outcome = run(search.as_mut(), &nodes(400));
+        assert_eq!((outcome.trouble, outcome.info.nodes), (None, 400));
+        assert_eq!(told.lock().unwrap().len(), 3);
+    }
+}
+
+#[test]
+fn where_nothing_is_left_the_search_ends_with_what_it_knows() {
+    for mut search in searches(|| lost_after(2)) {
+        let (spares, told) = spares(vec![lost_after(1)]);
+        search.set_spares(spares);
+        let outcome = run(search.as_mut(), &nodes(400));
+        assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+        assert_eq!(told.lock().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn nothing_is_started_with_too_little_time() {
+    let limits = Limits { move_time: Some(Duration::from_millis(450)), ..Limits::default() };
+    for mut search in searches(|| lost_after(3)) {
+        let (spares, told) = spares(vec![sound()]);
+        search.set_spares(spares);
+        let outcome = run(search.as_mut(), &limits);
+        assert!(outcome.trouble.is_some() && told.lock().unwrap().is_empty());
+    }
+    // A game is not played from the first legal move that comes to mind.
+    let mut search = TeslaSearch::new(lost_after(0));
+    search.set_spares(spares(vec![sound()]).0);
+    let outcome = run(&mut search, &limits);
+    assert!(outcome.trouble.is_none() && outcome.info.nodes > 0);
+}
