@@ -30,7 +30,8 @@ def games(folder):
             game = json.loads(line)
             white, black = game["white"], game["black"]
             points = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}.get(game["ending"]["result"])
-            if points is None:
+            if points is None or "forfeit" in game["ending"]["termination"]:
+                print(f"game {game['number']} of {file.parent.name} has no result on the board", file=sys.stderr)
                 continue
             if black.startswith("Tesla-"):
                 white, black, points = black, white, 1.0 - points

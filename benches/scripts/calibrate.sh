@@ -7,10 +7,10 @@
 # Every level (800, 1000, ... 2400 if none is named) plays GAMES games against each of five anchors, which are
 # Stockfish with UCI_LimitStrength. What is calibrated is a place between the weakest and the strongest play, so
 # run it while SCALE in engine/src/handicap.rs is the straight line from 800 to 2400. Every game is on disk when it
-# ends: the same command goes on. Needs `cargo build --release --workspace` and a machine with nothing else to do.
+# ends: the same command goes on. Needs `cargo build --release --workspace`.
 #
-# Stockfish chooses its weak move at depth 1 + level, so its time matters only where that is not reached: 0.1 s a
-# move reaches it below UCI_Elo 2600. Tesla stops at its nodes, before its two seconds.
+# All limits are nodes, so the machine may have other things to do. Stockfish chooses its weak move at depth 1 + level,
+# at most 14 here, which 200,000 nodes reach; Tesla's nodes are those of its level, at most 8,000.
 set -euo pipefail
 
 trainer=${TRAINER:-target/release/tesla-train}
@@ -24,16 +24,16 @@ shift 2
 
 anchors=()
 for elo in 1350 1650 1950 2250 2550; do
-    anchors+=(--side "name=SF-$elo" "cmd=$stockfish" movetime=0.1 option.Hash=16
+    anchors+=(--side "name=SF-$elo" "cmd=$stockfish" nodes=200000 option.Hash=16
         option.UCI_LimitStrength=true "option.UCI_Elo=$elo")
 done
 for level in "${@:-800 1000 1200 1400 1600 1800 2000 2200 2400}"; do
     # The default above is one word.
     for level in $level; do
         "$trainer" match --tournament gauntlet --games "$games" --seed "$level" --openings "$book" \
-            --concurrency "$concurrency" --margin 500 --resign movecount=4,score=900,twosided=true \
+            --concurrency "$concurrency" --resign movecount=4,score=900,twosided=true \
             --draw movenumber=60,movecount=8,score=8 --out "$out/$level" \
-            --side "name=Tesla-$level" "cmd=$tesla" movetime=2 option.Hash=64 ${OPTIONS:-} \
+            --side "name=Tesla-$level" "cmd=$tesla" nodes=8000 option.Hash=64 ${OPTIONS:-} \
             option.UCI_LimitStrength=true "option.UCI_Elo=$level" "${anchors[@]}"
     done
 done
