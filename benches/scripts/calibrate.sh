@@ -9,8 +9,9 @@
 # run it while SCALE in engine/src/handicap.rs is the straight line from 800 to 2400. Every game is on disk when it
 # ends: the same command goes on. Needs `cargo build --release --workspace`.
 #
-# All limits are nodes, so the machine may have other things to do. Stockfish chooses its weak move at depth 1 + level,
-# at most 14 here, which 200,000 nodes reach; Tesla's nodes are those of its level, at most 8,000.
+# No limit is a time, so the machine may have other things to do. Stockfish chooses its weak move at depth 1 + level
+# (15.1: level = ((Elo - 1346.6) / 143.4) ^ 1.241), so its time does not matter from there on; the depths below are
+# beyond that. Tesla's nodes are those of its level, at most 8,000.
 set -euo pipefail
 
 trainer=${TRAINER:-target/release/tesla-train}
@@ -23,8 +24,9 @@ out=${2:?name a folder for the games}
 shift 2
 
 anchors=()
-for elo in 1350 1650 1950 2250 2550; do
-    anchors+=(--side "name=SF-$elo" "cmd=$stockfish" nodes=200000 option.Hash=16
+for anchor in 1350:3 1650:5 1950:8 2250:12 2550:16; do
+    elo=${anchor%:*}
+    anchors+=(--side "name=SF-$elo" "cmd=$stockfish" "depth=${anchor#*:}" option.Hash=16
         option.UCI_LimitStrength=true "option.UCI_Elo=$elo")
 done
 for level in "${@:-800 1000 1200 1400 1600 1800 2000 2200 2400}"; do

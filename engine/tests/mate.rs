@@ -1,6 +1,6 @@
 //! `go mate N` in the searches that keep a tree: a mate in N or fewer, or the proof that there is none.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 
