@@ -4,7 +4,7 @@
     python3 benches/scripts/calibrate.py OUT
 
 Each level's rating is the most likely one where the anchors (`SF-1350`) are worth what they are called, a drawn game
-against each of them added, with a 95 % interval from the curvature. The levels are then made monotone (pool adjacent
+against the one it came nearest to added, with a 95 % interval from the curvature. The levels are then made monotone (pool adjacent
 violators, weighed by what is known of each), and the places of round ratings read off on straight lines. The rows
 printed last are for SCALE in engine/src/handicap.rs. Stockfish's numbers are its own, of another time control and
 other opponents: what comes out is Stockfish's scale, not CCRL's.
@@ -44,7 +44,11 @@ def expected(rating, anchor):
 
 def rate(played):
     """The most likely rating and its standard error, from (anchor, points)."""
-    played = played + [(anchor, 0.5) for anchor in {anchor for anchor, _ in played}]
+    points = {anchor: [got for other, got in played if other == anchor] for anchor, _ in played}
+    mean = {anchor: sum(got) / len(got) for anchor, got in points.items()}
+    # Of several that are as far from even: the weakest where all was lost, the strongest where all was won.
+    nearest = min(mean, key=lambda anchor: (abs(mean[anchor] - 0.5), anchor if mean[anchor] < 0.5 else -anchor))
+    played = [*played, (nearest, 0.5)]
     low, high = -2000.0, 5000.0
     for _ in range(60):
         middle = (low + high) / 2.0
