@@ -143,7 +143,9 @@ fn ready_while_searching() {
             engine.send("go infinite");
             let read = engine.ready();
             assert!(read.iter().all(|line| !line.starts_with("bestmove")), "{mode}: {read:?}");
-            read.iter().for_each(|line| drop(info(line)));
+            for line in &read {
+                info(line);
+            }
             engine.send("stop");
             let read = engine.read_to("bestmove");
             assert!(read.len() > 1 && read[read.len() - 2].contains(" pv "), "{mode}: {read:?}");
