@@ -19,6 +19,8 @@ fn main() -> ExitCode {
         Ok(file) => {
             println!("cargo::rerun-if-changed={}", file.display());
             println!("cargo::rustc-env=TESLA_NETWORK={}", file.display());
+            let name = file.file_stem().unwrap_or_default().display();
+            println!("cargo::rustc-env=TESLA_NETWORK_NAME={name}");
             ExitCode::SUCCESS
         }
         Err(error) => {

@@ -19,7 +19,7 @@ use shakmaty::Move;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::history::position_key;
-use crate::search_api::{Info, Outcome, Search, Spares, Task, Variation};
+use crate::search_api::{Info, Outcome, Reporter, Search, Spares, Task, Variation};
 use crate::table::Table;
 use crate::tablebase::Tables;
 
@@ -98,6 +98,7 @@ impl Search for AlphaBeta {
         let mut worker =
             Worker::new(task, &mut self.table, &mut self.leaf, &mut self.history, root_moves);
         worker.endings = self.endings.as_ref();
+        worker.reporter = Some(Reporter::new(report));
         let count = task.limits.lines.clamp(1, worker.root_moves.len());
         let first = |&played: &Move| Best { value: DRAW, line: vec![played] };
         let mut lines: Vec<Best> = worker.root_moves.iter().take(count).map(first).collect();
@@ -111,7 +112,7 @@ impl Search for AlphaBeta {
             }
             lines.sort_by_key(|line| -line.value);
             (completed, done) = (depth, lines.clone());
-            report(&worker.info(depth, &lines));
+            worker.report(worker.info(depth, &lines));
             if is_enough(task, depth, &lines[0], only_move) {
                 break;
             }
@@ -175,6 +176,7 @@ impl Worker<'_> {
     /// One iteration for each line: each is the best of the moves that the ones before it leave.
     fn iterate_lines(&mut self, depth: u32, lines: &mut [Best]) {
         let mut deepest = 0;
+        self.iteration = depth;
         self.taken.clear();
         for line in lines {
             self.iterate(depth, line);
@@ -235,6 +237,7 @@ impl Worker<'_> {
             time: self.task.budget.elapsed(),
             pv: best.line.clone(),
             variations: others.iter().map(told).collect(),
+            current: None,
         }
     }
 }

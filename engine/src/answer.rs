@@ -243,6 +243,7 @@ pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
         time: task.budget.elapsed(),
         pv: vec![best],
         variations: Vec::new(),
+        current: None,
     };
     Outcome { best, ponder: None, info, trouble, cache: None, notes: Vec::new() }
 }

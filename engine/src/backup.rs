@@ -113,8 +113,11 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let id_of_node = tree.node_of(&branch);
     let summary = summarise(tree.children(&branch), branch.has_edges_left(), model);
     let best = [summary.shortest_loss, summary.longest_win];
+    // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this move.
+    let is_refuted = model.seeks_mate && branch.ply % 2 == 1 && summary.any_draw;
     let (verdict, place) = match (best, summary.best) {
         ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), Some(place)),
+        (_, Some((_, place))) if is_refuted => (Verdict::Draw, Some(place)),
         (_, Some((_, place))) if !summary.any_open => (Verdict::Draw, Some(place)),
         (_, Some((_, place))) => (Verdict::Open, Some(place)),
         ([None, Some((plies, place))], None) if !summary.any_open => {
@@ -125,7 +128,7 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let fresh_depth = model.depth(1 + summary.work);
     let is_known = branch.known_depth > fresh_depth;
     let mut rests_on_path = match verdict {
-        Verdict::Draw => summary.any_path_draw,
+        Verdict::Draw => summary.any_path_draw || is_refuted,
         Verdict::Open => {
             place.is_some_and(|place| tree.children(&branch)[usize::from(place)].has(PATH))
         }

@@ -34,6 +34,11 @@ pub struct DoctorArgs {
     syzygy: Option<String>,
 }
 
+/// Cores and vector instructions of this machine, in a few words.
+pub(crate) fn processor_text() -> String {
+    system::processor().found
+}
+
 /// How well something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Health {

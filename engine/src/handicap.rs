@@ -9,10 +9,14 @@ use rand_chacha::ChaCha8Rng;
 use crate::history::{Game, position_key};
 use crate::search_api::{Info, Limits, Outcome};
 
+/// How strong play is by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, in between on straight lines: what
+/// `benches/scripts/calibrate.py` prints comes here.
+const SCALE: [(u64, f64); 2] = [(800, 0.0), (2_400, 1.0)];
+
 /// The weakest and the strongest play, in the words of `UCI_Elo`.
-pub const WEAKEST: u64 = 800;
+pub const WEAKEST: u64 = SCALE[0].0;
 /// See [`WEAKEST`].
-pub const STRONGEST: u64 = 2_400;
+pub const STRONGEST: u64 = SCALE[SCALE.len() - 1].0;
 
 /// Nodes a move at the weakest, and by how much they grow to the strongest.
 const FEWEST_NODES: f64 = 16.0;
@@ -45,7 +49,10 @@ impl Handicap {
     /// 0 at the weakest, 1 at the strongest.
     fn place(self) -> f64 {
         let elo = self.elo.clamp(WEAKEST, STRONGEST);
-        (elo - WEAKEST) as f64 / (STRONGEST - WEAKEST) as f64
+        let above = SCALE.partition_point(|&(known, _)| known < elo).max(1);
+        let [(low, first), (high, last)] = [SCALE[above - 1], SCALE[above]];
+        let share = (elo - low) as f64 / (high - low) as f64;
+        first + share * (last - first)
     }
 
     /// Nodes that a move may take.
@@ -126,6 +133,7 @@ mod tests {
             time: Duration::ZERO,
             pv: vec![moves[0]],
             variations: (1..4).map(line).collect(),
+            current: None,
         };
         let (trouble, cache, notes) = (None, None, Vec::new());
         Outcome { best: moves[0], ponder: None, info, trouble, cache, notes }
@@ -143,7 +151,8 @@ mod tests {
             };
             (0..400).filter(|&seed| other(seed)).count()
         };
-        let (weak, middle, strong) = (mistakes(800), mistakes(1_600), mistakes(2_400));
+        let middle = u64::midpoint(WEAKEST, STRONGEST);
+        let (weak, middle, strong) = (mistakes(WEAKEST), mistakes(middle), mistakes(STRONGEST));
         assert!(weak > middle + 50 && middle > strong, "{weak} {middle} {strong}");
         assert_eq!(strong, 0);
     }
@@ -155,10 +164,15 @@ mod tests {
             Handicap { elo, seed: 1 }.narrow(&mut limits);
             limits.nodes.unwrap()
         };
-        assert_eq!([nodes(800), nodes(2_400)], [16, 8_000]);
-        assert!(nodes(1_000) < nodes(1_100));
+        assert_eq!([nodes(WEAKEST), nodes(STRONGEST)], [16, 8_000]);
+        assert!(nodes(WEAKEST + 200) < nodes(WEAKEST + 300));
+        let place = |elo| Handicap { elo, seed: 1 }.place();
+        let ends = [(WEAKEST, 0), (STRONGEST, SCALE.len() - 1)];
+        assert!(ends.iter().all(|&(elo, row)| (place(elo) - SCALE[row].1).abs() < 1e-9));
+        assert!((WEAKEST + 1..=STRONGEST).all(|elo| place(elo) > place(elo - 1)));
+        assert!((place(0) - place(WEAKEST)).abs() < 1e-9);
         let mut endless = Limits { infinite: true, ..Limits::default() };
-        Handicap { elo: 800, seed: 1 }.narrow(&mut endless);
+        Handicap { elo: WEAKEST, seed: 1 }.narrow(&mut endless);
         assert_eq!(endless.nodes, None);
     }
 }

@@ -1,13 +1,14 @@
 //! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
 //!
 //! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot; one that the table knows starts from there.
+//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well where the mate would
+//! come too late: as a draw that rests on the path, which is true of this search only.
 
 use shakmaty::{Chess, Move, Position};
 
 use crate::estimate::Model;
 use crate::expand::start_from;
-use crate::node::{BARE, BranchId, PENDING, ROOT, Spot};
+use crate::node::{BARE, BranchId, PATH, PENDING, ROOT, Spot, Verdict};
 use crate::rules::{decide, repetitions};
 use crate::table::Table;
 use crate::tablebase::Tables;
@@ -60,6 +61,8 @@ pub struct Harvest<'a> {
     table: Option<&'a Table>,
     /// Endgame tables.
     endings: Option<&'a Tables>,
+    /// Of `go mate`: plies to the last position in which the opponent may be mated.
+    mate_plies: Option<usize>,
     /// Keys of the game, then of the path; the present node's ancestors.
     pub keys: Vec<u64>,
     /// Where the path begins among the keys.
@@ -85,6 +88,7 @@ impl<'a> Harvest<'a> {
         Self {
             table,
             endings: None,
+            mate_plies: None,
             keys: earlier.to_vec(),
             path_start: earlier.len(),
             leaves: Vec::new(),
@@ -98,6 +102,13 @@ impl<'a> Harvest<'a> {
     #[must_use]
     pub fn with_endings(self, endings: Option<&'a Tables>) -> Self {
         Self { endings, ..self }
+    }
+
+    /// The same for a mate in so many moves.
+    #[must_use]
+    pub fn with_mate(self, moves: Option<u32>) -> Self {
+        let mate_plies = moves.map(|moves| (moves as usize).saturating_mul(2).saturating_sub(1));
+        Self { mate_plies, ..self }
     }
 
     /// Leaves so far.
@@ -151,14 +162,18 @@ impl<'a> Harvest<'a> {
         (position, key): (&Chess, u64),
     ) -> Picked {
         let node = tree.at(spot);
-        if tree.node(node).has(PENDING) || self.keys.len() - self.path_start >= MAX_PLY {
+        let ply = self.keys.len() - self.path_start;
+        if tree.node(node).has(PENDING) || ply >= MAX_PLY {
             return Picked::Refused;
         }
         let moves = position.legal_moves();
         let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
         let known = || Some((self.endings?.verdict(position)?, 0));
+        // A mate with the last move would have been seen.
+        let is_too_late = || (ply + 1 >= self.mate_plies?).then_some((Verdict::Draw, PATH));
+        let settled = || decide(position, &moves, visits).or_else(known).or_else(is_too_late);
         if node != ROOT
-            && let Some((verdict, flags)) = decide(position, &moves, visits).or_else(known)
+            && let Some((verdict, flags)) = settled()
         {
             let leaf = tree.node_mut(node);
             leaf.verdict = verdict;

@@ -11,6 +11,7 @@
 //! * [`params`], [`estimate`] — its tunables, and its model of how far a value may still move;
 //! * [`node`], [`mod@edge`], [`tree`] — its tree; [`gather`], [`leaf`] — the next batch; [`rules`] — what needs no
 //!   device;
+//! * [`mod@mate`] — what `go mate` answers;
 //! * [`puct`] — the control: PUCT's choice and backup on the same tree; [`rule`] — either of them;
 //! * [`expand`], [`backup`] — answers into the tree and up to the root;
 //! * [`reuse`], [`answer`] — what survives a move, and what is told at its end;
@@ -22,9 +23,10 @@
 //! * [`handicap`] — playing weaker on purpose;
 //! * [`uci`] — the protocol; nothing else prints;
 //! * [`terminal`] — a bar and Ctrl-C for long commands;
-//! * [`doctor`] — what the program sees of the machine;
+//! * [`about`], [`doctor`] — what the program is, and what it sees of the machine;
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
+pub mod about;
 pub mod alphabeta;
 pub mod answer;
 pub mod backup;
@@ -39,6 +41,7 @@ pub mod genfens;
 pub mod handicap;
 pub mod history;
 pub mod leaf;
+pub mod mate;
 pub mod minimax;
 #[cfg(feature = "net")]
 pub mod network;

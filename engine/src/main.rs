@@ -11,7 +11,7 @@ use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
 use tesla_engine::terminal::{finish, interruptible};
 use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
 use tesla_engine::uci::output::Output;
-use tesla_engine::{bench, perft, uci};
+use tesla_engine::{about, bench, perft, uci};
 
 /// Tree and batches are many small allocations; on a CPU network this halves their cost.
 #[global_allocator]
@@ -19,8 +19,14 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Tesla, a UCI chess engine: best-first minimax search over a batched transformer.
 #[derive(Parser)]
-#[command(name = "tesla", version, after_help = CONNECTING)]
+#[command(name = "tesla", after_help = CONNECTING)]
 struct Arguments {
+    /// Tells the version, network, features and device
+    #[arg(long)]
+    version: bool,
+    /// Tells the version
+    #[arg(short = 'V')]
+    short_version: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -77,7 +83,12 @@ fn main() -> ExitCode {
         uci::run(words.join("\n").as_bytes(), &output);
         return ExitCode::SUCCESS;
     }
-    match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    if arguments.version || arguments.short_version {
+        output.say(&if arguments.version { about::text() } else { about::VERSION.to_owned() });
+        return ExitCode::SUCCESS;
+    }
+    match arguments.command {
         None => uci::run(std::io::stdin().lock(), &output),
         Some(Command::Bench { nodes, network }) => {
             if let Err(problem) = uci::bench(nodes, network, &output) {

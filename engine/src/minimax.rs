@@ -29,7 +29,7 @@ pub use self::statics::{EndsOnly, Material, StaticValue};
 pub use self::walk::Walk;
 use crate::history::Game;
 use crate::score::Score;
-use crate::search_api::{Info, Outcome, Search, Task, Variation};
+use crate::search_api::{Info, Outcome, Reporter, Search, Task, Variation};
 use crate::timeman::Budget;
 
 /// A line of moves, the first one last, as the recursion builds it.
@@ -166,6 +166,7 @@ impl Minimax {
             is_whole: false,
         }];
         let mut walk = Walk::within(task, statics, Budget::hard_over);
+        walk.reporter = Some(Reporter::new(report));
         let (mut completed, mut pace) = (0, Pace::default());
         for depth in 1..=deepest {
             let Some(mut found) = self.lines(&mut walk, task, &moves, depth) else { break };
@@ -177,7 +178,7 @@ impl Minimax {
                 }
             }
             (best, completed) = (found, depth);
-            report(&news(task, &walk, &best, depth, estimate));
+            walk.report(news(task, &walk, &best, depth, estimate));
             if best.iter().all(|line| line.is_final(depth)) || pace.is_too_slow(task, walk.nodes())
             {
                 break;
@@ -201,6 +202,7 @@ impl Minimax {
     ) -> Option<Vec<Found>> {
         let (mut rest, mut found) = (moves.to_vec(), Vec::new());
         while found.len() < task.limits.lines.max(1) && !rest.is_empty() {
+            walk.lines = found.len();
             let line = iterate(walk, task.game, &rest, depth, self.pruning);
             let Some(line) = line.filter(|line| !line.line.is_empty()) else { break };
             rest.retain(|&other| other != line.line[0]);
@@ -228,6 +230,7 @@ fn news<S: StaticValue>(
         time: task.budget.elapsed(),
         pv: best.line.clone(),
         variations: others.iter().map(told).collect(),
+        current: None,
     }
 }
 

@@ -1,15 +1,32 @@
 //! The network inside the program, and how a user's choice of device and file becomes an evaluator.
 
+use std::panic::catch_unwind;
 use std::path::Path;
 
+use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::weights;
 
 use crate::roster::{self, Machine};
 
 /// The shipped network, whose row in `models/README.md` says what made it, or the one that `EVALFILE`
 /// named when the program was built.
 const EMBEDDED: &[u8] = include_bytes!(env!("TESLA_NETWORK"));
+
+/// The embedded network's name, which is its file's, and its hash.
+pub fn embedded() -> (&'static str, String) {
+    (env!("TESLA_NETWORK_NAME"), weights::short_hash(EMBEDDED))
+}
+
+/// The GPU on which the network would run if nothing else is asked for; `None` = the CPU. Nothing is computed on it, so
+/// it may still turn out not to agree with the CPU.
+pub fn device() -> Option<String> {
+    // A driver's fault may come as a panic from below.
+    let chosen = catch_unwind(|| choose(DeviceChoice::Auto));
+    let chosen = chosen.ok().and_then(Result::ok)?;
+    chosen.is_gpu.then_some(chosen.name)
+}
 
 /// Starts the network on its device. The second part is sentences for the user. Where many searches
 /// share it, no answer depends on who else asks.

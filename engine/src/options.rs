@@ -3,12 +3,14 @@
 //! A user's choice is one row and nowhere else; a number that changes play is a tunable of
 //! [`Params`], which can be set by its name as well.
 
+mod opponent;
 mod rows;
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+pub use self::opponent::{NotAnOpponent, Opponent};
 use self::rows::{EMPTY, Kind, Row, register};
 use crate::handicap::{Handicap, Strength};
 use crate::minimax::Pruning;
@@ -54,6 +56,8 @@ pub struct Settings {
     pub log_file: Option<String>,
     /// The endgame tables.
     pub tablebase: tablebase::Settings,
+    /// Whom we play; `None` = unknown.
+    pub opponent: Option<Opponent>,
 }
 
 impl Default for Settings {
@@ -77,6 +81,7 @@ impl Default for Settings {
             strength: Strength::default(),
             log_file: None,
             tablebase: tablebase::Settings::default(),
+            opponent: None,
         };
         for row in register(cfg!(feature = "net")) {
             match row.kind {
@@ -139,6 +144,9 @@ pub enum OptionError {
     /// A tunable needs a number within its range.
     #[error(transparent)]
     Tunable(#[from] ParamError),
+    /// A description of the opponent that cannot be read.
+    #[error(transparent)]
+    Opponent(#[from] NotAnOpponent),
     /// A file of tunables that cannot be used, in a sentence.
     #[error("{0}; the tunables stay as they are")]
     TunablesFile(String),

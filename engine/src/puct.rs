@@ -232,6 +232,10 @@ impl Puct {
             if child.has(EXCLUDED) || is_root && remaining < most_visits - answered {
                 continue;
             }
+            // What is no mate is no answer either, however good.
+            if model.seeks_mate && child.is_proven() {
+                continue;
+            }
             let flight = self.flight(spot);
             let started = answered + flight.pending + flight.collided;
             let value = if answered > 0 { worth(child, model) } else { unvisited };

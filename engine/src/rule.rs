@@ -9,10 +9,12 @@ use crate::backup::Backup;
 use crate::estimate::Model;
 use crate::gather::Gatherer;
 use crate::leaf::{Gathered, Harvest, Leaf};
+use crate::mate;
 use crate::node::{BranchId, NodeId};
 use crate::params::Params;
 use crate::puct::{self, Puct};
 use crate::reuse;
+use crate::score::Score;
 use crate::table::Table;
 use crate::tablebase::Tables;
 use crate::tree::Tree;
@@ -41,13 +43,15 @@ pub struct Rule {
     model: Model,
     /// The control's; `None` = benefit/cost and minimax.
     puct: Option<Puct>,
+    /// Of `go mate`: moves to the mate.
+    mate: Option<u32>,
 }
 
 impl Rule {
     /// Tesla's rule, or PUCT.
     pub fn new(params: Params, is_puct: bool) -> Self {
         let (model, puct) = (Model::new(&params), is_puct.then(|| Puct::new(&params)));
-        Self { params, model, puct }
+        Self { params, model, puct, mate: None }
     }
 
     /// The tunables.
@@ -65,19 +69,32 @@ impl Rule {
         self.puct.is_some()
     }
 
+    /// Looks from now on for a mate in so many moves and for nothing else, or for whatever is best.
+    pub fn seek_mate(&mut self, moves: Option<u32>) {
+        self.mate = moves;
+        self.model.seeks_mate = moves.is_some();
+    }
+
+    /// Whether it looks for a mate and for nothing else.
+    pub fn seeks_mate(&self) -> bool {
+        self.mate.is_some()
+    }
+
     /// Picks the leaves of a batch.
     pub fn gather(&mut self, tree: &mut Tree, table: &Table, order: &Order<'_>) -> Gathered {
         let Order { root, earlier, promised, size, remaining, endings } = *order;
         match &mut self.puct {
             None => {
-                let harvest = Harvest::new(Some(table), earlier, promised, size);
-                let harvest = harvest.with_endings(endings);
+                // A mate in the table may be too long.
+                let table = Some(table).filter(|_| self.mate.is_none());
+                let harvest = Harvest::new(table, earlier, promised, size);
+                let harvest = harvest.with_endings(endings).with_mate(self.mate);
                 Gatherer::new(tree, &self.model, &self.params, harvest).gather(root, size)
             }
             Some(puct) => {
                 // Averages take nothing from the table: its values are minimax's or other trees'.
                 let harvest = Harvest::new(None, earlier, promised, size);
-                let harvest = harvest.with_endings(endings);
+                let harvest = harvest.with_endings(endings).with_mate(self.mate);
                 puct.gather(tree, &self.model, harvest, root, [size, remaining])
             }
         }
@@ -115,12 +132,19 @@ impl Rule {
 
     /// Policy from which a new child is looked up in the table.
     pub fn table_policy(&self) -> f32 {
-        if self.is_puct() { f32::INFINITY } else { self.params.table_policy }
+        let is_unused = self.is_puct() || self.mate.is_some();
+        if is_unused { f32::INFINITY } else { self.params.table_policy }
     }
 
     /// Depth from which a value goes into the table, plies.
     pub fn table_depth(&self) -> f32 {
-        if self.is_puct() { f32::INFINITY } else { self.params.table_depth }
+        let is_unused = self.is_puct() || self.mate.is_some();
+        if is_unused { f32::INFINITY } else { self.params.table_depth }
+    }
+
+    /// A root move's score.
+    pub fn score(&self, tree: &Tree, child: NodeId) -> Score {
+        if self.mate.is_some() { mate::score(tree, child) } else { answer::score(tree, child) }
     }
 
     /// The root move to play, as far as is known.
@@ -140,7 +164,9 @@ impl Rule {
     }
 
     fn choose_beside(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
-        if self.is_puct() {
+        if self.mate.is_some() {
+            mate::choose(tree, taken)
+        } else if self.is_puct() {
             puct::choose(tree, &self.model, taken)
         } else {
             answer::choose(tree, &self.model, &self.params, taken)

@@ -1,5 +1,6 @@
 //! What `go` asks of a search and what a search tells while it runs. Every search mode speaks this.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -100,6 +101,53 @@ pub struct Info {
     pub pv: Vec<Move>,
     /// What the next best moves promise, the best first, where more than one line is wanted.
     pub variations: Vec<Variation>,
+    /// The root move that is looked at now, where that is the news; all else was told before.
+    pub current: Option<Current>,
+}
+
+/// A root move that a search by depth looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Current {
+    /// The move.
+    pub played: Move,
+    /// Its number in the order of this depth, from 1.
+    pub number: usize,
+    /// The depth that is being searched, plies.
+    pub depth: u32,
+}
+
+/// Passes a search's news on; which root move is looked at only once the search is long.
+pub struct Reporter<'a> {
+    report: &'a mut (dyn FnMut(&Info) + 'a),
+    last: Option<Info>,
+}
+
+impl fmt::Debug for Reporter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reporter").field("last", &self.last).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Reporter<'a> {
+    /// To this listener.
+    pub fn new(report: &'a mut (dyn FnMut(&Info) + 'a)) -> Self {
+        Self { report, last: None }
+    }
+
+    /// Passes on what a depth has found.
+    pub fn news(&mut self, info: Info) {
+        (self.report)(&info);
+        self.last = Some(info);
+    }
+
+    /// Passes on which root move is looked at, so long after `go`.
+    pub fn looks_at(&mut self, current: Current, time: Duration) {
+        if time >= LONG
+            && let Some(last) = &self.last
+        {
+            (self.report)(&Info { current: Some(current), time, ..last.clone() });
+        }
+    }
 }
 
 /// A line behind the best one.
@@ -130,6 +178,9 @@ pub type Spares = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send
 
 /// With less time than this another evaluator is not started: weights have to be read and packed.
 const STARTING: Duration = Duration::from_millis(500);
+
+/// When a search is so long that its root moves are told of, as Stockfish has it; UCI allows it after one second.
+const LONG: Duration = Duration::from_secs(3);
 
 /// How often a finished search that must not answer yet looks for `stop`.
 const WAIT: Duration = Duration::from_millis(2);
@@ -203,4 +254,37 @@ pub trait Search: Send {
 
     /// Proves positions by these tables from now on; may forget everything. Searches that look at no tables leave it.
     fn set_tables(&mut self, _: Option<Tables>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Chess;
+
+    use super::*;
+
+    #[test]
+    fn root_moves_are_news_only_in_a_long_search() {
+        let played = Chess::default().legal_moves()[0];
+        let info = Info {
+            depth: 7,
+            selective_depth: 9,
+            score: Score::Draw,
+            nodes: 5,
+            hashfull: 0,
+            time: Duration::ZERO,
+            pv: vec![played],
+            variations: Vec::new(),
+            current: None,
+        };
+        let current = Current { played, number: 1, depth: 8 };
+        let mut told: Vec<Info> = Vec::new();
+        let mut report = |info: &Info| told.push(info.clone());
+        let mut reporter = Reporter::new(&mut report);
+        reporter.looks_at(current, LONG);
+        reporter.news(info.clone());
+        reporter.looks_at(current, LONG.saturating_sub(Duration::from_millis(1)));
+        reporter.looks_at(current, LONG);
+        let last = Info { current: Some(current), time: LONG, ..info.clone() };
+        assert_eq!(told, [info, last]);
+    }
 }

@@ -21,6 +21,7 @@ use crate::estimate::Model;
 use crate::expand::{Knowledge, Scratch};
 use crate::history::Game;
 use crate::leaf::{Gathered, Leaf};
+use crate::mate;
 use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
 use crate::params::Params;
 use crate::reuse;
@@ -189,8 +190,11 @@ impl TeslaSearch {
         self.in_flight.clear();
         self.rule.clear();
         self.table.new_generation();
-        let found =
-            self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
+        // What a search for a mate calls a draw may be anything else, so neither side of it keeps the other's tree.
+        let is_other = self.rule.seeks_mate() || task.limits.mate.is_some();
+        self.rule.seek_mate(task.limits.mate);
+        let old = self.game.as_ref().filter(|_| !is_other);
+        let found = old.and_then(|game| reuse::find_game(&self.tree, game, task.game));
         // A leaf is worth nothing as a root, and one that is proven would end the search before
         // there is a move to answer with.
         if let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) {
@@ -209,8 +213,7 @@ impl TeslaSearch {
         let moves = task.game.position().legal_moves();
         let has_room = !self.tree.is_empty()
             && (self.tree.promote_all(0, &moves)
-                || reuse::fold(&mut self.tree, &mut self.table)
-                    && self.tree.promote_all(0, &moves));
+                || self.fold() && self.tree.promote_all(0, &moves));
         if !has_room {
             self.tree.clear();
             self.evaluator.forget_all();
@@ -221,6 +224,16 @@ impl TeslaSearch {
         self.progress.entered_at = task.budget.elapsed();
         self.progress.collected_at = self.progress.entered_at;
         self.progress.cache_before = self.evaluator.cache_figures();
+    }
+
+    /// Makes room in the tree; `false` where there is little to be had.
+    fn fold(&mut self) -> bool {
+        if self.rule.seeks_mate() {
+            // Its values are true of this search only.
+            reuse::fold(&mut self.tree, &mut Table::new(0))
+        } else {
+            reuse::fold(&mut self.tree, &mut self.table)
+        }
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
@@ -246,8 +259,7 @@ impl TeslaSearch {
                     }
                     continue;
                 }
-                let has_more =
-                    self.progress.is_full && reuse::fold(&mut self.tree, &mut self.table);
+                let has_more = self.progress.is_full && self.fold();
                 if !has_more {
                     break;
                 }
@@ -440,7 +452,7 @@ impl TeslaSearch {
     fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
         let others = self.rule.others(&self.tree, best, task.limits.lines.saturating_sub(1));
         let told = |&id: &NodeId| Variation {
-            score: answer::score(&self.tree, id),
+            score: self.rule.score(&self.tree, id),
             pv: answer::line(&self.tree, &self.table, task.game, id),
         };
         others.iter().map(told).collect()
@@ -454,12 +466,13 @@ impl TeslaSearch {
         Info {
             depth: self.depth().max(1),
             selective_depth: self.progress.selective_depth.max(line.len() as u32),
-            score: answer::score(&self.tree, best),
+            score: self.rule.score(&self.tree, best),
             nodes: self.progress.nodes,
             hashfull: ((table + tree) / bytes) as u32,
             time: task.budget.elapsed(),
             pv: line,
             variations: self.variations(task, best),
+            current: None,
         }
     }
 }
@@ -474,14 +487,18 @@ impl Search for TeslaSearch {
         while task.limits.infinite && !task.stop.is_stopped() {
             std::thread::sleep(IDLE);
         }
-        reuse::remember_line(&self.tree, &mut self.table);
+        if !self.rule.seeks_mate() {
+            reuse::remember_line(&self.tree, &mut self.table);
+        }
         let best = self.rule.choose(&self.tree);
         match best {
             Some(best) => {
                 let info = self.info(task, best);
                 let ponder = info.pv.get(1).copied();
                 let best = self.tree.node(best).played;
-                Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
+                let notes = task.limits.mate.and_then(|moves| mate::refuted(&self.tree, moves));
+                let notes = notes.into_iter().collect();
+                Outcome { best, ponder, info, trouble, cache, notes }
             }
             None => answer::unsearched(task, trouble),
         }

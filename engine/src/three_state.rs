@@ -242,6 +242,7 @@ impl Search for ThreeState {
             time: task.budget.elapsed(),
             pv: found.line,
             variations: Vec::new(),
+            current: None,
         };
         let ponder = info.pv.get(1).copied();
         let notes = std::iter::once(decision.note).chain(self.memory.trouble()).collect();

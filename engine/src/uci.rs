@@ -50,6 +50,7 @@ pub fn run(mut input: impl BufRead, output: &Output) {
         settings: Settings::default(),
         game: Game::new(Chess::default()),
         jobs,
+        debug: false,
         running: None,
     };
     let quit = loop {
@@ -111,6 +112,16 @@ fn genfens(text: &str, output: &Output) {
     }
 }
 
+/// What a budget plans, for `debug on`.
+fn plan_text(budget: &Budget) -> String {
+    match (budget.soft(), budget.hard()) {
+        (Some(soft), Some(hard)) => {
+            format!("planned {} ms for this move, at most {}", soft.as_millis(), hard.as_millis())
+        }
+        _ => "planned no time limit for this move".to_owned(),
+    }
+}
+
 /// Whether to read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
@@ -124,6 +135,8 @@ struct Front {
     settings: Settings,
     game: Game,
     jobs: Sender<Job>,
+    /// `debug on`.
+    debug: bool,
     /// The last job that can be stopped, perhaps ended meanwhile.
     running: Option<Running>,
 }
@@ -157,6 +170,7 @@ impl Front {
             Command::Stop => self.stop(),
             Command::PonderHit => self.ponder_hit(),
             Command::SetOption { name, value } => self.set_option(name, value),
+            Command::Debug(on) => self.debug = on,
             Command::Quit => return After::Quit,
             Command::Display => self.display(),
             // One evaluation is short: what comes behind it waits and is not refused.
@@ -237,6 +251,9 @@ impl Front {
         } else {
             (Budget::new(&go.limits, overhead), None)
         };
+        if self.debug {
+            self.output.tell(&plan_text(&budget));
+        }
         let infinite = go.limits.infinite;
         let (hold, held) = bounded(0);
         let waits = go.ponder || infinite;
@@ -315,7 +332,19 @@ impl Front {
             Ok(Change::Clamped(note)) => self.output.tell(&note),
             Err(problem) => return self.output.tell(&problem.to_string()),
         }
+        if self.debug {
+            self.tell_opponent(name);
+        }
         self.send(Job::Configure(Box::new(self.settings.clone())));
+    }
+
+    /// How `UCI_Opponent` was understood, if this is the option that was set.
+    fn tell_opponent(&self, option: &str) {
+        if let Some(opponent) = &self.settings.opponent
+            && option.eq_ignore_ascii_case("UCI_Opponent")
+        {
+            self.output.tell(&format!("the opponent is {opponent}"));
+        }
     }
 
     fn open_log(&mut self) {

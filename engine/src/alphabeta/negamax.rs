@@ -204,6 +204,9 @@ impl Worker<'_> {
                 fetched += self.prefetch(position, node.key, ordered.rest(), index);
             }
             let Some(played) = ordered.next() else { break };
+            if node.ply == 0 {
+                self.looks_at(played, index);
+            }
             let (key, child) = play(position, node.key, played);
             let tactical = is_tactical(played);
             let skippable =

@@ -7,7 +7,7 @@ use tesla_nn::evaluator::EvalError;
 
 use crate::history::position_key;
 use crate::node::Verdict;
-use crate::search_api::Task;
+use crate::search_api::{Current, Info, Reporter, Task};
 use crate::table::{Entry, PackedMove, Table};
 use crate::tablebase::Tables;
 
@@ -48,6 +48,10 @@ pub(super) struct Worker<'a> {
     pub(super) taken: Vec<Move>,
     /// Endgame tables.
     pub(super) endings: Option<&'a Tables>,
+    /// Who is told of news.
+    pub(super) reporter: Option<Reporter<'a>>,
+    /// The depth of this iteration, plies.
+    pub(super) iteration: u32,
     pub(super) nodes: u64,
     pub(super) selective_depth: usize,
     pub(super) stopped: bool,
@@ -84,6 +88,8 @@ impl<'a> Worker<'a> {
             root_moves,
             taken: Vec::new(),
             endings: None,
+            reporter: None,
+            iteration: 0,
             nodes: 0,
             selective_depth: 0,
             stopped: false,
@@ -95,6 +101,22 @@ impl<'a> Worker<'a> {
             game_keys: keys.len(),
             keys,
             null_floor: 0,
+        }
+    }
+
+    /// Tells what an iteration has found.
+    pub(super) fn report(&mut self, info: Info) {
+        if let Some(reporter) = &mut self.reporter {
+            reporter.news(info);
+        }
+    }
+
+    /// Tells which root move is looked at; `index` = how many of its line came before.
+    pub(super) fn looks_at(&mut self, played: Move, index: usize) {
+        if let Some(reporter) = &mut self.reporter {
+            let number = self.taken.len() + index + 1;
+            let current = Current { played, number, depth: self.iteration };
+            reporter.looks_at(current, self.task.budget.elapsed());
         }
     }
 

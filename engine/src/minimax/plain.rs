@@ -33,7 +33,8 @@ impl<S: StaticValue> Walk<'_, S> {
     ) -> Option<(i32, Line)> {
         let key = position_key(position);
         let mut best = (-INFINITE, Line::new());
-        for &played in moves {
+        for (place, &played) in moves.iter().enumerate() {
+            self.looks_at(played, place, depth);
             let (value, mut line) =
                 self.behind(position, key, played, |walk, after| walk.minimax(after, depth - 1))?;
             if value > best.0 {

@@ -6,7 +6,7 @@ use super::Line;
 use super::ends::{DRAW, MATE, has_move, is_draw};
 use super::statics::StaticValue;
 use crate::history::Game;
-use crate::search_api::Task;
+use crate::search_api::{Current, Info, Reporter, Task};
 use crate::timeman::Budget;
 
 /// Positions between two looks at the clock and the stop token: about a tenth of a millisecond.
@@ -30,6 +30,10 @@ pub struct Walk<'a, S> {
     /// How many of them are the game's.
     game_keys: usize,
     was_cut: bool,
+    /// Who is told of news.
+    pub(super) reporter: Option<Reporter<'a>>,
+    /// Lines of this depth that are found already.
+    pub(super) lines: usize,
 }
 
 impl<S> std::fmt::Debug for Walk<'_, S> {
@@ -44,7 +48,17 @@ impl<'a, S: StaticValue> Walk<'a, S> {
         let keys = game.earlier_keys().to_vec();
         let game_keys = keys.len();
         let (nodes, node_limit) = (0, u64::MAX);
-        Self { statics, bounds: None, node_limit, nodes, keys, game_keys, was_cut: false }
+        Self {
+            statics,
+            bounds: None,
+            node_limit,
+            nodes,
+            keys,
+            game_keys,
+            was_cut: false,
+            reporter: None,
+            lines: 0,
+        }
     }
 
     /// A walk that ends with the task's nodes, with `stop`, and when `is_over` says so.
@@ -65,6 +79,24 @@ impl<'a, S: StaticValue> Walk<'a, S> {
     /// whole game.
     pub(super) fn take_was_cut(&mut self) -> bool {
         std::mem::take(&mut self.was_cut)
+    }
+
+    /// Tells what a depth has found.
+    pub(super) fn report(&mut self, info: Info) {
+        if let Some(reporter) = &mut self.reporter {
+            reporter.news(info);
+        }
+    }
+
+    /// At the root: tells which move is looked at, the one at this place of its line, `depth` plies deep.
+    pub(super) fn looks_at(&mut self, played: Move, place: usize, depth: u32) {
+        if self.keys.len() == self.game_keys
+            && let Some(reporter) = &mut self.reporter
+            && let Some(bounds) = &self.bounds
+        {
+            let current = Current { played, number: self.lines + place + 1, depth };
+            reporter.looks_at(current, bounds.task.budget.elapsed());
+        }
     }
 
     /// Plies from the root to the current position.

@@ -73,7 +73,7 @@ impl TeslaSearch {
         let root = self.tree.node(ROOT);
         // The first answer is waited for in any case: before it, one move is as good as another.
         (task.stop.is_stopped() || task.budget.hard_over()) && root.is_expanded()
-            || root.is_proven() // also ends `go mate`: no work is left below a proof
+            || root.is_proven() // no work is left; of `go mate`: a mate in time, or there is none
             || limits.nodes.is_some_and(|nodes| self.progress.asked >= nodes)
             || limits.depth.is_some_and(|depth| self.depth() >= depth && root.is_expanded())
             || limits.clock.is_some() && self.is_satisfied(task)

@@ -24,6 +24,8 @@ pub enum Command<'a> {
         /// Its value, perhaps empty.
         value: &'a str,
     },
+    /// Tell more, or no more, of what is understood and planned.
+    Debug(bool),
     /// End.
     Quit,
     /// Show the position.
@@ -66,8 +68,13 @@ impl<'a> Command<'a> {
             "perft" => Self::Perft(rest),
             "genfens" => Self::GenFens(rest),
             "help" => Self::Help,
-            // We have nothing to register, and no debug mode.
-            "" | "debug" | "register" => Self::Nothing,
+            "debug" => match rest {
+                "on" => Self::Debug(true),
+                "off" => Self::Debug(false),
+                _ => Self::Unknown(line),
+            },
+            // We have nothing to register.
+            "" | "register" => Self::Nothing,
             _ => Self::Unknown(line),
         }
     }
@@ -95,6 +102,7 @@ Tesla speaks the Universal Chess Interface; a GUI connects by starting this prog
 uci                        the engine's name and options
 isready                    answers readyok when everything is loaded
 setoption name N value V   sets an option
+debug on|off               tells what is planned for each move, and the opponent
 ucinewgame                 forgets earlier games
 position startpos|fen F [moves ...]
 go [wtime|btime|winc|binc|movestogo|movetime|nodes|depth|mate N] [infinite] [ponder]
@@ -120,7 +128,10 @@ mod tests {
         check("go", Command::Go(""));
         check("position   startpos moves e2e4 ", Command::Position("startpos moves e2e4"));
         check("", Command::Nothing);
-        check("debug on", Command::Nothing);
+        check("debug on", Command::Debug(true));
+        check("debug off", Command::Debug(false));
+        check("debug", Command::Unknown("debug"));
+        check("register name Stefan MK code 4359874324", Command::Nothing);
         check("UCI now", Command::Unknown("UCI now"));
         let set = |name, value| Command::SetOption { name, value };
         check("setoption name Hash value 16", set("Hash", "16"));

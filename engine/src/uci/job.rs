@@ -98,7 +98,9 @@ impl SearchJob {
         };
         let mut outcome =
             search.search(&Task { game, limits: &limits, budget, stop }, &mut |info| {
-                if throttle.admits(info) {
+                if let Some(current) = &info.current {
+                    output.say(&self.style.current(current));
+                } else if throttle.admits(info) {
                     output.say(&self.style.info(&told(info), manner.hits()));
                 }
             });

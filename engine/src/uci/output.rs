@@ -9,7 +9,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Move};
 
 use crate::score::Score;
-use crate::search_api::Info;
+use crate::search_api::{Current, Info};
 use crate::timeman::Stopwatch;
 
 /// The GUI's end of the line. Clones write to the same place.
@@ -116,6 +116,12 @@ impl Style {
         UciMove::from_move(played, self.castling).to_string()
     }
 
+    /// The `info` line of the root move that is looked at.
+    pub fn current(self, current: &Current) -> String {
+        let Current { played, number, depth } = *current;
+        format!("info depth {depth} currmove {} currmovenumber {number}", self.written(played))
+    }
+
     /// An `info` line for each line of play, the best first; `hits` = positions found in endgame tables.
     pub fn info(self, info: &Info, hits: u64) -> String {
         if info.variations.is_empty() {
@@ -214,6 +220,7 @@ mod tests {
             time: Duration::from_micros(10_500),
             pv: vec![castle],
             variations: Vec::new(),
+            current: None,
         };
         let style = Style { castling: CastlingMode::Standard, wdl: true };
         assert_eq!(
@@ -224,6 +231,8 @@ mod tests {
         let style = Style { castling: CastlingMode::Chess960, wdl: false };
         assert!(style.info(&info, 0).ends_with("pv e1h1"));
         assert!(!style.info(&info, 0).contains("wdl"));
+        let current = Current { played: castle, number: 4, depth: 3 };
+        assert_eq!(style.current(&current), "info depth 3 currmove e1h1 currmovenumber 4");
     }
 
     #[test]

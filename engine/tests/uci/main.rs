@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod compliance;
 mod drills;
 mod experience;
 mod garbage;
@@ -10,6 +11,7 @@ mod play;
 mod process;
 mod transcripts;
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use process::Engine;
@@ -155,6 +157,22 @@ fn the_clock_is_kept_with(mut engine: Engine) {
         });
         assert!(kept, "go {go} took longer than {most:?} three times");
     }
+}
+
+#[test]
+fn the_version_is_one_line_or_all_that_decides_play() {
+    let asked = |word: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tesla")).arg(word).output().unwrap();
+        assert!(output.status.success(), "{word}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (short, long) = (asked("-V"), asked("--version"));
+    assert!(short.starts_with("tesla ") && short.lines().count() == 1, "{short}");
+    let rest = long.strip_prefix(&short).unwrap();
+    for (line, head) in rest.lines().zip(["network ", "features ", "device "]) {
+        assert!(line.starts_with(head), "{long}");
+    }
+    assert_eq!(rest.lines().count(), 3, "{long}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Conversations in `tests/data/*.uci`: `>` is sent, `<` is expected somewhere in the lines that
-//! come next, `=` is expected in the very next line, `#` is for the reader.
+//! come next, `=` is expected in the very next line, `!` must not come before the next `<`, `#` is for the reader.
 
 use std::fs;
 
@@ -16,22 +16,30 @@ fn conversations() {
             files += 1;
         }
     }
-    assert!(files >= 5, "only {files} files in {folder}");
+    assert!(files >= 16, "only {files} files in {folder}");
 }
 
 fn play(name: &str, conversation: &str) {
     let mut engine = Engine::start();
+    let mut unwanted: Vec<&str> = Vec::new();
     for (number, line) in conversation.lines().enumerate() {
         let text = line.get(1..).unwrap_or("").trim();
         match line.chars().next() {
             Some('>') => engine.send(text),
-            Some('<') => drop(engine.read_to(text)),
+            Some('<') => {
+                let read = engine.read_to(text);
+                for unwanted in unwanted.drain(..) {
+                    let found = read.iter().find(|line| line.contains(unwanted));
+                    assert_eq!(found, None, "{name}:{}: '{unwanted}' came", number + 1);
+                }
+            }
+            Some('!') => unwanted.push(text),
             Some('=') => {
                 let next = engine.next_line();
                 assert!(next.contains(text), "{name}:{}: '{text}' is not in '{next}'", number + 1);
             }
             Some('#') | None => {}
-            Some(_) => panic!("{name}:{}: a line starts with > < = or #", number + 1),
+            Some(_) => panic!("{name}:{}: a line starts with > < = ! or #", number + 1),
         }
     }
     assert_eq!(engine.ready(), Vec::<String>::new(), "{name}: something is left over");

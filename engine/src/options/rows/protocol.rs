@@ -95,7 +95,7 @@ pub(super) fn protocol_rows() -> [Row; 5] {
     ]
 }
 
-pub(super) fn telling_rows() -> [Row; 5] {
+pub(super) fn telling_rows() -> [Row; 6] {
     [
         Row {
             name: "MultiPV",
@@ -127,6 +127,19 @@ pub(super) fn telling_rows() -> [Row; 5] {
                 set: |settings, path| {
                     let is_none = matches!(path, "" | EMPTY);
                     settings.log_file = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "UCI_Opponent",
+            help: "Whom we play, as `title rating computer or human name`, for example `GM 2800 human Anna Muzychuk`; told \
+                   with `debug on`, without effect on play.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, text| {
+                    let is_none = matches!(text, "" | EMPTY);
+                    settings.opponent = if is_none { None } else { Some(text.parse()?) };
                     Ok(())
                 },
             },
