@@ -22,7 +22,7 @@
 //! * `network` — the embedded network and its device (feature `net`);
 //! * [`handicap`] — playing weaker on purpose;
 //! * [`uci`] — the protocol; nothing else prints;
-//! * [`terminal`] — a bar and Ctrl-C for long commands;
+//! * [`terminal`] — a bar and Ctrl-C for long commands; [`mod@lock`] — files that one program writes at a time;
 //! * [`about`], [`doctor`] — what the program is, and what it sees of the machine;
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the rules' check.
 
@@ -41,6 +41,7 @@ pub mod genfens;
 pub mod handicap;
 pub mod history;
 pub mod leaf;
+pub mod lock;
 pub mod mate;
 pub mod minimax;
 #[cfg(feature = "net")]

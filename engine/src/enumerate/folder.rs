@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::EnumerateError;
 use super::log::{self, Log};
+use crate::lock;
 
 const STATE: &str = "state";
 const NEW_STATE: &str = "state.new";
@@ -47,7 +48,7 @@ impl Folder {
         }
         let lock_path = path.join(LOCK);
         let lock = File::create(&lock_path).map_err(EnumerateError::io(&lock_path))?;
-        match lock.try_lock() {
+        match lock::take(&lock) {
             Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(EnumerateError::Locked(path.to_owned())),
             Err(TryLockError::Error(source)) => Err(EnumerateError::Io { path: lock_path, source }),

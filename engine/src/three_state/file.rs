@@ -10,6 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
+use crate::lock;
 
 /// Why an experience file cannot be used. It stays as it is.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +121,7 @@ impl ExperienceFile {
         let io_error = |source| FileError::Io { path: path.to_owned(), source };
         let lock = File::options().create(true).append(true).open(beside(path, ".lock"));
         let lock = lock.map_err(io_error)?;
-        lock.try_lock().map_err(|error| match error {
+        lock::take(&lock).map_err(|error| match error {
             TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
             TryLockError::Error(source) => io_error(source),
         })?;

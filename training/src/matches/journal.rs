@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tesla_engine::lock;
 
 /// What the header's `format` says.
 const FORMAT: &str = "tesla-match-journal";
@@ -198,7 +199,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     }
 
     fn lock(file: File, path: &Path) -> Result<Self, JournalError> {
-        match file.try_lock() {
+        match lock::take(&file) {
             Ok(()) => Ok(Self { file, path: path.to_owned(), length: 0, records: PhantomData }),
             Err(TryLockError::WouldBlock) => Err(JournalError::Locked(path.to_owned())),
             Err(TryLockError::Error(source)) => {
