@@ -261,11 +261,16 @@ impl Session {
 
     /// Goes on without the device that failed, until the options name another.
     fn step_down(&mut self) {
-        let Some(running) = self.running.clone() else { return };
-        let next = running.stepped_down();
-        match roster::search(&next) {
-            Ok(made) => self.adopt(made, next),
-            Err(sentence) => self.output.tell(&sentence),
+        let Some(mut next) = self.running.clone() else { return };
+        loop {
+            next = next.stepped_down();
+            match roster::search(&next) {
+                Ok(made) => return self.adopt(made, next),
+                Err(sentence) => self.output.tell(&sentence),
+            }
+            if !next.needs_device() {
+                return;
+            }
         }
     }
 
