@@ -16,6 +16,8 @@ import math
 import pathlib
 import sys
 
+# How games end that say nothing of play.
+FAULTS = {"time-forfeit", "illegal-move", "crash", "hang", "bad-uci"}
 # Of SCALE while the games are played.
 WEAKEST, STRONGEST = 800, 2400
 
@@ -30,7 +32,7 @@ def games(folder):
             game = json.loads(line)
             white, black = game["white"], game["black"]
             points = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}.get(game["ending"]["result"])
-            if points is None or "forfeit" in game["ending"]["termination"]:
+            if points is None or game["ending"]["termination"] in FAULTS:
                 print(f"game {game['number']} of {file.parent.name} has no result on the board", file=sys.stderr)
                 continue
             if black.startswith("Tesla-"):

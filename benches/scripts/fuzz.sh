@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
 TMPDIR=$(if [ -d /dev/shm ]; then mktemp -d -p /dev/shm; else mktemp -d; fi)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 130' INT TERM
 found=0
 for target in "$@"; do
     features=

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays thousands of very fast games over all search modes and disturbs the engine all the while.
 
-    python3 benches/scripts/soak.py TESLA --out FOLDER [--games 5000] [--concurrency 2]
+    python3 benches/scripts/soak.py TESLA --out FOLDER [--games 5000] [--concurrency 1]
 
 TESLA plays both sides, a process each. During a share of the searches it gets `stop` at a random moment, `ucinewgame`,
 options, another search mode, rubbish, a second `go`, `quit` or the end of its input. Watched are: moves (legal?), the
@@ -181,6 +181,13 @@ def play(number, arguments, players):
 
 def work(arguments, numbers, results, stop):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        work_through(arguments, numbers, results, stop)
+    finally:
+        results.put(None)  # or main would wait for ever
+
+
+def work_through(arguments, numbers, results, stop):
     parent = os.getppid()
     dice = random.Random(arguments.seed)
     players = [Player(arguments, dice), Player(arguments, dice)]
@@ -200,7 +207,6 @@ def work(arguments, numbers, results, stop):
                 player.kill()
     for player in players:
         player.kill()
-    results.put(None)
 
 
 def summary(lines):

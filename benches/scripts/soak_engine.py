@@ -57,7 +57,7 @@ class Engine:
                 raise self.crash()
             self.rest += piece
         line, self.rest = self.rest.split(b"\n", 1)
-        text, now = line.decode(), time.monotonic()
+        text, now = line.decode(errors="replace"), time.monotonic()
         self.talk.append("< " + text)
         self.owed -= text == "readyok"
         if "failed inside" in text:
@@ -101,6 +101,7 @@ class Engine:
             # What it still says is read, or it could wait for us.
             _, errors = self.process.communicate(timeout=QUIT)
         except subprocess.TimeoutExpired:
+            self.kill()
             raise Fault("silence", f"no end after {how}", self) from None
         if self.process.returncode != 0 or errors:
             raise Fault("crash", f"exit code {self.process.returncode} after {how}: {errors.decode()[-2000:]}", self)

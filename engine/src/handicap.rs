@@ -10,7 +10,7 @@ use crate::history::{Game, position_key};
 use crate::search_api::{Info, Limits, Outcome};
 
 /// How strong play is by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, in between on straight lines: what
-/// `benches/scripts/calibrate.py` prints comes here.
+/// `benches/scripts/calibrate.py` prints comes here, and the range into `handshake.uci` and `docs/uci.md`.
 const SCALE: [(u64, f64); 2] = [(800, 0.0), (2_400, 1.0)];
 
 /// The weakest and the strongest play, in the words of `UCI_Elo`.

@@ -9,6 +9,7 @@
 use crate::answer;
 use crate::node::{EXCLUDED, NodeId, ROOT, Verdict};
 use crate::score::Score;
+use crate::search_api::Task;
 use crate::tree::Tree;
 
 /// The root move to play: the shortest mate that was found, else what the policy likes best among those that do not
@@ -38,9 +39,10 @@ pub fn score(tree: &Tree, child: NodeId) -> Score {
     }
 }
 
-/// That there is no mate in so many moves, where that is proven.
-pub fn refuted(tree: &Tree, moves: u32) -> Option<String> {
+/// That there is no mate in so many moves, or none that begins as the task wants it, where that is proven.
+pub fn refuted(tree: &Tree, task: &Task<'_>, moves: u32) -> Option<String> {
     let root = tree.node(ROOT).verdict;
     let is_refuted = matches!(root, Verdict::Draw | Verdict::Loss(_));
-    is_refuted.then(|| format!("there is no mate in {moves}"))
+    let which = if task.limits.search_moves.is_empty() { "" } else { " with these moves" };
+    is_refuted.then(|| format!("there is no mate in {moves}{which}"))
 }

@@ -229,7 +229,8 @@ impl Puct {
         for (spot, child) in numbered(tree, id) {
             let answered = self.visits(child, spot);
             // At the root, what cannot become the most visited child any more is left alone.
-            if child.has(EXCLUDED) || is_root && remaining < most_visits - answered {
+            let is_beaten = is_root && !model.seeks_mate && remaining < most_visits - answered;
+            if child.has(EXCLUDED) || is_beaten {
                 continue;
             }
             // What is no mate is no answer either, however good.

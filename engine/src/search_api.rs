@@ -208,10 +208,10 @@ impl Task<'_> {
     }
 }
 
-/// Lets go of an evaluator that failed, without waiting: its driver may take its time.
-pub fn discard(evaluator: Box<dyn Evaluator>) {
+/// Lets go of an evaluator that failed, or of what holds it, without waiting: its driver may take its time.
+pub fn discard(failed: impl Send + 'static) {
     // Without a thread it is dropped here.
-    let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(evaluator));
+    let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
 }
 
 /// What a search answers.

@@ -275,7 +275,12 @@ impl TeslaSearch {
             self.abandon();
         }
         while !self.in_flight.is_empty() {
+            let asked = self.progress.asked;
             self.collect(task)?;
+            if self.progress.asked < asked {
+                // Another evaluator has taken over: what the old one owed is asked for again.
+                return self.think(task, report);
+            }
         }
         Ok(())
     }
@@ -394,8 +399,8 @@ impl TeslaSearch {
         Ok(())
     }
 
-    /// Goes on in the same tree with the next evaluator. Its names of positions are others: a parent that it does not
-    /// know, or knows as something else, only costs a whole encode.
+    /// Goes on in the same tree with the next evaluator. It has no names of positions yet: a parent that it does not know
+    /// costs a whole encode.
     ///
     /// # Errors
     /// With the same error, where there is none or no time for it. The root's first evaluation is worth any time.
@@ -404,6 +409,9 @@ impl TeslaSearch {
         let spare = self.spares.as_mut().filter(|_| is_worth_it).and_then(|spares| spares(&error));
         let Some(evaluator) = spare else { return Err(error) };
         discard(std::mem::replace(&mut self.evaluator, evaluator));
+        for id in 0..self.tree.branch_count() as BranchId {
+            self.tree.branch_mut(id).handle = 0;
+        }
         self.pace = Pace::default();
         self.progress.asked = self.progress.nodes;
         self.progress.collected_at = task.budget.elapsed();
@@ -496,7 +504,8 @@ impl Search for TeslaSearch {
                 let info = self.info(task, best);
                 let ponder = info.pv.get(1).copied();
                 let best = self.tree.node(best).played;
-                let notes = task.limits.mate.and_then(|moves| mate::refuted(&self.tree, moves));
+                let notes =
+                    task.limits.mate.and_then(|moves| mate::refuted(&self.tree, task, moves));
                 let notes = notes.into_iter().collect();
                 Outcome { best, ponder, info, trouble, cache, notes }
             }

@@ -108,6 +108,22 @@ fn the_search_goes_on_with_the_next_device() {
 }
 
 #[test]
+fn whichever_batch_is_the_last_what_it_owed_is_asked_again() {
+    let mut was_lost = 0;
+    // Among them those that are under way when all that the limit allows has been asked.
+    for batches in 0..60 {
+        for make in [TeslaSearch::new, TeslaSearch::puct] {
+            let mut search = make(lost_after(batches));
+            let (spares, told) = spares(vec![sound()]);
+            search.set_spares(spares);
+            assert_eq!(run(&mut search, &nodes(100)).info.nodes, 100, "{batches}");
+            was_lost += told.lock().unwrap().len();
+        }
+    }
+    assert!(was_lost > 20, "{was_lost}");
+}
+
+#[test]
 fn what_was_known_is_kept() {
     let mut undisturbed = TeslaSearch::new(sound());
     run(&mut undisturbed, &nodes(300));

@@ -12,7 +12,7 @@ use shakmaty::{
 use tesla_engine::history::Game;
 use tesla_engine::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
 use tesla_engine::score::Score;
-use tesla_engine::search_api::{Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tesla::TeslaSearch;
 use tesla_engine::timeman::Budget;
 use tesla_nn::classical::ClassicalEvaluator;
@@ -120,6 +120,36 @@ fn other_limits_hold_too() {
         let limits = Limits { mate: Some(1), search_moves, ..Limits::default() };
         let outcome = run(&mut search, &game, &limits);
         assert!(limits.search_moves.contains(&outcome.best) && !outcome.notes.is_empty());
+    }
+}
+
+#[test]
+fn the_limit_of_nodes_is_used_up_or_the_question_answered() {
+    // Where a move that is refuted already has had most of the work.
+    for mut search in searches() {
+        for (fen, moves) in MATES {
+            for count in [50, 200, 1_000] {
+                let limits = Limits { mate: Some(moves), ..nodes(count) };
+                let outcome = run(&mut search, &game(fen), &limits);
+                let is_answered =
+                    matches!(outcome.info.score, Score::Win(_)) || !outcome.notes.is_empty();
+                assert!(is_answered || outcome.info.nodes == count, "{fen} {count}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clock_is_used_up_or_the_question_answered() {
+    let game = game(MATES[3].0);
+    for mut search in searches() {
+        let clock = Clock { remaining: Duration::from_secs(20), ..Clock::default() };
+        let limits = Limits { mate: Some(2), clock: Some(clock), ..Limits::default() };
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let stop = StopToken::default();
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        let outcome = search.search(&task, &mut |_| {});
+        assert!(!outcome.notes.is_empty() || budget.elapsed() >= budget.soft().unwrap());
     }
 }
 

@@ -83,7 +83,8 @@ impl TeslaSearch {
     /// for as long as it is the best, and no other can become the most visited any more.
     pub(super) fn is_settled(&self, task: &Task<'_>) -> bool {
         let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.progress.asked);
-        self.rule.is_puct() && u64::from(puct::lead(&self.tree)) > left.min(MOST_LEAD)
+        let goes_on = self.rule.is_puct() && !self.rule.seeks_mate();
+        goes_on && u64::from(puct::lead(&self.tree)) > left.min(MOST_LEAD)
     }
 
     /// The stop rule under a clock: more thought is not worth its time.
@@ -97,6 +98,10 @@ impl TeslaSearch {
             return true;
         }
         let elapsed = task.budget.elapsed();
+        if self.rule.seeks_mate() {
+            // Which of the other moves is best is not asked.
+            return elapsed >= soft;
+        }
         if self.rule.is_puct() {
             // lc0's smart pruning: no other move can become the most visited one.
             let left = soft.saturating_sub(elapsed);

@@ -17,7 +17,7 @@ use super::output::{Output, Style};
 use crate::history::Game;
 use crate::options::Settings;
 use crate::roster::{self, Machine};
-use crate::search_api::{Search, StopToken};
+use crate::search_api::{Search, StopToken, discard};
 use crate::tablebase::{self, Tables};
 use crate::{bench, perft};
 
@@ -262,6 +262,9 @@ impl Session {
     /// Goes on without the device that failed, until the options name another.
     fn step_down(&mut self) {
         let Some(mut next) = self.running.clone() else { return };
+        if let Some(failed) = self.search.take() {
+            discard(failed);
+        }
         loop {
             next = next.stepped_down();
             match roster::search(&next) {

@@ -19,7 +19,7 @@ fn shuffled(plies: usize) -> String {
 #[test]
 fn ten_thousand_moves_are_read_at_once() {
     for search in [&SEARCHES[..], &["PUCT"]].concat() {
-        let mut engine = Engine::with_search(search);
+        let mut engine = Engine::alone(search);
         let began = Instant::now();
         engine.send(&shuffled(10_000));
         engine.send("d");
@@ -46,7 +46,7 @@ fn a_pawn_move_behind_ten_thousand_moves_starts_the_count_anew() {
 
 #[test]
 fn one_wrong_move_behind_ten_thousand_gets_one_sentence() {
-    let mut engine = Engine::start();
+    let mut engine = Engine::alone("Tesla");
     let began = Instant::now();
     engine.send(&format!("{} e2e5", shuffled(10_000)));
     let told = engine.ready();
@@ -85,7 +85,7 @@ fn clocks_without_sense_cost_no_game() {
 #[test]
 fn the_end_of_stdin_ends_every_search_soon() {
     for search in [&SEARCHES[..], &["PUCT"]].concat() {
-        let mut engine = Engine::with_search(search);
+        let mut engine = Engine::alone(search);
         engine.send("go infinite");
         std::thread::sleep(Duration::from_millis(100));
         let began = Instant::now();
