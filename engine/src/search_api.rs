@@ -214,6 +214,17 @@ pub fn discard(failed: impl Send + 'static) {
     let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
 }
 
+/// Puts the next of the spares in the place of an evaluator that failed; `false` where none is left.
+pub fn replace(
+    evaluator: &mut Box<dyn Evaluator>,
+    spares: &mut Option<Spares>,
+    error: &EvalError,
+) -> bool {
+    let Some(spare) = spares.as_mut().and_then(|spares| spares(error)) else { return false };
+    discard(std::mem::replace(evaluator, spare));
+    true
+}
+
 /// What a search answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {

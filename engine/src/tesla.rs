@@ -4,7 +4,9 @@
 //! Batches are applied in the order sent, so the tree depends on nothing but position, tunables,
 //! evaluator and node limit; the clock only decides when to stop.
 
+mod flight;
 mod limits;
+mod news;
 mod pace;
 
 use std::collections::VecDeque;
@@ -12,29 +14,27 @@ use std::fmt;
 use std::time::Duration;
 
 use shakmaty::{Move, Position as _};
-use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator, Handle, Request};
+use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
 
 use self::pace::Pace;
 use crate::answer::{self, RootMove};
 use crate::backup::{Sweep, recompute_all};
 use crate::estimate::Model;
-use crate::expand::{Knowledge, Scratch};
+use crate::expand::Scratch;
 use crate::history::Game;
-use crate::leaf::{Gathered, Leaf};
+use crate::leaf::Leaf;
 use crate::mate;
-use crate::node::{BranchId, EXCLUDED, NONE, NodeId, ROOT};
+use crate::node::{EXCLUDED, ROOT};
 use crate::params::Params;
 use crate::reuse;
-use crate::rule::{Order, Rule};
-use crate::search_api::{Info, Outcome, Search, Spares, Task, Variation, discard};
+use crate::rule::Rule;
+use crate::search_api::{Info, Outcome, Search, Spares, Task};
 use crate::table::Table;
 use crate::tablebase::Tables;
 use crate::tree::Tree;
 
 /// Memory before anyone sets another, MiB.
 const DEFAULT_HASH_MB: usize = 64;
-/// Time between reports when nothing else is new.
-const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 /// Pause between looks at the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
 
@@ -283,205 +283,6 @@ impl TeslaSearch {
             }
         }
         Ok(())
-    }
-
-    /// Gathers and submits until enough batches are in flight.
-    fn fill(&mut self, task: &Task<'_>) {
-        loop {
-            let batches = self.batches(task);
-            if self.in_flight.len() >= batches.in_flight {
-                return;
-            }
-            (self.progress.is_full, self.progress.is_paused) = (false, false);
-            let size = batches.size.min(self.affordable(task));
-            if size == 0 {
-                return;
-            }
-            let pending = self.in_flight.iter().flatten();
-            let promised = pending
-                .fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()));
-            let gathered = self.gather(task, size, promised);
-            self.progress.is_full = gathered.is_full;
-            if gathered.leaves.is_empty() {
-                self.progress.is_paused = gathered.is_paused;
-                return;
-            }
-            self.progress.asked += gathered.leaves.len() as u64;
-            let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
-            let line = reuse::best_branches(&self.tree);
-            self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
-            if self.in_flight.is_empty() {
-                // What came before was not the device's time.
-                self.progress.collected_at = task.budget.elapsed();
-            }
-            self.evaluator.submit(requests);
-            self.in_flight.push_back(gathered.leaves);
-        }
-    }
-
-    /// Picks up to `size` leaves. `promised` = positions and legal moves in flight.
-    fn gather(&mut self, task: &Task<'_>, size: u32, promised: (usize, usize)) -> Gathered {
-        let nodes = task.limits.nodes.unwrap_or(u64::MAX);
-        let remaining = nodes.saturating_sub(self.progress.asked);
-        let order = Order {
-            root: task.game.position(),
-            earlier: task.game.earlier_keys(),
-            promised,
-            size,
-            remaining: u32::try_from(remaining).unwrap_or(u32::MAX),
-            endings: self.endings.as_ref().filter(|_| task.limits.mate.is_none()),
-        };
-        self.rule.gather(&mut self.tree, &self.table, &order)
-    }
-
-    fn request(&self, leaf: &Leaf) -> Request {
-        let played = self.tree.node(self.tree.at(leaf.spot)).played;
-        let parent = leaf.spot.parent;
-        Request {
-            position: leaf.position.clone(),
-            moves: leaf.moves.clone(),
-            repetitions: leaf.repetitions,
-            parent: (parent != NONE).then(|| (self.handle(parent), played)),
-            keep: true,
-            session: 0,
-        }
-    }
-
-    /// The device's name of an expanded position.
-    fn handle(&self, branch: BranchId) -> Handle {
-        Handle(self.tree.branch(branch).handle)
-    }
-
-    /// Lets the device forget what the tree has dropped.
-    fn retain_handles(&mut self) {
-        let branches = 0..self.tree.branch_count() as BranchId;
-        self.evaluator.retain(0, branches.map(|id| self.handle(id)).collect());
-    }
-
-    /// Waits for the oldest batch, expands its leaves and backs the values up.
-    fn collect(&mut self, task: &Task<'_>) -> Result<(), EvalError> {
-        let mut answers = match self.evaluator.collect() {
-            Ok(answers) => answers,
-            Err(error) => {
-                self.abandon();
-                return self.replace_evaluator(task, error);
-            }
-        };
-        let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
-        let now = task.budget.elapsed();
-        self.pace.note(leaves.len(), now.saturating_sub(self.progress.collected_at));
-        self.progress.collected_at = now;
-        let earlier = task.game.earlier_keys();
-        for (leaf, answer) in leaves.iter().zip(&mut answers) {
-            self.rule.receive(&self.tree, leaf, answer);
-            let (model, table_policy) = (self.rule.model(), self.rule.table_policy());
-            let known = Knowledge { model, table: &self.table, table_policy, earlier };
-            let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
-            self.progress.nodes += 1;
-            let ply = u32::from(self.tree.branch(id).ply);
-            self.progress.selective_depth = self.progress.selective_depth.max(ply + 1);
-            self.sweep.add(&mut self.tree, id);
-        }
-        if leaves.first().is_some_and(|leaf| leaf.spot.is_root()) {
-            self.exclude(task);
-        }
-        for leaf in leaves.get(answers.len()..).unwrap_or_default() {
-            self.rule.give_up(&mut self.tree, leaf);
-        }
-        self.rule.end_batch();
-        self.sweep.run(&mut self.tree, &self.rule, &mut self.table, self.rule.table_depth());
-        let best = self.rule.choose(&self.tree);
-        let best = best.map(|best| self.tree.node(best).played);
-        if best != self.progress.best {
-            self.progress.best = best;
-            self.progress.best_since = self.progress.nodes;
-        }
-        Ok(())
-    }
-
-    /// Goes on in the same tree with the next evaluator. It has no names of positions yet: a parent that it does not know
-    /// costs a whole encode.
-    ///
-    /// # Errors
-    /// With the same error, where there is none or no time for it. The root's first evaluation is worth any time.
-    fn replace_evaluator(&mut self, task: &Task<'_>, error: EvalError) -> Result<(), EvalError> {
-        let is_worth_it = task.has_time_for_another() || !self.tree.node(ROOT).is_expanded();
-        let spare = self.spares.as_mut().filter(|_| is_worth_it).and_then(|spares| spares(&error));
-        let Some(evaluator) = spare else { return Err(error) };
-        discard(std::mem::replace(&mut self.evaluator, evaluator));
-        for id in 0..self.tree.branch_count() as BranchId {
-            self.tree.branch_mut(id).handle = 0;
-        }
-        self.pace = Pace::default();
-        self.progress.asked = self.progress.nodes;
-        self.progress.collected_at = task.budget.elapsed();
-        self.progress.cache_before = self.evaluator.cache_figures();
-        Ok(())
-    }
-
-    /// Takes back every leaf in flight: the device failed, or nobody waits for it any more.
-    fn abandon(&mut self) {
-        for leaf in std::mem::take(&mut self.in_flight).iter().flatten() {
-            self.rule.give_up(&mut self.tree, leaf);
-            self.sweep.add(&mut self.tree, leaf.spot.parent);
-        }
-        self.rule.end_batch();
-        self.sweep.run(&mut self.tree, &self.rule, &mut self.table, self.rule.table_depth());
-    }
-
-    /// The best root move's node, as of the last batch.
-    fn best_child(&self) -> Option<NodeId> {
-        let mut children = self.tree.branch_of(ROOT)?.children();
-        children.find(|&child| Some(self.tree.node(child).played) == self.progress.best)
-    }
-
-    /// Depth of the root, whole plies.
-    fn depth(&self) -> u32 {
-        self.tree.node(ROOT).depth.max(0.0).round() as u32
-    }
-
-    /// Reports when the best move or the depth changed, or when it has been quiet for long.
-    fn news(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) {
-        let depth = self.depth();
-        let is_new_best = self.progress.best_since == self.progress.nodes;
-        let time = task.budget.elapsed();
-        let is_quiet = time < self.progress.reported_at + REPORT_INTERVAL;
-        if depth <= self.progress.reported_depth && !is_new_best && is_quiet {
-            return;
-        }
-        self.progress.reported_depth = depth;
-        self.progress.reported_at = time;
-        if let Some(best) = self.best_child() {
-            report(&self.info(task, best));
-        }
-    }
-
-    /// The lines behind the best one, as many as are wanted.
-    fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
-        let others = self.rule.others(&self.tree, best, task.limits.lines.saturating_sub(1));
-        let told = |&id: &NodeId| Variation {
-            score: self.rule.score(&self.tree, id),
-            pv: answer::line(&self.tree, &self.table, task.game, id),
-        };
-        others.iter().map(told).collect()
-    }
-
-    fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
-        let table = self.table.hashfull() as usize * self.table.bytes();
-        let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
-        let bytes = (self.table.bytes() + self.tree.capacity_bytes()).max(1);
-        let line = answer::line(&self.tree, &self.table, task.game, best);
-        Info {
-            depth: self.depth().max(1),
-            selective_depth: self.progress.selective_depth.max(line.len() as u32),
-            score: self.rule.score(&self.tree, best),
-            nodes: self.progress.nodes,
-            hashfull: ((table + tree) / bytes) as u32,
-            time: task.budget.elapsed(),
-            pv: line,
-            variations: self.variations(task, best),
-            current: None,
-        }
     }
 }
 

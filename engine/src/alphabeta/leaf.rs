@@ -8,7 +8,7 @@ use tesla_nn::classical::centipawns;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request, centipawns_from_score};
 
 use super::value::clamp_estimate;
-use crate::search_api::{Spares, discard};
+use crate::search_api::{self, Spares};
 
 /// Rough memory of a cached answer in bytes, for the bound in MiB.
 const ANSWER_BYTES: usize = 400;
@@ -74,11 +74,7 @@ impl Network {
 
     /// Puts the next evaluator in the place of one that failed; `false` where none is left.
     pub(super) fn replace(&mut self, error: &EvalError) -> bool {
-        let Some(evaluator) = self.spares.as_mut().and_then(|spares| spares(error)) else {
-            return false;
-        };
-        discard(std::mem::replace(&mut self.evaluator, evaluator));
-        true
+        search_api::replace(&mut self.evaluator, &mut self.spares, error)
     }
 }
 
