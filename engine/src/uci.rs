@@ -265,6 +265,7 @@ impl Front {
             stop: stop.clone(),
             hold: waits.then_some(held),
             style: self.style(),
+            debug: self.debug,
             busy: busy.clone(),
         })));
         let hold = waits.then_some(hold);

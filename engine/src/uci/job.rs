@@ -30,6 +30,8 @@ pub struct SearchJob {
     pub hold: Option<Receiver<()>>,
     /// How moves and scores are written.
     pub style: Style,
+    /// Whether what the evaluator did is told of (`debug on`).
+    pub debug: bool,
     /// Cleared directly before `bestmove`.
     pub busy: Busy,
 }

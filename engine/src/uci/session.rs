@@ -236,7 +236,9 @@ impl Session {
                     self.output.tell(&trouble.to_string());
                     is_in_trouble = true;
                 }
-                if let Some(cache) = &outcome.cache {
+                if job.debug
+                    && let Some(cache) = &outcome.cache
+                {
                     self.output.tell(&cache.to_string());
                 }
                 let trouble = self.tables.as_ref().and_then(Tables::take_trouble);

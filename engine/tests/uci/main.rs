@@ -188,3 +188,19 @@ fn bench_is_repeatable() {
     assert!(first[1].starts_with("Nodes searched  : "), "{first:?}");
     assert_eq!(first, signature());
 }
+
+/// `debug on` tells what the network's evaluations took, and nothing else does.
+#[cfg(feature = "net")]
+#[test]
+fn what_the_network_did_is_told_where_it_is_asked_for() {
+    let mut engine = Engine::start();
+    engine.send("setoption name Evaluator value Transformer");
+    engine.send("setoption name Device value cpu");
+    for debug in ["off", "on"] {
+        engine.send(&format!("debug {debug}"));
+        engine.send("go nodes 20");
+        let told = engine.read_to("bestmove");
+        let is_told = told.iter().any(|line| line.contains(" tokens per evaluation: "));
+        assert_eq!(is_told, debug == "on", "{told:?}");
+    }
+}

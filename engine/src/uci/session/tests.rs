@@ -64,6 +64,7 @@ fn asked(session: &mut Session, heard: &Heard, limits: &Limits) -> String {
         stop: StopToken::default(),
         hold: None,
         style: Style { castling: CastlingMode::Standard, wdl: false },
+        debug: false,
         busy: Busy::default(),
     })));
     heard.take()
