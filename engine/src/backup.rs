@@ -130,7 +130,8 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let mut rests_on_path = match verdict {
         Verdict::Draw => summary.any_path_draw || is_refuted,
         Verdict::Open => {
-            place.is_some_and(|place| tree.children(&branch)[usize::from(place)].has(PATH))
+            is_known && branch.known_rests_on_path
+                || place.is_some_and(|place| tree.children(&branch)[usize::from(place)].has(PATH))
         }
         Verdict::Win(_) | Verdict::Loss(_) => false,
     };
@@ -138,15 +139,17 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
         (Verdict::Win(_), _) => 1.0,
         (Verdict::Loss(_), _) => 0.0,
         (Verdict::Draw, _) => 0.5,
-        (Verdict::Open, _) if is_known => branch.known_value,
-        (Verdict::Open, Some((value, _))) => {
-            let value = tempered(value, &summary, branch.static_value, model);
+        (Verdict::Open, best) => {
+            let value = match best {
+                _ if is_known => branch.known_value,
+                Some((value, _)) => tempered(value, &summary, branch.static_value, model),
+                None => branch.static_value,
+            };
             // What is drawn is certain.
             let takes_draw = summary.any_draw && value < 0.5;
             rests_on_path |= takes_draw && summary.any_path_draw;
             if takes_draw { 0.5 } else { value }
         }
-        (Verdict::Open, _) => branch.static_value,
     };
     tree.branch_mut(id).set_best(place);
     let node = tree.node_mut(id_of_node);
@@ -154,7 +157,8 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     node.value = value;
     node.depth = model.depth(node.work).max(branch.known_depth);
     node.mark(PATH, rests_on_path);
-    node.mark(KNOWN, is_known);
+    // A proof is this tree's own.
+    node.mark(KNOWN, is_known && verdict == Verdict::Open);
 }
 
 /// The value of a node whose best child is worth `highest`. The highest of many uncertain values is
@@ -224,8 +228,9 @@ pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
 fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth: f32) {
     let branch = *tree.branch(id);
     let node = tree.node(tree.node_of(&branch));
-    let depth = if node.is_proven() { u8::MAX } else { node.depth.max(0.0) as u8 };
-    let is_due = depth > branch.stored_depth && (node.is_proven() || node.depth >= table_depth);
+    let depth = node.depth.max(0.0) as u8;
+    // A proof may become a shorter mate.
+    let is_due = node.is_proven() || depth > branch.stored_depth && node.depth >= table_depth;
     if is_due && remember(tree, table, id, false) {
         tree.branch_mut(id).stored_depth = depth;
     }
@@ -296,16 +301,29 @@ mod tests {
 
     /// The root of these children, whose own evaluation is 0.4, computed.
     fn root(children: &[Node], model: &Model) -> Node {
+        *tree(children, Branch::new(1, Spot::ROOT, 0.4), model).node(ROOT)
+    }
+
+    /// A tree of these children below this root, computed.
+    fn tree(children: &[Node], branch: Branch, model: &Model) -> Tree {
         let mut tree = Tree::new(1 << 20);
         let edges = vec![Edge::new(0.2, 0.5); children.len()];
-        let id = tree.expand(Branch::new(1, Spot::ROOT, 0.4), edges.into_iter());
+        let id = tree.expand(branch, edges.into_iter());
         for (edge, child) in children.iter().enumerate() {
             let place = tree.promote(id, edge, child.played).unwrap();
             let node = tree.at(Spot { parent: id, place });
             *tree.node_mut(node) = Node { edge: edge as u8, ..*child };
         }
         model.recompute(&mut tree, id);
-        *tree.node(ROOT)
+        tree
+    }
+
+    /// A root of which the table or a folded subtree said this, at a depth that no work here reaches.
+    fn known(value: f32, rests_on_path: bool) -> Branch {
+        let mut branch = Branch::new(1, Spot::ROOT, 0.4);
+        (branch.known_value, branch.known_depth) = (value, 20.0);
+        branch.known_rests_on_path = rests_on_path;
+        branch
     }
 
     fn model(average_share: f32, static_weight: f32) -> Model {
@@ -340,5 +358,31 @@ mod tests {
         draw.mark(PATH, true);
         assert!(root(&[draw, child(0.49, 1)], &tempered).has(PATH));
         assert!(!root(&[draw, child(0.1, 5)], &tempered).has(PATH));
+    }
+
+    #[test]
+    fn what_is_proven_goes_before_what_was_known() {
+        let model = model(0.5, 1.0);
+        let mut draw = child(0.5, 0);
+        draw.verdict = Verdict::Draw;
+        draw.mark(BARE, false);
+        let children = [draw, child(0.9, 3)];
+        for (value, expected) in [(0.2, 0.5), (0.7, 0.7)] {
+            let node = *tree(&children, known(value, false), &model).node(ROOT);
+            assert!((node.value - expected).abs() < 1e-6 && node.has(KNOWN) && !node.has(PATH));
+        }
+        // What rests on the path does so until it is found anew.
+        assert!(tree(&children, known(0.7, true), &model).node(ROOT).has(PATH));
+        // A mate found here goes into the table, and so does a shorter one.
+        let mut table = Table::new(1);
+        let mut mate = child(0.0, 1);
+        for plies in [4, 2] {
+            mate.verdict = Verdict::Loss(plies);
+            let mut tree = tree(&[mate, child(0.9, 3)], known(0.2, true), &model);
+            tree.branch_mut(0).stored_depth = 7;
+            remember_growth(&mut tree, &mut table, 0, 2.0);
+            let told = recall(&table.probe(1).unwrap()).unwrap();
+            assert_eq!(told.1, Verdict::Win(plies + 1));
+        }
     }
 }

@@ -84,6 +84,7 @@ impl Knowledge<'_> {
         let node = tree.node_mut(id);
         if node.has(KNOWN) {
             (branch.known_value, branch.known_depth) = (node.value, node.depth);
+            branch.known_rests_on_path = node.has(PATH);
         }
         node.spread = spread;
         node.mark(PENDING | BARE, false);

@@ -209,7 +209,7 @@ impl Puct {
         let is_root = branch.ply == 0;
         let visits = self.visits(node, branch.spot());
         let (mut most_visits, mut visited_policy) = (0, 0.0);
-        for (spot, child) in numbered(tree, id) {
+        for (spot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
             let visits = self.visits(child, spot);
             most_visits = most_visits.max(visits);
             visited_policy += if visits > 0 { child.policy } else { 0.0 };

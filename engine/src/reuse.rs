@@ -106,12 +106,59 @@ pub fn best_branches(tree: &Tree) -> Vec<BranchId> {
     ids
 }
 
-/// Draws by repetition or the fifty-move rule become open again; they are judged when picked.
+/// What rests on draws by repetition or the fifty-move rule is open again; they are judged when picked, and of a
+/// folded subtree that rests on them only the evaluator's action value is left.
 pub fn forget_path_draws(tree: &mut Tree) {
-    tree.for_each_node(|node| {
+    tree.for_each_child(|node, edge| {
         if node.has(PATH) && !node.is_expanded() {
+            if !node.has(BARE) {
+                (node.value, node.depth) = (1.0 - edge.action_value(), 0.0);
+            }
             node.verdict = Verdict::Open;
             node.mark(PATH, false);
         }
     });
+    for id in 0..tree.branch_count() as BranchId {
+        let branch = tree.branch_mut(id);
+        if branch.known_rests_on_path {
+            (branch.known_depth, branch.known_rests_on_path) = (-1.0, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Move, Square};
+
+    use super::*;
+    use crate::edge::Edge;
+    use crate::node::Spot;
+
+    /// A subtree that rests on a repetition is folded; at the next move nobody knows whether it still repeats.
+    #[test]
+    fn draws_by_the_path_do_not_outlive_it() {
+        let mut tree = Tree::new(1 << 20);
+        let edges = [Edge::new(0.6, 0.75), Edge::new(0.4, 0.25)];
+        let top = tree.expand(Branch::new(1, Spot::ROOT, 0.5), edges.into_iter());
+        let played = Move::EnPassant { from: Square::A1, to: Square::A1 };
+        for (edge, verdict) in [(0, Verdict::Draw), (1, Verdict::Open)] {
+            let spot = Spot { parent: top, place: tree.promote(top, edge, played).unwrap() };
+            tree.expand(Branch::new(2, spot, 0.5), edges.into_iter());
+            let id = tree.at(spot);
+            let node = tree.node_mut(id);
+            (node.verdict, node.value, node.depth, node.work) = (verdict, 0.5, 6.0, 40);
+            node.mark(BARE, false);
+            node.mark(PATH, true);
+        }
+        tree.branch_mut(top).known_depth = 9.0;
+        tree.branch_mut(top).known_rests_on_path = true;
+        tree.retain(ROOT, |id, _| id == top);
+        forget_path_draws(&mut tree);
+        let branch = *tree.branch_of(ROOT).unwrap();
+        assert!(branch.known_depth < 0.0 && !branch.known_rests_on_path);
+        for (child, value) in tree.children(&branch).iter().zip([0.25, 0.75]) {
+            assert!(child.verdict == Verdict::Open && !child.has(PATH | BARE));
+            assert!((child.value - value).abs() < 0.01 && child.depth.abs() < 1e-6, "{child:?}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub struct Clock {
 pub struct Limits {
     /// Our clock.
     pub clock: Option<Clock>,
-    /// Exactly this long.
+    /// Exactly this long; with a clock beside it, at most.
     pub move_time: Option<Duration>,
     /// Evaluations for network searches, nodes for alpha-beta.
     pub nodes: Option<u64>,

@@ -75,8 +75,9 @@ struct Progress {
     reported_at: Duration,
     /// When the search proper began.
     entered_at: Duration,
-    /// When the last batch came back.
+    /// When the last batch came back, or else the next was sent; whether that was the device's moment, not ours.
     collected_at: Duration,
+    is_seen: bool,
     /// What the evaluator had done before.
     cache_before: Option<CacheFigures>,
     /// The tree had no room at the last gathering.

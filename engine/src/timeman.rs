@@ -58,19 +58,12 @@ impl Budget {
     /// A budget from the limits; the clock starts now. `overhead` is kept back for the GUI.
     pub fn new(limits: &Limits, overhead: Duration) -> Self {
         let started = Instant::now();
-        let (soft, hard) = match (limits.move_time, limits.clock) {
-            (Some(move_time), _) => {
-                // Half of a very short time is still ours: the answer must be worth something.
-                let time = move_time.saturating_sub(overhead).max(move_time / 2);
-                (Some(time), Some(time))
-            }
-            (None, Some(clock)) => {
-                let (soft, hard) = plan(&clock, overhead);
-                (Some(soft), Some(hard))
-            }
-            (None, None) => (None, None),
-        };
-        Self { started, soft, hard, ponder: None }
+        // Half of a very short time is still ours: the answer must be worth something.
+        let fixed = limits.move_time.map(|time| time.saturating_sub(overhead).max(time / 2));
+        let planned = limits.clock.map(|clock| plan(&clock, overhead));
+        let (soft, hard) = planned.unzip();
+        let both = |planned: Option<Duration>| [planned, fixed].into_iter().flatten().min();
+        Self { started, soft: both(soft), hard: both(hard), ponder: None }
     }
 
     /// The same, but unlimited until the answer's [`PonderHit::hit`]; the limits count from there.
@@ -82,6 +75,17 @@ impl Budget {
     /// Since `go`.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Time from `go` to the hit of a ponder; zero without one. No limit counts before it.
+    pub fn waited(&self) -> Duration {
+        let hit = self.ponder.as_ref().and_then(|PonderHit(mark)| mark.get());
+        hit.map_or(Duration::ZERO, |hit| hit.saturating_duration_since(self.started))
+    }
+
+    /// Whether the opponent is to move: a `ponderhit` may come at any moment.
+    pub fn is_pondering(&self) -> bool {
+        self.ponder.as_ref().is_some_and(|PonderHit(mark)| mark.get().is_none())
     }
 
     /// The planned thinking time, counted from `go`; `None` = unlimited.
@@ -105,9 +109,10 @@ impl Budget {
     }
 
     fn since_go(&self, limit: Option<Duration>) -> Option<Duration> {
-        let Some(PonderHit(mark)) = &self.ponder else { return limit };
-        let waited = mark.get()?.saturating_duration_since(self.started);
-        limit.map(|limit| waited.saturating_add(limit))
+        if self.is_pondering() {
+            return None;
+        }
+        limit.map(|limit| self.waited().saturating_add(limit))
     }
 }
 
@@ -199,20 +204,29 @@ mod tests {
 
     #[test]
     fn a_fixed_time_is_kept() {
-        let limits =
-            |ms| Limits { move_time: Some(Duration::from_millis(ms)), ..Limits::default() };
-        assert_eq!(Budget::new(&limits(100), OVERHEAD).hard(), Some(Duration::from_millis(80)));
-        assert_eq!(Budget::new(&limits(10), OVERHEAD).hard(), Some(Duration::from_millis(5)));
-        assert!(Budget::new(&limits(0), OVERHEAD).hard_over());
+        let fixed = |ms| Limits { move_time: Some(Duration::from_millis(ms)), ..Limits::default() };
+        assert_eq!(Budget::new(&fixed(100), OVERHEAD).hard(), Some(Duration::from_millis(80)));
+        assert_eq!(Budget::new(&fixed(10), OVERHEAD).hard(), Some(Duration::from_millis(5)));
+        assert!(Budget::new(&fixed(0), OVERHEAD).hard_over());
+        // Beside a clock both hold.
+        let both = |ms| Limits { clock: limits(300, 0, None).clock, ..fixed(ms) };
+        let (soft, hard) = planned(300, 0, None);
+        for (ms, expected) in [(3_000, (soft, hard)), (22, (soft.min(11), 11))] {
+            let budget = Budget::new(&both(ms), OVERHEAD);
+            let told = (budget.soft().unwrap().as_millis(), budget.hard().unwrap().as_millis());
+            assert_eq!(told, expected, "{ms}");
+        }
         assert_eq!(Budget::new(&Limits::default(), OVERHEAD).hard(), None);
     }
 
     #[test]
     fn pondering_is_unlimited_until_the_hit() {
         let (budget, hit) = Budget::pondering(&limits(0, 0, None), OVERHEAD);
-        assert!(!budget.hard_over() && budget.soft().is_none());
+        assert!(!budget.hard_over() && budget.soft().is_none() && budget.is_pondering());
+        std::thread::sleep(Duration::from_millis(2));
         hit.hit();
-        assert!(budget.hard_over() && budget.soft_over());
+        assert!(budget.hard_over() && budget.soft_over() && !budget.is_pondering());
+        assert!(budget.waited() >= Duration::from_millis(2));
         let (budget, hit) = Budget::pondering(&limits(60_000, 0, None), OVERHEAD);
         hit.hit();
         assert!(!budget.soft_over() && budget.soft().is_some());

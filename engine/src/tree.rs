@@ -58,6 +58,8 @@ pub struct Branch {
     pub known_value: f32,
     /// Depth of that value; -1 for none.
     pub known_depth: f32,
+    /// Whether it rests on the path: repetition or the fifty-move rule.
+    pub known_rests_on_path: bool,
 }
 
 impl Branch {
@@ -80,6 +82,7 @@ impl Branch {
             static_value,
             known_value: 0.0,
             known_depth: -1.0,
+            known_rests_on_path: false,
         }
     }
 
@@ -220,12 +223,14 @@ impl Tree {
         std::iter::once(&self.nodes[ROOT as usize]).chain(below)
     }
 
-    /// Changes every node.
-    pub fn for_each_node(&mut self, mut change: impl FnMut(&mut Node)) {
-        change(&mut self.nodes[ROOT as usize]);
+    /// Changes every node but the root's, and is told what the evaluator said of the move that leads there.
+    pub fn for_each_child(&mut self, mut change: impl FnMut(&mut Node, Edge)) {
         for branch in &self.branches {
             let Range { start, end } = branch.children();
-            self.nodes[start as usize..end as usize].iter_mut().for_each(&mut change);
+            let edges = &self.edges[branch.edges as usize..];
+            for node in &mut self.nodes[start as usize..end as usize] {
+                change(node, edges[usize::from(node.edge)]);
+            }
         }
     }
 

@@ -318,3 +318,17 @@ proptest! {
         }
     }
 }
+
+/// What `searchmoves` leaves out may have had most of the visits before.
+#[test]
+fn searchmoves_are_searched_in_a_tree_that_preferred_others() {
+    let game = Game::new(Chess::new());
+    let mut search = classical(16);
+    let before = run(&mut search, &game, &nodes(3_000));
+    let moves = game.position().legal_moves();
+    let wanted: Vec<_> = moves.into_iter().filter(|&m| m != before.best).take(3).collect();
+    let limits = Limits { search_moves: wanted.clone(), ..nodes(300) };
+    let outcome = run(&mut search, &game, &limits);
+    assert!(wanted.contains(&outcome.best));
+    assert_eq!(outcome.info.nodes, 300);
+}

@@ -13,7 +13,7 @@ pub enum DeviceChoice {
     /// A GPU where a real one is found, else the CPU.
     #[default]
     Auto,
-    /// The CPU (burn-flex).
+    /// The CPU, by kernels of our own ([`cpu`](crate::cpu)).
     Cpu,
     /// A real GPU (burn-wgpu: Vulkan, Metal, DX12).
     Gpu,

@@ -265,7 +265,7 @@ fn checked_gpu(
     bytes: &[u8],
     options: DeviceOptions,
 ) -> Result<(DeviceEngine, Option<String>), String> {
-    let expected = reference.evaluate(&crate::canary::requests());
+    let expected = attempt(|| Ok(reference.evaluate(&crate::canary::requests())))?;
     let mut gpu = attempt(|| {
         let mut gpu = DeviceEngine::load(bytes, &chosen.device, options)
             .map_err(|error| error.to_string())?;

@@ -152,6 +152,7 @@ fn weights_of_another_shape_are_told_in_words() {
     for wrong in [
         ModelConfig { heads: 3, ..config.clone() },
         ModelConfig { width: 0, ..config.clone() },
+        ModelConfig { move_hidden: 1025, ..config.clone() },
         ModelConfig { layers: usize::MAX, ..config },
     ] {
         let bytes = weights::to_bytes(&model, &wrong).unwrap();

@@ -1,5 +1,7 @@
 //! Batches on their way to the device and back: gathered, sent, waited for, backed up, given up.
 
+use std::time::Duration;
+
 use tesla_nn::evaluator::{EvalError, Handle, Request};
 
 use super::TeslaSearch;
@@ -10,6 +12,9 @@ use crate::node::{BranchId, NONE, ROOT};
 use crate::reuse;
 use crate::rule::Order;
 use crate::search_api::{Task, replace};
+
+/// An answer that comes sooner was there already.
+const WAITED: Duration = Duration::from_micros(5);
 
 impl TeslaSearch {
     /// Gathers and submits until enough batches are in flight.
@@ -39,7 +44,7 @@ impl TeslaSearch {
             self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
             if self.in_flight.is_empty() {
                 // What came before was not the device's time.
-                self.progress.collected_at = task.budget.elapsed();
+                (self.progress.collected_at, self.progress.is_seen) = (task.budget.elapsed(), true);
             }
             self.evaluator.submit(requests);
             self.in_flight.push_back(gathered.leaves);
@@ -87,6 +92,7 @@ impl TeslaSearch {
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.
     pub(super) fn collect(&mut self, task: &Task<'_>) -> Result<(), EvalError> {
+        let asked_at = task.budget.elapsed();
         let mut answers = match self.evaluator.collect() {
             Ok(answers) => answers,
             Err(error) => {
@@ -96,8 +102,10 @@ impl TeslaSearch {
         };
         let Some(leaves) = self.in_flight.pop_front() else { return Ok(()) };
         let now = task.budget.elapsed();
-        self.pace.note(leaves.len(), now.saturating_sub(self.progress.collected_at));
-        self.progress.collected_at = now;
+        let is_seen = now.saturating_sub(asked_at) >= WAITED;
+        let took = now.saturating_sub(self.progress.collected_at);
+        self.pace.note(leaves.len(), took, is_seen && self.progress.is_seen);
+        (self.progress.collected_at, self.progress.is_seen) = (now, is_seen);
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&mut answers) {
             self.rule.receive(&self.tree, leaf, answer);

@@ -60,7 +60,7 @@ impl TeslaSearch {
             Some(hard) => {
                 leaves_in(hard.saturating_sub(task.budget.elapsed())).saturating_sub(pending)
             }
-            None if task.limits.infinite || task.limits.clock.is_some() => {
+            None if task.limits.infinite || task.budget.is_pondering() => {
                 leaves_in(PROMPT).saturating_sub(pending).max(u32::from(pending == 0))
             }
             None => u32::MAX,
@@ -110,18 +110,21 @@ impl TeslaSearch {
             let is_decided = is_known && puct::lead(&self.tree) as f32 > possible;
             return elapsed >= soft || is_decided;
         }
+        // Both count from `go`; the time of a ponder is not ours.
+        let ours = soft.saturating_sub(task.budget.waited());
         if elapsed >= soft {
+            let extension = (self.rule.params().doubt_extension - 1.0).max(0.0);
             let settled_for = self.progress.nodes - self.progress.best_since;
             let is_settled = settled_for as f32
                 >= self.rule.params().settled_share * self.progress.nodes as f32
                 && answer::is_most_worked(&self.tree, self.best_child());
-            return is_settled || elapsed >= soft.mul_f32(self.rule.params().doubt_extension);
+            return is_settled || elapsed >= soft + ours.mul_f32(extension);
         }
         let searched = elapsed.saturating_sub(self.progress.entered_at);
-        if self.progress.nodes == 0 || searched < soft.div_f32(20.0) {
+        if self.progress.nodes == 0 || searched < ours.div_f32(20.0) {
             return false;
         }
-        let planned = self.progress.nodes as f32 * soft.as_secs_f32() / searched.as_secs_f32();
+        let planned = self.progress.nodes as f32 * ours.as_secs_f32() / searched.as_secs_f32();
         let gain = answer::root_gain(&self.tree, self.rule.model(), self.rule.params(), planned);
         gain < self.rule.params().stop_gain
     }

@@ -15,11 +15,15 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Notes how long a batch took.
-    pub(super) fn note(&mut self, evaluations: usize, took: Duration) {
+    /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end were: an answer that
+    /// was there before anyone asked says how long the host took.
+    pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
         let (size, took) = (evaluations.max(1), took.as_secs_f32());
         let each = took / size as f32;
         self.lately = if self.lately > 0.0 { 0.5 * (self.lately + each) } else { each };
+        if !is_seen {
+            return;
+        }
         // Only the fastest: whatever else delays a batch is not the device's.
         let class = (size.ilog2() as usize).min(CLASSES - 1);
         if self.fastest[class].is_none_or(|(known, least)| each < least / known) {
@@ -120,11 +124,12 @@ mod tests {
         let mut pace = Pace::default();
         assert!(pace.is_unknown() && pace.fixed_cost().is_none());
         let time = |size: usize| Duration::from_micros(1000 + 2 * size as u64);
-        pace.note(200, time(200));
+        pace.note(200, time(200), true);
         assert!(pace.fixed_cost().is_none());
         for size in [1, 9, 30, 256, 250, 64] {
-            pace.note(size, time(size));
-            pace.note(size, 3 * time(size)); // something else was in the way
+            pace.note(size, time(size), true);
+            pace.note(size, 3 * time(size), true); // something else was in the way
+            pace.note(size, time(size) / 9, false); // the host was
         }
         let fixed = pace.fixed_cost().unwrap();
         assert!((fixed / 500.0 - 1.0).abs() < 0.01, "{fixed}");

@@ -11,7 +11,7 @@ use crate::encode::READOUT_SQUARE;
 use crate::evaluator::Evaluation;
 use crate::incremental::cache::Cache;
 use crate::incremental::plan::{Plan, Source};
-use crate::model::{PLACES, VALUE_BINS};
+use crate::model::{ModelConfig, PLACES, VALUE_BINS};
 
 /// What one thread needs to run chunks; grows to the largest chunk.
 #[derive(Debug, Default)]
@@ -322,7 +322,7 @@ impl WithSimd for Moves<'_, '_> {
         let (d, width) = (network.config.width, network.config.move_hidden);
         let heads = 2 * d * network.config.layers;
         let tokens = scratch.tokens.get();
-        let nothing = [0.0; 1024];
+        let nothing = [0.0; ModelConfig::MOST_MOVE_HIDDEN];
         let mut rows = scratch.moves.get_mut().chunks_exact_mut(width);
         for (index, plan) in chunk.plans.iter().enumerate() {
             let readout = row(scratch.readouts.get(), index, width);

@@ -25,6 +25,9 @@ pub struct ModelConfig {
 }
 
 impl ModelConfig {
+    /// Largest hidden width of the move heads.
+    pub(crate) const MOST_MOVE_HIDDEN: usize = 1024;
+
     /// For tests.
     pub fn tiny() -> Self {
         Self {
@@ -75,16 +78,16 @@ impl ModelConfig {
     /// A sentence, when a number is zero or too large, or has no vectors on the CPU.
     pub fn check(&self) -> Result<(), String> {
         let sizes = [
-            ("width", self.width),
-            ("layers", self.layers),
-            ("heads", self.heads),
-            ("feed_forward", self.feed_forward),
-            ("value_hidden", self.value_hidden),
-            ("move_hidden", self.move_hidden),
+            ("width", self.width, 8192),
+            ("layers", self.layers, 8192),
+            ("heads", self.heads, 8192),
+            ("feed_forward", self.feed_forward, 8192),
+            ("value_hidden", self.value_hidden, 8192),
+            ("move_hidden", self.move_hidden, Self::MOST_MOVE_HIDDEN),
         ];
-        for (name, size) in sizes {
-            if !(1..=8192).contains(&size) {
-                return Err(format!("the network's {name} is {size}; it must be 1 to 8192"));
+        for (name, size, most) in sizes {
+            if !(1..=most).contains(&size) {
+                return Err(format!("the network's {name} is {size}; it must be 1 to {most}"));
             }
         }
         if !self.width.is_multiple_of(LINE) {

@@ -5,7 +5,7 @@ use sfbinpack::CompressedTrainingDataEntryWriter;
 use sfbinpack::chess::coords::Square as PackedSquare;
 use sfbinpack::chess::piece::Piece;
 use sfbinpack::chess::piecetype::PieceType;
-use shakmaty::Move;
+use shakmaty::{CastlingMode, Move};
 
 use super::*;
 use crate::matches::game::fen_of;
@@ -127,4 +127,24 @@ fn what_is_no_binpack_is_told() {
     let nonsense = [&b"BINP\x28\0\0\0"[..], &[0x5a; 40]].concat();
     assert!(read(nonsense).iter().all(Result::is_err));
     assert_eq!(read(Vec::new()), []);
+}
+
+/// The beginning of a file that Stockfish's tools wrote, as `sfbinpack` publishes it with what is in it.
+#[test]
+fn a_file_of_others_is_read() {
+    let bytes = b"BINP\x26\0\0\0\x82\x82\x90\xd2\x08\xc0FRH:@\0Q\x10\x12q\x9b\x05\0\0\0\0\0\0\
+                  \x0ah\x01\x91\0D\0\0\0\x02\x1d\x18\xf5\x08";
+    let taken = read(bytes.to_vec()).remove(0).unwrap();
+    let game = &taken.games[0];
+    assert_eq!(fen_of(&game.start), "1q5b/1r5k/4p2p/1b2P1pN/3p4/6PP/1nP3B1/1Q2B1K1 w - - 0 35");
+    let mut position = game.start.clone();
+    let mut told = Vec::new();
+    for ply in &game.plies {
+        let played = unpack(&position, ply.played).unwrap();
+        told.push((played.to_uci(CastlingMode::Standard).to_string(), ply.score));
+        position.play_unchecked(played);
+    }
+    let expected = [("c2c4", -201), ("d4d3", 254), ("g2b7", -220)];
+    assert_eq!(told, expected.map(|(played, score)| (played.to_owned(), score)));
+    assert_eq!((taken.games.len(), taken.gaps, game.result), (1, 0, 1));
 }
