@@ -278,6 +278,17 @@ pub fn bench_search() -> Box<dyn Search> {
     Box::new(search)
 }
 
+/// The same for the search mode of this name, on the evaluator that every build has.
+///
+/// # Errors
+/// When there is no such search.
+pub fn bench_search_of(search: &'static str) -> Result<Box<dyn Search>, String> {
+    let machine = Machine { search, ..Machine::of(&Settings::default()) };
+    let mut search = self::search(&machine.without_network())?.search;
+    search.set_hash_mb(BENCH_HASH_MB);
+    Ok(search)
+}
+
 /// How much of what the option `name` wants this machine can give, in MiB, and a sentence where that
 /// is less; `promised_mb` of what is free are for others. Known on Linux only; elsewhere the wish is
 /// granted.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use tesla_nn::device::DeviceChoice;
+use tesla_nn::device::{DeviceChoice, choose};
 
 use crate::dataset::Dataset;
 use crate::evaluate::puzzles::{self, Solved, Solvers};
@@ -36,7 +36,7 @@ pub struct EvaluateArgs {
     #[arg(long, requires = "puzzles")]
     sample: Option<usize>,
     /// Evaluations of the searches that solve puzzles, as 100,400; none without.
-    #[arg(long, requires = "puzzles", value_delimiter = ',')]
+    #[arg(long, requires = "puzzles", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Vec<u64>,
     /// Device that solves puzzles: auto, cpu, gpu, or software for tests.
     #[arg(long, default_value_t = DeviceChoice::Cpu)]
@@ -68,6 +68,11 @@ pub struct Evaluated {
 /// # Errors
 /// A sentence, when the network, the games, the puzzles or the file for the figures cannot be used.
 pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(twice) =
+        (1..args.nodes.len()).find(|&at| args.nodes[..at].contains(&args.nodes[at]))
+    {
+        return Err(format!("--nodes names {} twice; leave one out", args.nodes[twice]).into());
+    }
     let device = Device::flex();
     let network = tesla_nn::weights::load_file(&args.weights, &device)?;
     let items = match &args.puzzles {
@@ -78,6 +83,10 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
             suite::read(path, &Options { selection, ..Options::default() })?.items
         }
     };
+    // Before the long part.
+    if !items.is_empty() {
+        choose(args.device)?;
+    }
     let (block_parameters, parameters) = network.model.parameters();
     let mut all = Evaluated {
         network: format!("{}-{}", network.config.name, network.hash),
@@ -99,6 +108,8 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
         writeln!(out, "{}", all.games.insert(Report::from(&figures)))?;
+        // What took long is kept, whatever becomes of the puzzles.
+        write(args, &all)?;
     }
     if !items.is_empty() {
         let device = args.device.to_string();
@@ -109,8 +120,13 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         writeln!(out, "Puzzles solved, in percent (95 %), and the rating that follows:\n")?;
         write!(out, "{}", puzzles::table(&all.puzzles).to_markdown())?;
     }
+    write(args, &all)
+}
+
+/// Writes the figures into the file that was named, if one was.
+fn write(args: &EvaluateArgs, all: &Evaluated) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &args.json {
-        let text = serde_json::to_vec_pretty(&all)?;
+        let text = serde_json::to_vec_pretty(all)?;
         std::fs::write(path, text)
             .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
     }

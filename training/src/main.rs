@@ -86,7 +86,7 @@ struct ExportArgs {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Train(args) => train(&args).map(|()| ExitCode::SUCCESS),
+        Command::Train(args) => train(&args),
         Command::Evaluate(args) => {
             evaluate_command::run(&args, &complain).map(|()| ExitCode::SUCCESS)
         }
@@ -138,7 +138,7 @@ fn tune(command: &TuneCommand) -> Result<ExitCode, Box<dyn std::error::Error>> {
     tune_command::run(command, &interruptible()?, &complain)
 }
 
-fn train(args: &TrainArgs) -> Result<(), Box<dyn std::error::Error>> {
+fn train(args: &TrainArgs) -> Result<ExitCode, Box<dyn std::error::Error>> {
     train_command::run(args, &interruptible()?, &complain)
 }
 

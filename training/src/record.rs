@@ -215,7 +215,7 @@ impl GameReader {
         let length = match self.stream.fill_buf() {
             Ok([]) => return Ok(None),
             Ok([length, ..]) => *length,
-            Err(error) if self.games == 0 => {
+            Err(error) if self.games == 0 && !is_zstd(&self.path) => {
                 let (path, what) = (self.path.clone(), error.to_string());
                 return Err(RecordError::NotGames { path, what });
             }
@@ -226,6 +226,12 @@ impl GameReader {
         self.games += 1;
         Ok(Some(game))
     }
+}
+
+/// Whether the file begins as zstd's do: then it is one that was damaged.
+fn is_zstd(path: &Path) -> bool {
+    let begins = || fill::<4>(&mut File::open(path).ok()?).ok();
+    begins() == Some(zstd::zstd_safe::MAGICNUMBER.to_le_bytes())
 }
 
 /// Ends after the first error.

@@ -1,10 +1,12 @@
 //! `tesla-train train`: a run from the command line and its config file.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use tesla_engine::search_api::StopToken;
+use tesla_engine::terminal::INTERRUPTED;
 use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::{ModelConfig, Precision};
 
@@ -179,7 +181,7 @@ pub fn run(
     args: &TrainArgs,
     interrupted: &StopToken,
     say: &dyn Fn(&str),
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
     config.check().map_err(|what| format!("{what}; mend the options"))?;
@@ -202,7 +204,12 @@ pub fn run(
 
     let mut trainer = Trainer::open(config, &args.out, &chosen.device)?;
     match (&args.start_from, trainer.is_resumed()) {
-        (_, true) => say(&format!("the run goes on after step {}", trainer.step())),
+        (start, true) => {
+            say(&format!("the run goes on after step {}", trainer.step()));
+            if start.is_some() {
+                say("--start-from was of its beginning, and is not read again");
+            }
+        }
         (Some(path), false) => {
             let (taken, total) = trainer.start_from(path)?;
             say(&format!("took {taken} of {total} tensors from {}", path.display()));
@@ -217,8 +224,10 @@ pub fn run(
         let shape = &trainer.config().model;
         let path = tesla_nn::weights::save(&trainer.network(), shape, &args.out)?;
         say(&format!("wrote {}", path.display()));
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(())
+    say("stopped; the same command goes on");
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 #[cfg(test)]

@@ -70,6 +70,16 @@ impl Default for TrainConfig {
     }
 }
 
+/// What decides which windows the batches of an epoch hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) window: u16,
+    pub(crate) batch: usize,
+    /// Of the data.
+    pub(crate) positions: usize,
+}
+
 impl TrainConfig {
     /// The defaults for a network of this shape; the data are still to be named.
     pub fn new(model: ModelConfig) -> Self {
@@ -167,10 +177,10 @@ impl TrainConfig {
         Ok(())
     }
 
-    /// Whether an epoch's batches are the same under `other`.
-    pub(crate) fn has_plan_of(&self, other: &Self) -> bool {
-        (self.seed, self.window, self.batch, self.positions)
-            == (other.seed, other.window, other.batch, other.positions)
+    /// What decides the batches of an epoch.
+    pub(crate) fn plan(&self) -> Plan {
+        let Self { seed, window, batch, positions, .. } = *self;
+        Plan { seed, window, batch, positions }
     }
 
     /// Learning rate at `step`: linear warm-up, then cosine.

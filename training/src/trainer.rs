@@ -119,7 +119,9 @@ impl Trainer {
             Some(Checkpoint { model, shape, optimizer, mut progress }) => {
                 config.model = shape;
                 if let Some(stored) = stored {
-                    if !config.has_plan_of(&stored) && progress.batch > 0 {
+                    // The plan in force when the checkpoint was written, whatever was meant since.
+                    let plan = progress.plan.unwrap_or_else(|| stored.plan());
+                    if config.plan() != plan && progress.batch > 0 {
                         // Its batches are others now; the epoch is not begun twice.
                         progress.epoch += 1;
                         progress.batch = 0;
@@ -130,6 +132,7 @@ impl Trainer {
             }
             None => (fresh(&config, &training), State::default(), Progress::default()),
         };
+        progress.plan = Some(config.plan());
         progress.guard.set_precision(config.precision);
         checkpoint::store_config(folder, &config)?;
         Ok(Self {

@@ -98,6 +98,18 @@ fn games_are_merged_and_inspected() {
     let new = scratch.join("new");
     assert!(complaint("merge", &[&a, &b, "--out", &new]).contains("no file of games"));
     assert!(shards(&new).is_empty(), "half a merge must not pass for a whole one");
+    // What a killed merge leaves is cleared away by the next.
+    let left = ["shard-00000.games.zst.part", "shard-00001.games.zst.part.new"];
+    for name in left {
+        fs::write(scratch.0.join("new").join(name), b"half").unwrap();
+    }
+    assert!(complaint("inspect", &[&new]).contains("games"));
+    done("merge", &[&a, "--out", &new]);
+    assert_eq!(count(&figures(&new), "games"), count(&figures(&a), "games"));
+    assert!(left.iter().all(|name| !scratch.0.join("new").join(name).exists()));
+    fs::write(scratch.0.join("b/shard-00000.games.zst"), &fs::read(&one).unwrap()[..9]).unwrap();
+    assert!(complaint("inspect", &[&b]).contains("damaged"));
+    fs::write(scratch.0.join("b/shard-00000.games.zst"), b"rubbish").unwrap();
     assert!(complaint("inspect", &[&b]).contains("no file of games"));
 }
 

@@ -107,6 +107,16 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     // The last line of the log was cut short: two points, in the four curves that need no idle share.
     assert!(html.matches("<svg").count() >= 12, "{}", html.matches("<svg").count());
 
+    // The same games once more are no news.
+    let copy = scratch.join("runs/copy");
+    fs::create_dir_all(&copy).unwrap();
+    fs::copy(scratch.join("runs/match/results.jsonl"), scratch.join("runs/copy/results.jsonl"))
+        .unwrap();
+    let told = program::program("report", &[&runs, "--out", &page]).output().unwrap();
+    let told = String::from_utf8(told.stderr).unwrap();
+    assert!(told.contains("24 games are in the folders twice"), "{told}");
+    fs::write(scratch.join("runs/copy/results.jsonl"), b"").unwrap();
+
     // A single file, and the same page again.
     done("report", &[&json, "--out", &page]);
     let small = fs::read_to_string(&page).unwrap();

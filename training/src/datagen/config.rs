@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::span::Span;
 use crate::hash::sha256;
 use crate::matches::adjudicate::{Adjudication, DrawRule, ResignRule};
-use crate::matches::config::search_signature;
+use crate::matches::config::search_signatures;
 use crate::matches::openings::{Book, BookError, BookOptions, Order};
 use crate::matches::own::Devices;
 use crate::matches::side::{Side, SideError};
@@ -184,7 +184,7 @@ impl DatagenConfig {
             "program": program,
             "openings_sha256": sha256(&openings),
             "network": devices.network(&self.teacher),
-            "search_signature": self.teacher.is_own().then(search_signature),
+            "search_signature": search_signatures([&self.teacher]),
         })
     }
 }

@@ -138,7 +138,8 @@ impl Lesson<'_> {
     /// Asks about the position, or about some of its moves.
     fn ask(&mut self, only: &[UciMove]) -> Result<Reply, GameError> {
         let limit = &self.config.teacher.limit;
-        let allowance = limit.move_time().unwrap_or_default() + self.config.patience();
+        let allowance = limit.move_time().unwrap_or_default();
+        let allowance = allowance.saturating_add(self.config.patience());
         let turn = Turn { state: &self.state, limit, clocks: [None; 2], allowance, only };
         Ok(self.teacher.play(&turn)?)
     }

@@ -28,6 +28,10 @@ pub enum OutputError {
     Record(#[from] RecordError),
 }
 
+/// What shards are called behind their names until all of them are whole: half of what was asked for must not pass for
+/// the whole, also after a power cut.
+const UNFINISHED: &str = ".part";
+
 /// Files being written. Dropped before [`Output::finish`], they are deleted.
 #[derive(Debug)]
 pub struct Output {
@@ -56,8 +60,11 @@ impl Output {
         if is_file && path.exists() || !is_file && record::find_files(path).is_ok() {
             return Err(OutputError::Exists(path.to_owned()));
         }
-        fs::create_dir_all(folder)
-            .map_err(|source| OutputError::Folder { path: folder.to_owned(), source })?;
+        let unusable = |source| OutputError::Folder { path: folder.to_owned(), source };
+        fs::create_dir_all(folder).map_err(unusable)?;
+        if !is_file {
+            remove_unfinished(folder).map_err(unusable)?;
+        }
         Ok(Self {
             path: path.to_owned(),
             shard_games: (!is_file).then_some(shard_games),
@@ -82,7 +89,7 @@ impl Output {
         }
         if self.writer.is_none() {
             let path = match self.shard_games {
-                Some(_) => self.path.join(shard_name(self.files.len() as u64)),
+                Some(_) => unfinished(&self.path.join(shard_name(self.files.len() as u64))),
                 None => self.path.clone(),
             };
             self.writer = Some(GameWriter::create(&path)?);
@@ -106,6 +113,14 @@ impl Output {
     /// When the disk refuses.
     pub fn finish(mut self) -> Result<(Vec<PathBuf>, u64, u64), OutputError> {
         self.close()?;
+        if self.shard_games.is_some() {
+            for (number, file) in self.files.iter_mut().enumerate() {
+                let path = self.path.join(shard_name(number as u64));
+                fs::rename(&*file, &path)
+                    .map_err(|source| RecordError::Write { path: path.clone(), source })?;
+                *file = path;
+            }
+        }
         self.is_finished = true;
         Ok((std::mem::take(&mut self.files), self.kept, self.dropped))
     }
@@ -115,9 +130,32 @@ impl Output {
     }
 }
 
+/// The name of a shard that is not finished.
+fn unfinished(shard: &Path) -> PathBuf {
+    let mut name = shard.as_os_str().to_owned();
+    name.push(UNFINISHED);
+    name.into()
+}
+
+/// Removes what a killed run has left.
+fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
+    for number in 0.. {
+        let shard = unfinished(&folder.join(shard_name(number)));
+        let mut open = shard.clone().into_os_string();
+        open.push(".new");
+        let is_there = [shard, open.into()].map(|path: PathBuf| (path.is_file(), path));
+        if !is_there.iter().any(|(is_there, _)| *is_there) {
+            break;
+        }
+        for (_, path) in is_there.iter().filter(|(is_there, _)| *is_there) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
 impl Drop for Output {
     fn drop(&mut self) {
-        // Half of what was asked for must not pass for the whole.
         if !self.is_finished {
             self.writer = None;
             for file in &self.files {

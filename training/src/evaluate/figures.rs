@@ -41,14 +41,15 @@ impl Observation {
     }
 
     /// Pairs of moves of which the teacher prefers one, and how many of them the action values order
-    /// as it does.
-    fn pairs(&self) -> [u64; 2] {
-        let mut counts = [0; 2];
+    /// as it does and the other way round.
+    fn pairs(&self) -> [u64; 3] {
+        let mut counts = [0; 3];
         for (index, [said, taught]) in self.actions.iter().enumerate() {
             for [other_said, other_taught] in &self.actions[index + 1..] {
                 let preferred = taught - other_taught;
                 counts[0] += u64::from(preferred != 0.0);
                 counts[1] += u64::from((said - other_said) * preferred > 0.0);
+                counts[2] += u64::from((said - other_said) * preferred < 0.0);
             }
         }
         counts
@@ -78,6 +79,7 @@ pub struct Sums {
     action_squared: f64,
     pairs: u64,
     ordered: u64,
+    reversed: u64,
     bins: [Bin; VALUE_BINS],
     pit: [u64; PIT_BINS],
 }
@@ -97,6 +99,7 @@ impl Default for Sums {
             action_squared: 0.0,
             pairs: 0,
             ordered: 0,
+            reversed: 0,
             bins: [Bin::default(); VALUE_BINS],
             pit: [0; PIT_BINS],
         }
@@ -126,9 +129,10 @@ impl Sums {
             self.actions += 1;
             self.action_squared += (said - score).powi(2);
         }
-        let [pairs, ordered] = seen.pairs();
+        let [pairs, ordered, reversed] = seen.pairs();
         self.pairs += pairs;
         self.ordered += ordered;
+        self.reversed += reversed;
         let bin_seen = &mut self.bins[bin(seen.value, VALUE_BINS)];
         bin_seen.positions += 1;
         bin_seen.value += seen.value;
@@ -152,6 +156,7 @@ impl Sums {
         self.action_squared += other.action_squared;
         self.pairs += other.pairs;
         self.ordered += other.ordered;
+        self.reversed += other.reversed;
         for (own, other) in self.bins.iter_mut().zip(&other.bins) {
             own.positions += other.positions;
             own.value += other.value;
@@ -165,7 +170,8 @@ impl Sums {
         let n = self.positions.max(1) as f64;
         let share = |count: u64| count as f64 / n;
         let variance = self.score_squared / n - (self.score / n).powi(2);
-        let agreement = self.ordered as f64 / self.pairs.max(1) as f64;
+        // No number where there are none.
+        let of_pairs = |count: f64| count / self.pairs as f64;
         let [policy_top_1, policy_top_3, policy_top_5] = self.top.map(share);
         let [within_50, within_90] = self.within.map(share);
         Measures {
@@ -179,8 +185,8 @@ impl Sums {
             action_accuracy: share(self.action_best),
             action_rmse_points: (self.action_squared / self.actions.max(1) as f64).sqrt() * 100.0,
             pairs: self.pairs,
-            pair_agreement: agreement,
-            kendall_tau: 2.0 * agreement - 1.0,
+            pair_agreement: of_pairs(self.ordered as f64),
+            kendall_tau: of_pairs(self.ordered as f64 - self.reversed as f64),
             within_50,
             within_90,
             calibration_error_points: self.calibration_error() * 100.0,
@@ -214,10 +220,13 @@ impl Sums {
 
     /// Largest distance of the transform's distribution from the uniform one.
     fn pit_distance(&self) -> f64 {
+        if self.positions == 0 {
+            return f64::NAN;
+        }
         let (mut below, mut most) = (0, 0.0_f64);
         for (index, count) in self.pit.iter().enumerate() {
             below += count;
-            let share = below as f64 / self.positions.max(1) as f64;
+            let share = below as f64 / self.positions as f64;
             most = most.max((share - (index + 1) as f64 / PIT_BINS as f64).abs());
         }
         most
@@ -245,14 +254,16 @@ pub struct Measures {
     pub policy_top_5: f64,
     /// Share in which it has the highest action value.
     pub action_accuracy: f64,
-    /// Root-mean-square error of the action values of best and played moves.
+    /// Root-mean-square error of the action values of all moves whose values the data know: the teacher's best, the one
+    /// played, and what else it scored.
     pub action_rmse_points: f64,
-    /// Positions in which another move than the best was played, without ties of the teacher's: the
-    /// data know the values of these two moves only.
+    /// Pairs of such moves in one position, without ties of the teacher's.
     pub pairs: u64,
-    /// Share of the pairs that the action values order as the teacher does.
+    /// Share of the pairs that the action values order as the teacher does; no number without pairs.
+    #[serde(deserialize_with = "number")]
     pub pair_agreement: f64,
-    /// Kendall's tau over the pairs: concordant less discordant, by all.
+    /// Kendall's tau over the pairs: concordant less discordant, by all; no number without pairs.
+    #[serde(deserialize_with = "number")]
     pub kendall_tau: f64,
     /// Share of the scores within the error head's 50 % band.
     pub within_50: f64,
@@ -261,7 +272,8 @@ pub struct Measures {
     /// Mean distance between value and score over the bins of `reliability`.
     pub calibration_error_points: f64,
     /// Kolmogorov-Smirnov distance of the scores' places in the error head's distributions from
-    /// the uniform distribution.
+    /// the uniform distribution; no number without positions.
+    #[serde(deserialize_with = "number")]
     pub pit_distance: f64,
     /// By value, in ten bins.
     pub reliability: Vec<Reliability>,
@@ -312,7 +324,13 @@ mod tests {
         sums.observe(&seen(0.55, 0.7, 2, &[[0.6, 0.7], [0.5, 0.2]]));
         sums.observe(&seen(0.05, 0.1, 4, &[[0.1, 0.1], [0.3, 0.05]]));
         sums.observe(&seen(0.95, 0.9, 5, &[[0.9, 0.9], [0.3, 0.9]]));
-        assert_eq!(seen(0.5, 0.5, 0, &[[0.6, 0.7], [0.5, 0.2], [0.4, 0.3]]).pairs(), [3, 2]);
+        assert_eq!(seen(0.5, 0.5, 0, &[[0.6, 0.7], [0.5, 0.2], [0.4, 0.3]]).pairs(), [3, 2, 1]);
+        // A tie is neither.
+        assert_eq!(seen(0.5, 0.5, 0, &[[0.6, 0.7], [0.6, 0.2]]).pairs(), [1, 0, 0]);
+        let nothing = Sums::default().measures();
+        assert!(nothing.kendall_tau.is_nan() && nothing.pair_agreement.is_nan());
+        let text = serde_json::to_string(&nothing).unwrap();
+        assert!(serde_json::from_str::<Measures>(&text).unwrap().pit_distance.is_nan());
         let mut twice = sums.clone();
         twice.add(&sums);
         for (measures, times) in [(sums.measures(), 1), (twice.measures(), 2)] {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::Measures;
 use super::{Figures, GROUPS, Group, STALENESS};
-use crate::matches::table::{Align, Table};
+use crate::matches::table::{Align, Table, told};
 
 /// The measures of one group at one staleness.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,7 +52,11 @@ impl Report {
         let mut table = Table::new(&columns);
         for row in self.by_staleness.chunks(STALENESS.len()) {
             let head = [row[0].group.to_string(), row[0].measures.positions.to_string()];
-            table.push(head.into_iter().chain(row.iter().map(|row| cell(&row.measures))));
+            let cells = row.iter().map(|row| match row.measures.positions {
+                0 => "-".to_owned(),
+                _ => cell(&row.measures),
+            });
+            table.push(head.into_iter().chain(cells));
         }
         table
     }
@@ -96,15 +100,19 @@ impl fmt::Display for Report {
             whole.within_50 * 100.0,
             whole.within_90 * 100.0,
         )?;
-        writeln!(
-            f,
-            "Of {} pairs of moves the data know different values: of the teacher's best move, of the \
-             one played where that is another, and of all that the teacher scored (datagen \
-             --multipv). The action values order {:.1} % of them as it does (Kendall's tau {:.3}).\n",
-            whole.pairs,
-            whole.pair_agreement * 100.0,
-            whole.kendall_tau
-        )?;
+        if whole.pairs == 0 {
+            writeln!(f, "The data know the values of no two moves of a position.\n")?;
+        } else {
+            writeln!(
+                f,
+                "Of {} pairs of moves the data know different values: of the teacher's best move, of the \
+                 one played where that is another, and of all that the teacher scored (datagen \
+                 --multipv). The action values order {:.1} % of them as it does (Kendall's tau {:.3}).\n",
+                whole.pairs,
+                whole.pair_agreement * 100.0,
+                whole.kendall_tau
+            )?;
+        }
         writeln!(
             f,
             "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
@@ -116,7 +124,8 @@ impl fmt::Display for Report {
         writeln!(f, "Policy top-3 / top-5 / action accuracy / Kendall's tau of the pairs:\n")?;
         let cell = |m: &Measures| {
             let (top_3, top_5) = (m.policy_top_3, m.policy_top_5);
-            format!("{top_3:.3} / {top_5:.3} / {:.3} / {:.3}", m.action_accuracy, m.kendall_tau)
+            let tau = told(m.kendall_tau, 3);
+            format!("{top_3:.3} / {top_5:.3} / {:.3} / {tau}", m.action_accuracy)
         };
         writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
         writeln!(

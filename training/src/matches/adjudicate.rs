@@ -18,6 +18,7 @@ use super::record::Score;
 ///
 /// Text form: `movenumber=40,movecount=8,score=10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DrawRule {
     /// Full moves that must be over, counted as the FEN of the start position counts.
     pub move_number: u32,
@@ -32,6 +33,7 @@ pub struct DrawRule {
 ///
 /// Text form: `movecount=4,score=600,twosided=true`; `twosided` may be left out and is false then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResignRule {
     /// Consecutive moves with a lost score.
     pub move_count: u32,

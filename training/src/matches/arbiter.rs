@@ -170,7 +170,8 @@ impl InPlay<'_> {
     fn turn<'b>(&'b self, limit: &'b Limit) -> Turn<'b> {
         let clock = self.clocks[color_index(self.state.position().turn())];
         let own_time = clock.map(|clock| clock.remaining).or(limit.move_time()).unwrap_or_default();
-        let allowance = own_time + self.rules.margin + self.rules.patience;
+        let allowance =
+            own_time.saturating_add(self.rules.margin).saturating_add(self.rules.patience);
         Turn { state: &self.state, limit, clocks: self.clocks, allowance, only: &[] }
     }
 

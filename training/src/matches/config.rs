@@ -1,5 +1,6 @@
 //! A match as it is written down: in a TOML file, on the command line, and in the results file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tesla_engine::roster;
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search_api::{Info, StopToken};
 
 use super::adjudicate::{Adjudication, DrawRule, ResignRule};
 use super::arbiter::Rules;
@@ -198,6 +199,9 @@ pub enum ConfigError {
     /// No games, or more than anybody can play.
     #[error("games must be from 1 to {MOST_GAMES}, not {0}")]
     Games(u64),
+    /// A rule that would end every game at once.
+    #[error("{0} is 0, which would end every game at once; make it 1 or more, or leave it out")]
+    NoMoves(&'static str),
     /// Sides that always answer alike would play the same games over and over, and each would count
     /// as news.
     #[error(
@@ -237,6 +241,14 @@ impl MatchConfig {
             return Err(ConfigError::Games(self.games));
         }
         self.games = self.games.next_multiple_of(2);
+        let counts = [
+            ("draw's move_count", self.draw.map(|rule| rule.move_count)),
+            ("resign's move_count", self.resign.map(|rule| rule.move_count)),
+            ("max_moves", self.max_moves),
+        ];
+        if let Some((what, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
+            return Err(ConfigError::NoMoves(what));
+        }
         if self.sprt.is_some() && self.side.len() != 2 {
             return Err(ConfigError::SprtSides(self.side.len()));
         }
@@ -327,7 +339,6 @@ impl MatchConfig {
             .zip(names)
             .map(|(side, name)| Some(format!("{}, sha256 {}", name.as_ref()?, side.program_hash())))
             .collect();
-        let signature = self.side.iter().any(Side::is_own).then(search_signature);
         let mut config = json!(self);
         for key in ["games", "openings", "patience_s"] {
             if let Some(fields) = config.as_object_mut() {
@@ -339,17 +350,23 @@ impl MatchConfig {
             "engines": engines,
             "openings_sha256": sha256(&openings),
             "networks": networks,
-            "search_signature": signature,
+            "search_signature": search_signatures(&self.side),
         })
     }
 }
 
-/// A signature of our search: the same for the same search.
-pub(crate) fn search_signature() -> String {
-    let mut search = roster::bench_search();
-    let stop = StopToken::default();
-    let total = tesla_engine::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, &mut |_, _| {});
-    format!("{:016x}", total.signature)
+/// By the search modes of our own sides a signature, the same for the same search; nothing where no side is ours.
+pub(crate) fn search_signatures<'a>(sides: impl IntoIterator<Item = &'a Side>) -> Option<Value> {
+    let own = sides.into_iter().filter(|side| side.is_own());
+    let modes: BTreeSet<&str> = own.filter_map(|side| Some(side.machine().ok()?.search)).collect();
+    let signature = |mode: &'static str| {
+        let mut search = roster::bench_search_of(mode).ok()?;
+        let (stop, hear) = (StopToken::default(), &mut |_: &str, _: &Info| {});
+        let total = tesla_engine::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, hear);
+        Some((mode, format!("{:016x}", total.signature)))
+    };
+    let signatures: BTreeMap<_, _> = modes.into_iter().filter_map(signature).collect();
+    (!signatures.is_empty()).then(|| json!(signatures))
 }
 
 #[cfg(test)]
@@ -426,6 +443,15 @@ mod tests {
         assert!(fault("games = 3", "gamez = 3").contains("gamez"));
         assert!(fault("nodes = 100", "nodez = 100").contains("nodez"));
         assert!(fault("elo1 = 5", "elo1 = -5").contains("elo1"));
+        for rule in [
+            "max_moves = 0",
+            "draw = { move_number = 40, move_count = 0, score_cp = 10 }",
+            "resign = { move_count = 0, score_cp = 600, two_sided = false }",
+        ] {
+            assert!(fault("games = 3", rule).contains("every game at once"), "{rule}");
+        }
+        let resign = "resign = { move_count = 3, score_cp = 600, two_sided = false, moves = 2 }";
+        assert!(fault("games = 3", resign).contains("moves"));
         assert!(fault("limit = { nodes = 100 }", "").contains("no limit"));
         assert!(fault("10+0.1", "fast").contains("time control"));
         assert!(fault("AlphaBeta", "Magic").contains("Magic"));

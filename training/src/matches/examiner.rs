@@ -135,7 +135,7 @@ impl Examination<'_> {
     fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<Answer, Mishap> {
         let state = GameState::from_position(position.clone());
         let limit = self.limit;
-        let allowance = limit.move_time().unwrap_or_default() + self.patience;
+        let allowance = limit.move_time().unwrap_or_default().saturating_add(self.patience);
         let turn = Turn { state: &state, limit, clocks: [None; 2], allowance, only: &[] };
         let reply = player.play(&turn)?;
         let best = reply.best.to_move(position).map_err(|_| Mishap::Failed {

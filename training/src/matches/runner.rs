@@ -49,6 +49,9 @@ pub enum MatchError {
         /// Games of the match.
         games: u64,
     },
+    /// A file that was put together by hand.
+    #[error("the folder holds game {0} twice; delete one of its lines in results.jsonl")]
+    Twice(u64),
     /// A game could not be played.
     #[error("game {number}: {why}")]
     Game {
@@ -112,6 +115,9 @@ pub fn run(
     let mut tally = Tally::new(plan.clone(), config.side.len(), sprt);
     let mut kept = BTreeMap::new();
     for record in records {
+        if kept.contains_key(&record.number) {
+            return Err(MatchError::Twice(record.number));
+        }
         if !tally.add(&record) {
             return Err(MatchError::MoreGames { number: record.number, games: plan.games() });
         }

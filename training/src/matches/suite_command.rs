@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tesla_engine::search_api::StopToken;
 use tesla_engine::terminal::INTERRUPTED;
 
-use super::config::search_signature;
+use super::config::search_signatures;
 use super::examiner::Examination;
 use super::journal::{Journal, Resumed};
 use super::limit::Limit;
@@ -227,13 +227,12 @@ fn check_names(suites: &[Suite], sides: &[Side]) -> Result<(), String> {
 
 /// Who is asked, by side: the part of the head of a file of answers that all suites share.
 fn identities(sides: &[Side], devices: &Devices) -> Vec<Value> {
-    let signature = sides.iter().any(Side::is_own).then(search_signature);
     let identity = |side: &Side| {
         json!({
             "side": side,
             "program_sha256": side.program_hash(),
             "network": devices.network(side),
-            "search_signature": signature.as_ref().filter(|_| side.is_own()),
+            "search_signature": search_signatures([side]),
         })
     };
     sides.iter().map(identity).collect()

@@ -9,6 +9,11 @@ pub enum Align {
     Right,
 }
 
+/// A number with so many digits; `-` where there is none.
+pub fn told(number: f64, digits: usize) -> String {
+    if number.is_nan() { "-".to_owned() } else { format!("{number:.digits$}") }
+}
+
 /// Rows of text under a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {

@@ -136,7 +136,8 @@ fn a_file_that_is_cut_short_is_damaged() {
     let (path, _, bytes) = sample(&scratch);
     for length in 1..bytes.len() {
         let said = complaint(&path, &bytes[..length]);
-        assert!(said.contains("damaged") || said.contains("no file of games"), "{length}: {said}");
+        let expected = if length < 4 { "no file of games" } else { "is damaged" };
+        assert!(said.contains(expected), "{length}: {said}");
     }
 }
 
@@ -154,7 +155,7 @@ fn what_is_wrong_with_a_file_is_told() {
     raw[plies..plies + 2].copy_from_slice(&[255, 255]);
     assert!(complaint(&path, &zipped(&raw)).contains("it ends too early"));
     let window = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xf8, 0x01, 0x00, 0x00];
-    assert!(complaint(&path, &window).contains("cannot be decompressed"));
+    assert!(complaint(&path, &window).contains("game 0"));
     raw[plies - 1] = 3;
     raw[plies..plies + 2].copy_from_slice(&[0, 0]);
     assert!(complaint(&path, &zipped(&raw)).contains("its result is 3"));

@@ -49,6 +49,13 @@ pub fn run(args: &ReportArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::err
     .into_iter()
     .flatten()
     .collect();
+    let repeated: u64 = sources.matches.iter().map(|played| played.repeated).sum();
+    if repeated > 0 {
+        say(&format!(
+            "{repeated} games are in the folders twice, move by move between sides that always answer \
+             alike, and count once"
+        ));
+    }
     let lead = format!("Made by tesla-train report from {}.", counted.join(", "));
     let page = page::page(&args.title, &lead, &sections)?;
     std::fs::write(&args.out, page)

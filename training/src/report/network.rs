@@ -5,7 +5,7 @@ use super::page::Section;
 use crate::evaluate::puzzles::{self, Band};
 use crate::evaluate::{GROUPS, Group, Measures, Report, STALENESS};
 use crate::evaluate_command::Evaluated;
-use crate::matches::table::{Align, Table};
+use crate::matches::table::{Align, Table, told};
 
 /// What a cell says of measures.
 type Cell<'a> = &'a dyn Fn(&Measures) -> String;
@@ -42,10 +42,10 @@ fn measures(networks: &[Named<'_>]) -> Table {
         ("policy top-5", &|m| percent(m.policy_top_5)),
         ("action accuracy", &|m| percent(m.action_accuracy)),
         ("action value RMSE, points", &|m| format!("{:.2}", m.action_rmse_points)),
-        ("Kendall's tau of best and played move", &|m| format!("{:.3}", m.kendall_tau)),
+        ("Kendall's tau of the pairs of moves", &|m| told(m.kendall_tau, 3)),
         ("scores in the error head's 50 % band", &|m| percent(m.within_50)),
         ("scores in its 90 % band", &|m| percent(m.within_90)),
-        ("its Kolmogorov-Smirnov distance", &|m| format!("{:.3}", m.pit_distance)),
+        ("its Kolmogorov-Smirnov distance", &|m| told(m.pit_distance, 3)),
     ];
     for (name, of) in rows {
         let cells = networks.iter().map(|(_, report)| of(&report.whole));

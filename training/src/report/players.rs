@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::sources::Played;
+use super::sources::{Played, Program};
 use crate::matches::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
 use crate::matches::estimate::Estimate;
 use crate::matches::limit::Limit;
@@ -59,20 +59,22 @@ impl Pool {
 /// All players of some matches.
 #[derive(Debug, Default)]
 pub(super) struct Players {
-    configurations: Vec<Side>,
+    configurations: Vec<(Side, Program)>,
     /// Names of the configurations, each another.
     pub(super) lines: Vec<String>,
     pub(super) all: Vec<Player>,
     pub(super) meetings: Vec<Meeting>,
 }
 
-/// The name without the limit that people write behind it: `Tesla 200` plays as `Tesla`.
-fn without_limit(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix(' ').unwrap_or(name).trim_end()
+/// The name without the limit that people write behind it: `Tesla 200` at 200 nodes plays as `Tesla`.
+fn without_limit<'a>(name: &'a str, limit: &Limit) -> &'a str {
+    let limits = [limit.nodes, limit.depth.map(u64::from)].into_iter().flatten();
+    let short = |number: u64| name.strip_suffix(&number.to_string())?.strip_suffix(' ');
+    limits.into_iter().find_map(short).unwrap_or(name).trim_end()
 }
 
 /// What makes a side play as it does, but for its limit: options in one order.
-fn configuration(side: &Side) -> Side {
+pub(super) fn configuration(side: &Side) -> Side {
     let mut side = Side { name: String::new(), limit: Limit::default(), ..side.clone() };
     side.option.0.sort();
     side
@@ -84,14 +86,30 @@ fn options(side: &Side) -> String {
     if options.is_empty() { "no options".to_owned() } else { options.join(", ") }
 }
 
+/// What tells configurations apart, in words.
+fn traits((side, program): &(Side, Program)) -> [String; 5] {
+    let text = |kind: &str, what: &Option<String>| {
+        what.as_ref().map_or_else(|| format!("no {kind}"), |what| format!("{kind} {what}"))
+    };
+    let command = side.cmd.as_ref().map(|command| command.display().to_string());
+    [
+        options(side),
+        text("program", &command),
+        program.engine.clone().unwrap_or_else(|| "ours".to_owned()),
+        text("network", &program.network),
+        text("search", &program.search),
+    ]
+}
+
 impl Players {
     /// Everybody in these matches, and all their results.
     pub(super) fn of(matches: &[Played]) -> Self {
         let mut all = Self::default();
         let mut meetings: BTreeMap<(usize, usize), Meeting> = BTreeMap::new();
         for played in matches {
+            let sides = played.config.side.iter().zip(&played.programs);
             let numbers: Vec<usize> =
-                played.config.side.iter().map(|side| all.number(side)).collect();
+                sides.map(|(side, program)| all.number(side, program)).collect();
             for (index, &(first, second)) in played.config.plan().pairings().iter().enumerate() {
                 let (tally, single) = (played.tally.pairings[index], played.tally.unpaired(index));
                 let (one, other) = (numbers[first], numbers[second]);
@@ -119,12 +137,12 @@ impl Players {
         all
     }
 
-    fn number(&mut self, side: &Side) -> usize {
-        let own = configuration(side);
+    fn number(&mut self, side: &Side, program: &Program) -> usize {
+        let own = (configuration(side), program.clone());
         let line =
             self.configurations.iter().position(|known| *known == own).unwrap_or_else(|| {
                 self.configurations.push(own);
-                self.lines.push(without_limit(&side.name).to_owned());
+                self.lines.push(without_limit(&side.name, &side.limit).to_owned());
                 self.lines.len() - 1
             });
         let known = |player: &Player| player.line == line && player.limit == side.limit;
@@ -134,12 +152,21 @@ impl Players {
         })
     }
 
-    /// Names that several configurations have are told apart by the options.
+    /// Names that several configurations have are told apart by whatever they differ in.
     fn tell_apart(&mut self) {
+        let traits: Vec<[String; 5]> = self.configurations.iter().map(traits).collect();
         let names = self.lines.clone();
         for (line, name) in names.iter().enumerate() {
-            if names.iter().filter(|other| *other == name).count() > 1 {
-                self.lines[line] = format!("{name} ({})", options(&self.configurations[line]));
+            let alike = || (0..names.len()).filter(|&other| names[other] == *name);
+            let differs = |&number: &usize| {
+                alike().any(|other| traits[other][number] != traits[line][number])
+            };
+            let told: Vec<&str> = (0..traits[line].len())
+                .filter(differs)
+                .map(|number| traits[line][number].as_str())
+                .collect();
+            if !told.is_empty() {
+                self.lines[line] = format!("{name} ({})", told.join("; "));
             }
         }
     }
@@ -187,10 +214,33 @@ mod tests {
 
     #[test]
     fn limits_are_no_part_of_a_name() {
-        for (name, short) in
-            [("Tesla 200", "Tesla"), ("b128", "b128"), ("200", "200"), ("a 1 2", "a 1"), ("", "")]
-        {
-            assert_eq!(without_limit(name), short);
+        let nodes = |nodes| Limit { nodes: Some(nodes), ..Limit::default() };
+        for (name, short) in [
+            ("Tesla 200", "Tesla"),
+            ("Stockfish 16", "Stockfish 16"),
+            ("b200", "b200"),
+            ("200", "200"),
+            ("a 1 200", "a 1"),
+            ("", ""),
+        ] {
+            assert_eq!(without_limit(name, &nodes(200)), short);
         }
+        assert_eq!(without_limit("A 7", &Limit { depth: Some(7), ..Limit::default() }), "A");
+    }
+
+    #[test]
+    fn another_network_or_program_is_another_player() {
+        let side = Side { name: "A".to_owned(), ..Side::default() };
+        let network =
+            |network: &str| Program { network: Some(network.to_owned()), ..Program::default() };
+        let mut players = Players::default();
+        assert_eq!(players.number(&side, &network("x")), 0);
+        assert_eq!(players.number(&side, &network("y")), 1);
+        assert_eq!(
+            players.number(&Side { name: "B".to_owned(), ..side.clone() }, &network("x")),
+            0
+        );
+        players.tell_apart();
+        assert_eq!(players.lines, ["A (network x)", "A (network y)"]);
     }
 }

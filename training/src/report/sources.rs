@@ -1,14 +1,17 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::players::configuration;
 use crate::evaluate_command::Evaluated;
 use crate::matches::config::MatchConfig;
 use crate::matches::journal::{Journal, JournalError};
 use crate::matches::record::GameRecord;
+use crate::matches::side::Side;
 use crate::matches::tally::Tally;
 use crate::train_config::TrainConfig;
 use crate::trainer::{LogLine, read_log};
@@ -44,6 +47,41 @@ pub(super) struct Played {
     pub(super) name: String,
     pub(super) config: MatchConfig,
     pub(super) tally: Tally,
+    /// By side, what played beside its options.
+    pub(super) programs: Vec<Program>,
+    /// Games that are not counted, because a match before had the very same.
+    pub(super) repeated: u64,
+}
+
+/// What makes a side play as it does, beside its options and its limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Of a side of ours: its network.
+    pub(super) network: Option<String>,
+    /// Of a side of ours: the signature of its search.
+    pub(super) search: Option<String>,
+    /// Of another engine: what it calls itself, and the hash of its program.
+    pub(super) engine: Option<String>,
+}
+
+impl Program {
+    /// Those of the sides, from the head of a match's results.
+    fn of(head: &Value, sides: &[Side]) -> Vec<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let of = |(number, side): (usize, &Side)| {
+            let signatures = side.is_own().then(|| &head["search_signature"]);
+            Self {
+                network: text(&head["networks"][number]),
+                // Of all searches, or of a version that told of one.
+                search: signatures.and_then(|all| match side.machine() {
+                    Ok(machine) if all.is_object() => text(&all[machine.search]),
+                    _ => text(all),
+                }),
+                engine: text(&head["engines"][number]),
+            }
+        };
+        sides.iter().enumerate().map(of).collect()
+    }
 }
 
 /// Everything that was found.
@@ -53,6 +91,8 @@ pub(super) struct Sources {
     pub(super) networks: Vec<(String, Evaluated)>,
     pub(super) tunings: Vec<Tuning>,
     pub(super) matches: Vec<Played>,
+    /// Games between sides that always answer alike.
+    foretold: HashSet<String>,
 }
 
 /// Why there is no report.
@@ -147,8 +187,11 @@ impl Sources {
             };
             self.tunings.push(Tuning { name: name(folder), fit, observations });
         }
-        if let Some(path) = here("results.jsonl") {
-            self.matches.push(played(&path, name(folder))?);
+        // A match that has only just begun holds nothing yet.
+        let has_begun = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        if let Some(path) = here("results.jsonl").filter(has_begun) {
+            let played = played(&path, name(folder), &mut self.foretold)?;
+            self.matches.push(played);
         }
         let entries = fs::read_dir(folder)
             .map_err(|source| SourceError::Io { path: folder.to_owned(), source })?;
@@ -177,8 +220,9 @@ impl Sources {
     }
 }
 
-/// The counts of a match from its results file.
-fn played(path: &Path, name: String) -> Result<Played, SourceError> {
+/// The counts of a match from its results file, without games that are `known` from another one: between sides that
+/// always answer alike they are no news.
+fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played, SourceError> {
     let (head, records) = Journal::<GameRecord>::read_with_match(path)?;
     let config = head.get("config").cloned().unwrap_or_default();
     let mut config: MatchConfig = serde_json::from_value(config).map_err(damaged(path))?;
@@ -189,8 +233,27 @@ fn played(path: &Path, name: String) -> Result<Played, SourceError> {
     let most = records.iter().map(|record| record.number).max().unwrap_or(1);
     config.games = 2 * most.div_ceil(round).max(1);
     let mut tally = Tally::new(config.plan(), config.side.len(), None);
+    let programs = Program::of(&head, &config.side);
+    let identity = |name: &str| {
+        let side = config.side.iter().zip(&programs).find(|(side, _)| side.name == name);
+        side.map(|(side, program)| {
+            format!("{:?} {:?} {program:?}", configuration(side), side.limit)
+        })
+    };
+    let (mut here, mut repeated) = (HashSet::new(), 0);
     for record in &records {
+        let players = [identity(&record.white), identity(&record.black)];
+        let moves: Vec<&str> = record.moves.iter().map(|played| played.uci.as_str()).collect();
+        let game = format!("{players:?} {:?} {moves:?}", record.opening);
+        if config.is_repeatable() && known.contains(&game) {
+            repeated += 1;
+            continue;
+        }
         tally.add(record);
+        here.insert(game);
     }
-    Ok(Played { name, config, tally })
+    if config.is_repeatable() {
+        known.extend(here);
+    }
+    Ok(Played { name, config, tally, programs, repeated })
 }

@@ -14,7 +14,7 @@ use super::guard::Guard;
 use super::log::Sums;
 use crate::adamw::State;
 use crate::hash::sha256;
-use crate::train_config::TrainConfig;
+use crate::train_config::{Plan, TrainConfig};
 
 /// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
 const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
@@ -39,6 +39,9 @@ pub(super) struct Progress {
     pub(super) batch: usize,
     /// Labelled positions seen.
     pub(super) positions: u64,
+    /// What `epoch` and `batch` count in; `None` = of a version that did not say.
+    #[serde(default)]
+    pub(super) plan: Option<Plan>,
     #[serde(default)]
     pub(super) guard: Guard,
     /// Of the line of `loss.csv` that is not written yet.

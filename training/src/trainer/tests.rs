@@ -89,6 +89,24 @@ fn a_bad_batch_is_left_out() {
     assert_eq!(open(config(9), &folder).skipped(), 1);
 }
 
+/// The batches of a checkpoint are counted in the plan that it was written under, however often the run was killed
+/// under another one before the next checkpoint.
+#[test]
+fn a_changed_plan_begins_a_new_epoch_once() {
+    let folder = Folder::new("plan");
+    let mut trainer = open(config(3), &folder);
+    trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
+    assert_eq!((trainer.progress.epoch, trainer.progress.batch), (0, 6));
+    let other = TrainConfig { batch: 4, ..config(9) };
+    for _ in 0..2 {
+        let trainer = open(other.clone(), &folder);
+        assert_eq!((trainer.progress.epoch, trainer.progress.batch), (1, 0));
+    }
+    // What comes back to the old plan before a checkpoint was made goes on as if nothing had been.
+    let trainer = open(config(9), &folder);
+    assert_eq!((trainer.progress.epoch, trainer.progress.batch), (0, 6));
+}
+
 #[test]
 fn a_run_that_diverges_keeps_its_last_good_checkpoint() {
     let folder = Folder::new("diverged");

@@ -1,16 +1,21 @@
 //! Whether what was promised happens: probability integral transform, CRPS, reliability.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::Uniform;
 use statrs::stats_tests::NaNPolicy;
 use statrs::stats_tests::ks_test::{KSOneSampleAlternativeMethod, ks_onesample};
 use tesla_engine::estimate::Family;
 
+use super::interval::Interval;
 use super::shape::Shape;
 use crate::matches::suite::wilson;
 
 /// Bins of the histogram of the transform.
 const BINS: usize = 20;
+/// Seed of the samples of positions.
+const SEED: u64 = 1;
 /// Ends of the bins of promised chances.
 const CHANCES: [f64; 10] = [0.003, 0.01, 0.03, 0.06, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0];
 
@@ -63,35 +68,74 @@ pub struct Bin {
     pub promised: f64,
     /// Share in which it happened.
     pub happened: f64,
-    /// Wilson's 95 % interval of that.
+    /// 95 % interval of that over positions, whose cases depend on each other.
     pub interval: (f64, f64),
     /// Cases.
     pub cases: usize,
 }
 
+/// A chance that was promised.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// Number of its position.
+    pub position: u32,
+    /// The chance.
+    pub chance: f64,
+    /// Whether it happened.
+    pub happened: bool,
+}
+
 /// How chances that were promised came out, by chance. Empty bins are left out.
-pub fn reliability(cases: &[(f64, bool)]) -> Vec<Bin> {
+pub fn reliability(cases: &[Promise]) -> Vec<Bin> {
     let mut low = 0.0;
     let mut bins = Vec::new();
     for high in CHANCES {
         let here: Vec<_> = cases
             .iter()
-            .filter(|(chance, _)| (low..high).contains(chance) || (high >= 1.0 && *chance >= 1.0))
+            .filter(|case| {
+                (low..high).contains(&case.chance) || (high >= 1.0 && case.chance >= 1.0)
+            })
             .collect();
         low = high;
         if here.is_empty() {
             continue;
         }
-        let happened = here.iter().filter(|(_, happened)| *happened).count();
-        let interval = wilson(happened, here.len());
+        let happened = here.iter().filter(|case| case.happened).count();
         bins.push(Bin {
-            promised: here.iter().map(|(chance, _)| chance).sum::<f64>() / here.len() as f64,
+            promised: here.iter().map(|case| case.chance).sum::<f64>() / here.len() as f64,
             happened: happened as f64 / here.len() as f64,
-            interval: (interval.low, interval.high),
+            interval: interval(&here),
             cases: here.len(),
         });
     }
     bins
+}
+
+/// The interval of the share that happened, over positions: of samples of them, or Wilson's for as many cases where it
+/// happened always or never.
+fn interval(cases: &[&Promise]) -> (f64, f64) {
+    let mut positions: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for case in cases {
+        let (all, happened) = positions.entry(case.position).or_default();
+        *all += 1;
+        *happened += usize::from(case.happened);
+    }
+    let positions: Vec<(usize, usize)> = positions.into_values().collect();
+    let share = |sample: &[usize]| {
+        let (all, happened) = sample.iter().fold((0, 0), |(all, happened), &item| {
+            (all + positions[item].0, happened + positions[item].1)
+        });
+        (all > 0).then(|| happened as f64 / all as f64)
+    };
+    let sampled = Interval::bootstrap(positions.len(), SEED, share);
+    match sampled {
+        Some(Interval { value, low, high }) if value > 0.0 && value < 1.0 => (low, high),
+        _ => {
+            let always = cases.iter().all(|case| case.happened);
+            let interval = wilson(if always { positions.len() } else { 0 }, positions.len());
+            (interval.low, interval.high)
+        }
+    }
 }
 
 /// Mean distance of what happened from what was promised, over all cases (expected calibration
@@ -144,15 +188,29 @@ mod tests {
 
     #[test]
     fn reliability_counts_what_happened() {
-        let mut cases = vec![(0.04, false); 96];
-        cases.extend([(0.04, true); 4]);
-        cases.extend([(1.0, true); 10]);
-        let bins = reliability(&cases);
+        // So many cases a position, which all come out alike.
+        let cases = |each: u32| {
+            let promised = [(0.04, false); 96].into_iter().chain([(0.04, true); 4]);
+            let promised = promised.chain([(1.0, true); 10]);
+            let promises: Vec<Promise> = (0_u32..)
+                .zip(promised)
+                .map(|(position, (chance, happened))| Promise { position, chance, happened })
+                .flat_map(|promise| (0..each).map(move |_| promise))
+                .collect();
+            reliability(&promises)
+        };
+        let bins = cases(1);
         assert_eq!(bins.len(), 2);
         assert!((bins[0].happened - 0.04).abs() < 1e-9 && bins[0].cases == 100);
-        assert!(bins[0].interval.0 < 0.04 && bins[0].interval.1 > 0.04);
+        assert!(bins[0].interval.0 < 0.02 && bins[0].interval.1 > 0.07, "{:?}", bins[0]);
+        assert!(bins[1].interval.0 > 0.6 && bins[1].interval.1 > 0.999, "{:?}", bins[1]);
         assert!(calibration_error(&bins) < 1e-9);
-        assert!(calibration_error(&reliability(&[(0.5, true)])) > 0.49);
+        // More of the same says no more.
+        for (one, many) in bins.iter().zip(cases(15)) {
+            assert_eq!((one.interval, 15 * one.cases), (many.interval, many.cases));
+        }
+        let promise = Promise { position: 0, chance: 0.5, happened: true };
+        assert!(calibration_error(&reliability(&[promise])) > 0.49);
         assert!(reliability(&[]).is_empty() && calibration_error(&[]) < 1e-9);
     }
 }

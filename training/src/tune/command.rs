@@ -48,7 +48,7 @@ pub struct SpsaArgs {
     #[arg(long)]
     openings: PathBuf,
     /// Pairs of games.
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=500_000))]
     pairs: u64,
     /// Pairs played from one point.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]

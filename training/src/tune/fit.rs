@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use tesla_engine::estimate::Family;
 use tesla_engine::params::{ParamError, Params};
 
-use super::calibration::{Bin, Pit, calibration_error, crps, pit, reliability};
+use super::calibration::{Bin, Pit, Promise, calibration_error, crps, pit, reliability};
 use super::growth::branching;
 use super::interval::{Interval, resamples};
 use super::law::{Case, Law, cases};
 use super::minimum::minimum;
 use super::observe::Observation;
 use super::pairs::{Pair, pairs};
-use super::promotion::{Promotion, chances};
+use super::promotion::{Chance, Promotion, chances};
 use super::shape::Shape;
 
 /// Samples of positions from which a law's intervals are read.
@@ -286,8 +286,12 @@ pub fn fit(observations: &[Observation], before: &Params) -> Result<(Report, Par
     promotion.set(&mut params)?;
     let judged = |params: &Params| {
         let (chances, promotion) = (chances_of(&kept_out, params), Promotion::of(params));
-        let promised: Vec<(f64, bool)> =
-            chances.iter().map(|chance| (promotion.chance(chance), chance.happened)).collect();
+        let promise = |chance: &Chance| Promise {
+            position: chance.position,
+            chance: promotion.chance(chance),
+            happened: chance.happened,
+        };
+        let promised: Vec<Promise> = chances.iter().map(promise).collect();
         (promotion.likelihood(&chances), reliability(&promised))
     };
     let ((likelihood_before, bins_before), (likelihood, bins)) = (judged(before), judged(&params));

@@ -15,7 +15,7 @@ use tesla_engine::search_api::StopToken;
 
 use super::observe::{Observation, Observer};
 use crate::dataset::Dataset;
-use crate::matches::config::search_signature;
+use crate::matches::config::search_signatures;
 use crate::matches::journal::{Journal, JournalError, Resumed};
 use crate::matches::own::Devices;
 use crate::matches::pool;
@@ -124,7 +124,7 @@ pub fn collect(
     let fingerprint = json!({
         "least": plan.least, "most": plan.most, "seed": plan.seed, "side": side,
         "games": dataset.games(), "data_positions": dataset.positions(),
-        "network": devices.network(side), "search_signature": search_signature(),
+        "network": devices.network(side), "search_signature": search_signatures([side]),
     });
     let Resumed { mut journal, mut records, .. } =
         Journal::<Observation>::open(&folder.join(FILE), &fingerprint)?;

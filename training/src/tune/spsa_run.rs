@@ -11,7 +11,7 @@ use tesla_engine::search_api::StopToken;
 
 use super::spsa::{PairResult, Path, Schedule, SpsaError};
 use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
-use crate::matches::config::{ConfigError, MatchConfig, search_signature};
+use crate::matches::config::{ConfigError, MatchConfig};
 use crate::matches::journal::{Journal, JournalError, Resumed};
 use crate::matches::lineup;
 use crate::matches::openings::Book;
@@ -117,11 +117,11 @@ pub fn run(
         .collect();
     let devices = Devices::start(std::slice::from_ref(base)).map_err(RunError::Own)?;
     devices.notes.iter().for_each(|note| say(note));
+    let book = games.book()?;
     let fingerprint = json!({
-        "schedule": schedule, "start": start, "games": games,
-        "network": devices.network(base), "search_signature": search_signature(),
+        "schedule": schedule, "start": start, "games": games.fingerprint(&book, &devices, &[]),
     });
-    let hall = Hall { schedule, base, book: games.book()?, rules: games.rules(), devices };
+    let hall = Hall { schedule, base, book, rules: games.rules(), devices };
     let Resumed { mut journal, mut records, .. } =
         Journal::<PairResult>::open(&folder.join(FILE), &fingerprint)?;
     if !records.is_empty() {

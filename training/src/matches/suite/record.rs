@@ -1,6 +1,6 @@
 //! What is kept of an answer, so that a run can go on and two can be compared.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -98,8 +98,18 @@ impl Record {
     }
 }
 
-/// The items that have no record yet.
+/// The items that have no record yet; what a suite holds twice has two.
 pub fn remaining<'a>(items: &'a [Item], records: &[Record]) -> Vec<&'a Item> {
-    let done: HashSet<_> = records.iter().map(Record::key).collect();
-    items.iter().filter(|item| !done.contains(&(item.id.as_str(), item.fen.as_str()))).collect()
+    let mut done: HashMap<_, usize> = HashMap::new();
+    for record in records {
+        *done.entry(record.key()).or_default() += 1;
+    }
+    let mut left = Vec::new();
+    for item in items {
+        match done.get_mut(&(item.id.as_str(), item.fen.as_str())) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => left.push(item),
+        }
+    }
+    left
 }

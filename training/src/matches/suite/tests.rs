@@ -262,6 +262,9 @@ fn a_journal_lets_a_run_go_on() {
     assert_eq!(records, [record(&items[0], "e4")], "the torn line is gone");
     let left = remaining(&items, &records);
     assert_eq!(left.iter().map(|i| i.id.as_str()).collect::<Vec<_>>(), ["b", "c"]);
+    let twice = [items[0].clone(), items[1].clone(), items[0].clone()];
+    let ids: Vec<&str> = remaining(&twice, &records).iter().map(|i| i.id.as_str()).collect();
+    assert_eq!(ids, ["b", "a"]);
     for item in left {
         journal.append(&record(item, "d4")).unwrap();
     }
