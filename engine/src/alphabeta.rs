@@ -207,6 +207,7 @@ impl Worker<'_> {
                 before: None,
                 may_null: false,
             };
+            self.root_first = best.line.first().copied();
             let value = self.negamax(position, node);
             if !self.lines[0].is_empty() {
                 best.line.clone_from(&self.lines[0]);

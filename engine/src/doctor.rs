@@ -110,7 +110,16 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
         tell(system::drivers());
         tell(system::tuned_kernels());
     }
-    evaluator::check(&settings, &mut tell);
+    if cfg!(feature = "net") || !wants_network(args) {
+        evaluator::check(&settings, &mut tell);
+    } else {
+        let advice = "leave out --weights and --device, or build with: cargo build --release";
+        tell(Finding::broken(
+            "evaluator",
+            "the network is not built into this program".to_owned(),
+            advice,
+        ));
+    }
     let count = |wanted| worst.iter().filter(|&&health| health == wanted).count();
     match (count(Health::Weak), count(Health::Broken)) {
         (0, 0) => output.say("all is fine"),
@@ -118,6 +127,11 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
         (_, broken) => return Err(format!("{broken} of these checks failed; see above")),
     }
     Ok(())
+}
+
+/// Whether a network was asked for that not every build has.
+fn wants_network(args: &DoctorArgs) -> bool {
+    args.weights.is_some() || !matches!(args.device.as_str(), "auto" | "cpu")
 }
 
 fn program() -> Finding {

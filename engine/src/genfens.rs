@@ -30,6 +30,8 @@ const BALANCED: f32 = 0.13;
 const NODES: u64 = 1_000;
 /// Memory of that search, MiB.
 const HASH_MB: usize = 1;
+/// Most random plies.
+const MOST_PLIES: u32 = 200;
 /// Draws of one opening before it is given up.
 const TRIES: u32 = 10_000;
 
@@ -73,6 +75,9 @@ pub enum GenfensError {
     /// A book without positions.
     #[error("the book {0} holds no positions")]
     Empty(PathBuf),
+    /// More plies than any opening has.
+    #[error("genfens takes at most {MOST_PLIES} plies, not {0}")]
+    Plies(u32),
     /// Nothing balanced was found.
     #[error("no balanced opening was found in {TRIES} draws; use fewer plies or another book")]
     NoneFound,
@@ -83,7 +88,7 @@ impl Order {
     /// over.
     ///
     /// # Errors
-    /// When number or seed are missing or none.
+    /// When number or seed are missing or none, or the plies are too many.
     pub fn parse(text: &str) -> Result<Self, GenfensError> {
         let mut words = text.split_whitespace();
         let count = words.next().and_then(|word| word.parse().ok()).ok_or(GenfensError::Order)?;
@@ -108,7 +113,11 @@ impl Order {
                 _ => {}
             }
         }
-        if has_seed { Ok(order) } else { Err(GenfensError::Order) }
+        match order.plies {
+            Some(plies) if plies > MOST_PLIES => Err(GenfensError::Plies(plies)),
+            _ if has_seed => Ok(order),
+            _ => Err(GenfensError::Order),
+        }
     }
 
     fn starts(&self) -> Result<Vec<Chess>, GenfensError> {
@@ -213,6 +222,8 @@ mod tests {
         {
             assert!(matches!(Order::parse(text), Err(GenfensError::Order)), "{text}");
         }
+        let many = Order::parse("3 seed 1 plies 201").unwrap_err().to_string();
+        assert!(many.contains("at most 200 plies"), "{many}");
         let folder = std::env::temp_dir().join(format!("tesla-genfens-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let complaint = |text: &[u8]| {

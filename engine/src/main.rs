@@ -77,49 +77,54 @@ help";
 
 fn main() -> ExitCode {
     let output = Output::stdout();
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    // Arguments may be names of files that are no text.
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
     if words.first().is_some_and(|word| word.contains(' ')) {
         // Lines of UCI, each a word of the command line, as OpenBench gives them.
         uci::run(words.join("\n").as_bytes(), &output);
         return ExitCode::SUCCESS;
     }
-    let arguments = Arguments::parse();
-    if arguments.version || arguments.short_version {
-        output.say(&if arguments.version { about::text() } else { about::VERSION.to_owned() });
-        return ExitCode::SUCCESS;
-    }
-    match arguments.command {
-        None => uci::run(std::io::stdin().lock(), &output),
-        Some(Command::Bench { nodes, network }) => {
-            if let Err(problem) = uci::bench(nodes, network, &output) {
-                output.tell(&problem);
-                return ExitCode::FAILURE;
+    match Arguments::parse() {
+        Arguments { version: true, .. } => output.say(&about::text()),
+        Arguments { short_version: true, .. } => output.say(about::VERSION),
+        Arguments { command: None, .. } => {
+            // A reader that has gone away is no fault of a session's.
+            uci::run(std::io::stdin().lock(), &output);
+            return ExitCode::SUCCESS;
+        }
+        Arguments { command: Some(command), .. } => {
+            let code = obey(command, &output);
+            if code != ExitCode::SUCCESS {
+                return code;
             }
         }
-        Some(Command::Perft { depth, suite: Some(suite), .. }) => {
-            let check = |stop| perft::suite::check(&suite, depth, &stop, &output);
-            return finish(interruptible().and_then(check).map(|()| ExitCode::SUCCESS));
+    }
+    finish(output.trouble().map_or(Ok(ExitCode::SUCCESS), Err))
+}
+
+/// Does what one command says.
+fn obey(command: Command, output: &Output) -> ExitCode {
+    let done = |()| ExitCode::SUCCESS;
+    match command {
+        Command::Bench { nodes, network } => finish(uci::bench(nodes, network, output).map(done)),
+        Command::Perft { depth, suite: Some(suite), .. } => {
+            let check = |stop| perft::suite::check(&suite, depth, &stop, output);
+            finish(interruptible().and_then(check).map(done))
         }
-        Some(Command::Perft { depth, fen, suite: None }) => {
-            if let Err(problem) = uci::perft(fen.as_deref(), depth, &output) {
-                output.tell(&problem.to_string());
-                return ExitCode::FAILURE;
-            }
+        Command::Perft { depth, fen, suite: None } => {
+            let counted = uci::perft(fen.as_deref(), depth, output);
+            finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
-        Some(Command::Doctor(arguments)) => {
-            return finish(doctor::run(&arguments, &output).map(|()| ExitCode::SUCCESS));
+        Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),
+        Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),
+        Command::Experience(command) => {
+            let result = interruptible().and_then(|stop| experience::run(&command, &stop, output));
+            finish(result.map(done))
         }
-        Some(Command::Minimax(command)) => {
-            return finish(minimax::run(&command, &output).map(|()| ExitCode::SUCCESS));
-        }
-        Some(Command::Experience(command)) => {
-            let result = interruptible().and_then(|stop| experience::run(&command, &stop, &output));
-            return finish(result.map(|()| ExitCode::SUCCESS));
-        }
-        Some(Command::Enumerate(arguments)) => {
-            let result = enumerate::run(&arguments, &output);
-            return finish(result.map_err(|problem| problem.to_string()));
+        Command::Enumerate(arguments) => {
+            let result = enumerate::run(&arguments, output);
+            finish(result.map_err(|problem| problem.to_string()))
         }
     }
-    ExitCode::SUCCESS
 }

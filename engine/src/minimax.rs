@@ -169,6 +169,7 @@ impl Minimax {
         walk.reporter = Some(Reporter::new(report));
         let (mut completed, mut pace) = (0, Pace::default());
         for depth in 1..=deepest {
+            walk.is_first_look = depth == 1 && task.limits.lines > 1;
             let Some(mut found) = self.lines(&mut walk, task, &moves, depth) else { break };
             // Where the walk ended on the way, the other lines are the last depth's.
             for line in best.drain(..).take(task.limits.lines) {

@@ -277,3 +277,42 @@ proptest! {
         }
     }
 }
+
+/// A search that ends within an iteration plays the best move of the one before, or one that was better in a window in
+/// which that was seen: in these positions never one that is much worse than either.
+#[test]
+fn an_unfinished_iteration_replaces_nothing_unseen() {
+    for fen in [
+        "4rrk1/pp1n3p/3q2pQ/2p1pb2/2PP4/2P3N1/P2B2PP/4RRK1 b - - 7 19",
+        "r1bq2rk/pp3pbp/2p1p1pQ/7P/3P4/2PB1N2/PP3PPR/2KR4 w - - 0 1",
+    ] {
+        let game = game(fen);
+        let moves: Vec<_> = game.position().legal_moves().into_iter().collect();
+        for search_moves in [Vec::new(), moves] {
+            let limits = |limit| Limits { search_moves: search_moves.clone(), ..nodes(limit) };
+            let (_, news) = run(&mut AlphaBeta::classical(HASH_MB), &game, &limits(40_000));
+            for pair in news.windows(2) {
+                let [before, behind] = pair else { unreachable!() };
+                let least = before.score.expected().min(behind.score.expected()) - 0.05;
+                for share in 1..8 {
+                    let limit = before.nodes + (behind.nodes - before.nodes) * share / 8;
+                    let (outcome, _) =
+                        run(&mut AlphaBeta::classical(HASH_MB), &game, &limits(limit));
+                    let (best, score) = (outcome.best, outcome.info.score);
+                    assert!(score.expected() >= least, "{fen} {limit}: {best} {score:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Several lines were all looked at, whatever the node limit.
+#[test]
+fn every_line_was_looked_at() {
+    let game = game("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4");
+    for mut search in [AlphaBeta::classical(HASH_MB), network()] {
+        let (outcome, _) = run(&mut search, &game, &Limits { lines: 5, ..nodes(4) });
+        assert_eq!(outcome.info.score, Score::Win(1));
+        assert_eq!((outcome.info.variations.len(), outcome.info.depth), (4, 1));
+    }
+}

@@ -12,6 +12,7 @@ use tesla_nn::classical::exchange::nets_at_least;
 use super::ordering::{Hints, Ordered, is_tactical};
 use super::value::{Bound, DRAW, INFINITE, MATE, MAX_PLY, PROVEN_BOUND, Remembered};
 use super::worker::{Node, Worker, pass, play};
+use crate::table::PackedMove;
 
 /// Reverse futility: deepest node and margin per ply.
 const REVERSE_FUTILITY: (i32, i32) = (8, 80);
@@ -83,7 +84,8 @@ impl Worker<'_> {
         if let Some(value) = self.cut_without_moves(position, &node, &situation) {
             return value;
         }
-        if remembered.is_none_or(|earlier| earlier.best.is_none()) && node.depth >= 5 {
+        let is_unknown = remembered.is_none_or(|earlier| earlier.best.is_none());
+        if is_unknown && node.depth >= 5 && node.ply > 0 {
             node.depth -= 1; // internal iterative reduction: ordering will be poor
         }
         if self.stopped { DRAW } else { self.try_moves(position, node, situation) }
@@ -191,7 +193,10 @@ impl Worker<'_> {
         }
         let hints = Hints {
             history: self.history,
-            table: now.remembered.and_then(|earlier| earlier.best),
+            table: match self.root_first.filter(|_| node.ply == 0) {
+                Some(first) => Some(PackedMove::pack(first)),
+                None => now.remembered.and_then(|earlier| earlier.best),
+            },
             before: node.before,
             ply: node.ply,
             policy: policy.as_deref(),

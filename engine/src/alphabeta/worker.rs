@@ -46,6 +46,9 @@ pub(super) struct Worker<'a> {
     pub(super) root_moves: Vec<Move>,
     /// Root moves whose lines this iteration has found already.
     pub(super) taken: Vec<Move>,
+    /// The root move that is looked at first: the best so far. Another one takes its place only when it is better in a
+    /// window in which this one was seen.
+    pub(super) root_first: Option<Move>,
     /// Endgame tables.
     pub(super) endings: Option<&'a Tables>,
     /// Who is told of news.
@@ -87,6 +90,7 @@ impl<'a> Worker<'a> {
             history,
             root_moves,
             taken: Vec::new(),
+            root_first: None,
             endings: None,
             reporter: None,
             iteration: 0,
@@ -136,6 +140,11 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Whether moves are told of that nobody has looked at yet: several lines need one whole iteration.
+    fn is_first_look(&self) -> bool {
+        self.iteration == 1 && self.task.limits.lines > 1
+    }
+
     pub(super) fn is_network(&self) -> bool {
         matches!(self.leaf, Leaf::Network(_))
     }
@@ -146,7 +155,7 @@ impl<'a> Worker<'a> {
         self.visits += 1;
         if self.is_network() {
             self.stopped |= self.visits / VISITS_PER_EVALUATION > limit;
-        } else if self.nodes >= limit {
+        } else if self.nodes >= limit && !self.is_first_look() {
             self.stopped = true;
         } else if !self.stopped {
             self.nodes += 1;
@@ -220,9 +229,11 @@ impl<'a> Worker<'a> {
             bound,
             static_value: self.statics[node.ply],
         };
+        // Where every move failed low, the best of an earlier look is still the one to try first.
+        let earlier = || self.table.probe(node.key)?.best;
         let entry = Entry {
             payload: known.pack(),
-            best: best.map(PackedMove::pack),
+            best: best.map(PackedMove::pack).or_else(earlier),
             depth: node.depth.clamp(0, 255) as u8,
             is_pv: bound == Bound::Exact,
         };
@@ -285,7 +296,8 @@ impl<'a> Worker<'a> {
 
     /// Sends positions to the network, as many as the node limit still allows.
     fn ask(&mut self, mut wanted: Vec<(u64, Chess)>) {
-        let left = self.task.limits.nodes.unwrap_or(u64::MAX).saturating_sub(self.nodes);
+        let most = self.task.limits.nodes.filter(|_| !self.is_first_look()).unwrap_or(u64::MAX);
+        let left = most.saturating_sub(self.nodes);
         wanted.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if wanted.is_empty() {
             self.stopped = true;

@@ -161,7 +161,10 @@ impl Log {
     pub(super) fn sync(&mut self, folder: &Path) -> Result<(), EnumerateError> {
         if self.is_unsafe {
             let path = folder.join(self.name());
-            File::open(&path)
+            // Windows wants a handle for writing.
+            File::options()
+                .write(true)
+                .open(&path)
                 .and_then(|file| file.sync_all())
                 .map_err(EnumerateError::io(&path))?;
         }

@@ -59,8 +59,10 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     let text = read(&args.file)?;
     let all: Vec<Item> = text.lines().filter_map(Item::parse).collect();
     let longest = args.longest as i32;
-    let items: Vec<&Item> =
-        all.iter().filter(|item| item.moves != 0 && item.moves.abs() <= longest).collect();
+    let items: Vec<&Item> = all
+        .iter()
+        .filter(|item| item.moves != 0 && item.moves.unsigned_abs() <= args.longest)
+        .collect();
     if items.is_empty() {
         let file = args.file.display();
         return Err(format!("{file} holds no line with a mate of at most {longest} moves (dm N)"));

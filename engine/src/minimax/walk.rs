@@ -24,6 +24,8 @@ pub struct Walk<'a, S> {
     pub(super) statics: S,
     bounds: Option<Bounds<'a>>,
     node_limit: u64,
+    /// Set while no node limit holds, because moves are told of that nobody has looked at yet.
+    pub(super) is_first_look: bool,
     nodes: u64,
     /// Keys of the positions before the current one, game and path.
     keys: Vec<u64>,
@@ -52,6 +54,7 @@ impl<'a, S: StaticValue> Walk<'a, S> {
             statics,
             bounds: None,
             node_limit,
+            is_first_look: false,
             nodes,
             keys,
             game_keys,
@@ -106,7 +109,7 @@ impl<'a, S: StaticValue> Walk<'a, S> {
 
     /// Counts a position; `None` where the walk is over.
     pub(super) fn enter(&mut self) -> Option<()> {
-        if self.nodes >= self.node_limit {
+        if self.nodes >= self.node_limit && !self.is_first_look {
             return None;
         }
         self.nodes += 1;

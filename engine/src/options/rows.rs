@@ -193,7 +193,7 @@ fn baseline_rows() -> [Row; 4] {
         },
         Row {
             name: "Seed",
-            help: "Decides the random moves of `Search` = `ThreeState`.",
+            help: "Decides the random moves of `Search` = `ThreeState` and the mistakes of `UCI_LimitStrength`.",
             kind: Kind::Spin {
                 default: 1,
                 min: 0,

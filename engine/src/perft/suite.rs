@@ -39,6 +39,9 @@ pub fn check(path: &Path, deepest: u32, stop: &StopToken, output: &Output) -> Re
     bar.finish_and_clear();
     let positions = lines.len();
     output.say(&format!("{positions} positions, {counts} counts, {nodes} lines, {wrong} wrong"));
+    if counts == 0 {
+        return Err(format!("{name} holds no counts of at most {deepest} plies (;D1 20 ;D2 400)"));
+    }
     if wrong == 0 { Ok(()) } else { Err(format!("{wrong} counts of {name} differ")) }
 }
 
@@ -57,6 +60,11 @@ mod tests {
         // Double Fischer random chess: the sides' kings and rooks stand on different files.
         let dfrc = "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 ;D2 863 ;D3 1";
         assert_eq!(verdict(dfrc, 2), Ok(()));
+        assert!(verdict("\n", 3).unwrap_err().contains("no counts"));
+        assert!(
+            verdict("8/8/8/8/8/8/8/K1k5 w - - 0 1 ;D5 3", 3).unwrap_err().contains("no counts")
+        );
+        assert_eq!(verdict(&format!("\u{feff}{dfrc}"), 2), Ok(()));
         assert!(verdict(dfrc, 3).unwrap_err().starts_with("1 counts"));
         assert!(verdict("8/8/8/8/8/8/8/K1k5 w - - 0 1 ;D1 3 ;D2 9", 1).is_err());
         assert!(verdict("\nstartpos", 1).unwrap_err().contains("line 2"));

@@ -1,23 +1,44 @@
 //! Tables from files.
 
+use std::fs;
+use std::io::ErrorKind;
+
 use shakmaty::Chess;
 use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError, Tablebase, Wdl};
 
 use super::{Prober, Settings, Tables};
 
 /// Opens the tables that the user named; `None` where no path is set. The second part is sentences for the user, on
-/// what was found and on every folder that cannot be used.
+/// what was found and on every folder and the first file that cannot be used.
 pub fn open(settings: &Settings) -> (Option<Tables>, Vec<String>) {
     let Some(path) = &settings.path else { return (None, Vec::new()) };
     let mut tables = Tablebase::new();
-    let (mut files, mut notes) = (0, Vec::new());
+    let (mut files, mut notes, mut damaged) = (0, Vec::new(), Vec::new());
     for folder in std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()) {
-        match tables.add_directory(&folder) {
-            Ok(added) => files += added,
+        match fs::read_dir(&folder) {
+            Ok(entries) => {
+                for path in entries.flatten().map(|entry| entry.path()) {
+                    match tables.add_file(&path) {
+                        Ok(()) => files += 1,
+                        // Something else, which may lie there.
+                        Err(error) if error.kind() == ErrorKind::InvalidInput => {}
+                        Err(error) => damaged.push((path, error)),
+                    }
+                }
+            }
             Err(error) => {
                 notes.push(format!("the tables of {} cannot be used: {error}", folder.display()));
             }
         }
+    }
+    damaged.sort_by(|a, b| a.0.cmp(&b.0));
+    if let Some((path, error)) = damaged.first() {
+        let others = match damaged.len() - 1 {
+            0 => String::new(),
+            others => format!("; {others} more files cannot be used either"),
+        };
+        let name = path.display();
+        notes.push(format!("the table {name} cannot be used: {error}; fetch it anew{others}"));
     }
     if files == 0 {
         notes.push(format!("no Syzygy tables (*.rtbw, *.rtbz) were found in {path}"));

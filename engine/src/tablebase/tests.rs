@@ -168,3 +168,24 @@ fn a_won_ending_is_played_to_mate() {
     }
     assert!(game.position().is_checkmate(), "{:?}", game.position().board());
 }
+
+/// A table that was fetched by half is named, and the others serve.
+#[test]
+fn one_damaged_file_costs_no_other() {
+    let folder = std::env::temp_dir().join(format!("tesla-tables-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/syzygy");
+    let mut files = 0;
+    for entry in std::fs::read_dir(tables).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+        files += u32::from(path.extension().is_some_and(|ext| ext == "rtbw" || ext == "rtbz"));
+    }
+    std::fs::write(folder.join("KQvK.rtbw"), [0; 100]).unwrap();
+    let path = Some(folder.to_str().unwrap().to_owned());
+    let (found, notes) = open(&Settings { path, ..Settings::default() });
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(found.is_some());
+    assert!(notes[0].contains("KQvK.rtbw cannot be used"), "{notes:?}");
+    assert_eq!(notes[1], format!("{} Syzygy tables of up to 3 pieces", files - 1));
+}

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
@@ -139,9 +139,11 @@ impl ExperienceFile {
             let file = Self { path: path.to_owned(), file, length, records: 0, _lock: lock };
             return Ok((file, Opened { cut_bytes: 0 }));
         };
-        let file = File::options().append(true).open(path).map_err(io_error)?;
+        // Not for appending: Windows then refuses to cut.
+        let mut file = File::options().write(true).open(path).map_err(io_error)?;
         let length = whole as u64;
         file.set_len(length).map_err(io_error)?;
+        file.seek(SeekFrom::Start(length)).map_err(io_error)?;
         Ok((Self { path: path.to_owned(), file, length, records, _lock: lock }, opened))
     }
 
@@ -154,6 +156,7 @@ impl ExperienceFile {
         record.write(&mut bytes);
         if let Err(error) = self.file.write_all(&bytes) {
             self.file.set_len(self.length)?;
+            self.file.seek(SeekFrom::Start(self.length))?;
             return Err(error);
         }
         self.length += bytes.len() as u64;

@@ -38,7 +38,8 @@ pub(super) struct Played {
 /// Half-moves since the game's start.
 fn ply(game: &Game) -> u32 {
     let position = game.position();
-    2 * (position.fullmoves().get() - 1) + u32::from(position.turn().is_black())
+    let moves = position.fullmoves().get() - 1;
+    moves.saturating_mul(2).saturating_add(u32::from(position.turn().is_black()))
 }
 
 impl Played {

@@ -86,11 +86,14 @@ impl<'a> Command<'a> {
         else {
             return Self::SetOption { name: "", value: "" };
         };
-        let (name, value) = match text.split_once(" value") {
-            Some((name, value)) if value.is_empty() || value.starts_with(char::is_whitespace) => {
-                (name, value)
-            }
-            _ => (text, ""),
+        let is_value = |&(at, _): &(usize, &str)| {
+            let (before, behind) = (&text[..at], &text[at + "value".len()..]);
+            before.ends_with(char::is_whitespace)
+                && (behind.is_empty() || behind.starts_with(char::is_whitespace))
+        };
+        let (name, value) = match text.match_indices("value").find(is_value) {
+            Some((at, word)) => (&text[..at], &text[at + word.len()..]),
+            None => (text, ""),
         };
         Self::SetOption { name: name.trim(), value: value.trim() }
     }
@@ -138,6 +141,8 @@ mod tests {
         check("setoption name Clear Hash", set("Clear Hash", ""));
         check("setoption name WeightsFile value a b.net", set("WeightsFile", "a b.net"));
         check("setoption name WeightsFile value", set("WeightsFile", ""));
+        check("setoption\tname\tHash\tvalue\t16", set("Hash", "16"));
+        check("setoption name a values value b value c", set("a values", "b value c"));
         check("setoption", set("", ""));
         check("setoption nameHash", set("", ""));
         check("setoption name", set("", ""));

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shakmaty::uci::UciMove;
@@ -20,6 +20,8 @@ pub struct Output(Arc<Mutex<Sink>>);
 struct Sink {
     out: Box<dyn Write + Send>,
     log: Option<Log>,
+    /// Why something could not be said, the first time.
+    trouble: Option<io::Error>,
 }
 
 /// A file that keeps what was said and heard.
@@ -55,20 +57,35 @@ impl fmt::Debug for Output {
 impl Output {
     /// Writes to `sink`.
     pub fn new(sink: Box<dyn Write + Send>) -> Self {
-        Self(Arc::new(Mutex::new(Sink { out: sink, log: None })))
+        Self(Arc::new(Mutex::new(Sink { out: sink, log: None, trouble: None })))
     }
 
     /// Writes to standard output.
     pub fn stdout() -> Self {
-        Self::new(Box::new(std::io::stdout()))
+        Self::new(Box::new(io::stdout()))
     }
 
     /// Says `text`, which may be several lines; nobody else's line comes between them. A reader
-    /// that has gone away is no error: the end of stdin will follow.
+    /// that has gone away is no error: the end of stdin will follow ([`Output::trouble`]).
     pub fn say(&self, text: &str) {
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = writeln!(sink.out, "{text}").and_then(|()| sink.out.flush());
+        if let Err(error) = writeln!(sink.out, "{text}").and_then(|()| sink.out.flush()) {
+            sink.trouble.get_or_insert(error);
+        }
         sink.note('<', text);
+    }
+
+    /// A sentence on what could not be said, for those whose output is a result. A reader that has read enough and gone
+    /// away is none.
+    pub fn trouble(&self) -> Option<String> {
+        let sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble = sink.trouble.as_ref().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
+        Some(format!("the output could not be written: {trouble}"))
+    }
+
+    /// Whether a log is kept.
+    pub fn has_log(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).log.is_some()
     }
 
     /// Notes a line that was heard, if there is a log.
@@ -81,7 +98,7 @@ impl Output {
     ///
     /// # Errors
     /// When the file cannot be opened; there is no log then.
-    pub fn log_to(&self, path: Option<&str>) -> std::io::Result<()> {
+    pub fn log_to(&self, path: Option<&str>) -> io::Result<()> {
         let open = |path| OpenOptions::new().create(true).append(true).open(path);
         let opened = path.map(open).transpose();
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);

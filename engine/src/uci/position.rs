@@ -78,6 +78,8 @@ pub fn parse(text: &str, chess960: bool) -> Result<Game, PositionProblem> {
 /// # Errors
 /// When a field is unreadable or the position cannot be played from.
 pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
+    // Editors of Windows mark the beginning of a file.
+    let text = text.trim_start_matches('\u{feff}');
     let unreadable = |error: ParseFenError| PositionProblem::BadFen {
         fen: text.to_owned(),
         fault: field_fault(&error),

@@ -204,3 +204,26 @@ fn what_the_network_did_is_told_where_it_is_asked_for() {
         assert_eq!(is_told, debug == "on", "{told:?}");
     }
 }
+
+/// What cannot be done, and what cannot be said, is exit code 2 and a sentence on standard error.
+#[test]
+fn commands_that_fail_say_so() {
+    let fails = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(!said.contains("panicked"), "{said}");
+        said
+    };
+    let tesla = || Command::new(env!("CARGO_BIN_EXE_tesla"));
+    assert!(fails(tesla().args(["perft", "3", "--fen", "bad"])).contains("eight ranks"));
+    assert!(fails(tesla().args(["doctor", "--weights", "no/such/file"])).contains("checks failed"));
+    #[cfg(target_os = "linux")]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt as _;
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        assert!(fails(tesla().args(["perft", "2"]).stdout(full)).contains("could not be written"));
+        assert!(fails(tesla().arg(OsStr::from_bytes(b"\xff"))).contains("subcommand"));
+    }
+}

@@ -71,8 +71,8 @@ pub fn centipawns(position: &Chess) -> i32 {
 fn scale(value: i32, ahead: &Side<'_>, behind: &Side<'_>) -> i32 {
     if ahead.pawns.is_empty() {
         let margin = ahead.pieces_value() - behind.pieces_value();
-        if ahead.pieces_value() < 500 {
-            return value / 16; // a lone minor piece does not win
+        if ahead.pieces_value() < 500 || ahead.has_only_knights(2) {
+            return value / 16; // a lone minor piece does not win, nor do two knights
         }
         if margin <= 350 {
             return value / 4;
@@ -108,6 +108,12 @@ impl<'a> Side<'a> {
             king: board.king_of(color).unwrap_or(Square::A1),
             phase: minor + 2 * rooks + 4 * queens,
         }
+    }
+
+    /// Whether there is nothing but so many knights beside the king.
+    fn has_only_knights(&self, count: usize) -> bool {
+        let knights = self.ours & self.board.knights();
+        knights.count() == count && self.ours.count() == count + 1
     }
 
     /// Rough value of all pieces but pawns.
