@@ -14,6 +14,7 @@ use clap::Args;
 
 use crate::options::Settings;
 use crate::params::Params;
+use crate::roster::TRANSFORMER;
 use crate::tablebase;
 use crate::uci::output::Output;
 
@@ -94,6 +95,9 @@ impl Finding {
 pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
     let mut settings = Settings { device: args.device.clone(), ..Settings::default() };
     settings.weights_file.clone_from(&args.weights);
+    if wants_network(args) {
+        settings.evaluator = TRANSFORMER;
+    }
     let mut worst = Vec::new();
     let mut tell = |finding: Finding| {
         output.say(&finding.text());
@@ -110,16 +114,7 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
         tell(system::drivers());
         tell(system::tuned_kernels());
     }
-    if cfg!(feature = "net") || !wants_network(args) {
-        evaluator::check(&settings, &mut tell);
-    } else {
-        let advice = "leave out --weights and --device, or build with: cargo build --release";
-        tell(Finding::broken(
-            "evaluator",
-            "the network is not built into this program".to_owned(),
-            advice,
-        ));
-    }
+    evaluator::check(&settings, &mut tell);
     let count = |wanted| worst.iter().filter(|&&health| health == wanted).count();
     match (count(Health::Weak), count(Health::Broken)) {
         (0, 0) => output.say("all is fine"),

@@ -30,7 +30,10 @@ const MINIMAX: &str = "Minimax";
 const THREE_STATE: &str = "ThreeState";
 
 /// The evaluators: the network first, then the one that needs none.
-pub const EVALUATORS: &[&str] = &["Transformer", CLASSICAL];
+pub const EVALUATORS: &[&str] = &[TRANSFORMER, CLASSICAL];
+
+/// The network, which not every build has.
+pub const TRANSFORMER: &str = "Transformer";
 
 /// The evaluator that needs no network and works everywhere.
 const CLASSICAL: &str = "Classical";

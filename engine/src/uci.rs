@@ -322,10 +322,8 @@ impl Front {
     }
 
     fn set_option(&mut self, name: &str, value: &str) {
-        let log_file = self.settings.log_file.clone();
         let change = self.settings.set(name, value);
-        let is_named = name.eq_ignore_ascii_case("LogFile") && !self.output.has_log();
-        if self.settings.log_file != log_file || is_named {
+        if name.eq_ignore_ascii_case("LogFile") {
             self.open_log();
         }
         match change {

@@ -18,6 +18,7 @@ mod hash;
 pub mod labels;
 pub mod loss;
 pub mod matches;
+mod paths;
 mod progress;
 pub mod record;
 pub mod report;

@@ -21,6 +21,7 @@ use shakmaty::{
     CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square,
 };
 
+pub(crate) use writer::UNFINISHED;
 pub(crate) use writer::rename;
 pub use writer::{GameWriter, encode};
 

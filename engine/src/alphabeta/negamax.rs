@@ -193,9 +193,10 @@ impl Worker<'_> {
         }
         let hints = Hints {
             history: self.history,
-            table: match self.root_first.filter(|_| node.ply == 0) {
-                Some(first) => Some(PackedMove::pack(first)),
-                None => now.remembered.and_then(|earlier| earlier.best),
+            table: if node.ply == 0 {
+                self.root_first.map(PackedMove::pack)
+            } else {
+                now.remembered.and_then(|earlier| earlier.best)
             },
             before: node.before,
             ply: node.ply,

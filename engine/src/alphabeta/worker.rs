@@ -140,9 +140,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Whether moves are told of that nobody has looked at yet: several lines need one whole iteration.
-    fn is_first_look(&self) -> bool {
-        self.iteration == 1 && self.task.limits.lines > 1
+    /// The node limit; none holds while several lines are told of that nobody has looked at yet.
+    fn node_limit(&self) -> u64 {
+        let is_first_look = self.iteration == 1 && self.task.limits.lines > 1;
+        self.task.limits.nodes.filter(|_| !is_first_look).unwrap_or(u64::MAX)
     }
 
     pub(super) fn is_network(&self) -> bool {
@@ -151,11 +152,11 @@ impl<'a> Worker<'a> {
 
     /// Counts a node. `false` = the search is over and the node must not be looked at.
     pub(super) fn enter(&mut self) -> bool {
-        let limit = self.task.limits.nodes.unwrap_or(u64::MAX);
+        let limit = self.node_limit();
         self.visits += 1;
         if self.is_network() {
             self.stopped |= self.visits / VISITS_PER_EVALUATION > limit;
-        } else if self.nodes >= limit && !self.is_first_look() {
+        } else if self.nodes >= limit {
             self.stopped = true;
         } else if !self.stopped {
             self.nodes += 1;
@@ -296,8 +297,7 @@ impl<'a> Worker<'a> {
 
     /// Sends positions to the network, as many as the node limit still allows.
     fn ask(&mut self, mut wanted: Vec<(u64, Chess)>) {
-        let most = self.task.limits.nodes.filter(|_| !self.is_first_look()).unwrap_or(u64::MAX);
-        let left = most.saturating_sub(self.nodes);
+        let left = self.node_limit().saturating_sub(self.nodes);
         wanted.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if wanted.is_empty() {
             self.stopped = true;

@@ -41,7 +41,9 @@ pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
 
 /// What to do about a sentence of the evaluator's.
 fn advice_on(sentence: &str) -> &'static str {
-    if sentence.contains("no GPU") || sentence.contains("no gpu") {
+    if sentence.contains("not built into") {
+        "leave out --weights and --device, or build with: cargo build --release"
+    } else if sentence.contains("no GPU") || sentence.contains("no gpu") {
         "if there is one, install its Vulkan driver (see drivers above); else nothing: the CPU plays"
     } else if sentence.contains("KVCache") {
         "lower the option KVCache, or end other programs"

@@ -15,19 +15,19 @@ pub fn open(settings: &Settings) -> (Option<Tables>, Vec<String>) {
     let mut tables = Tablebase::new();
     let (mut files, mut notes, mut damaged) = (0, Vec::new(), Vec::new());
     for folder in std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()) {
-        match fs::read_dir(&folder) {
-            Ok(entries) => {
-                for path in entries.flatten().map(|entry| entry.path()) {
-                    match tables.add_file(&path) {
-                        Ok(()) => files += 1,
-                        // Something else, which may lie there.
-                        Err(error) if error.kind() == ErrorKind::InvalidInput => {}
-                        Err(error) => damaged.push((path, error)),
-                    }
-                }
-            }
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
             Err(error) => {
                 notes.push(format!("the tables of {} cannot be used: {error}", folder.display()));
+                continue;
+            }
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            match tables.add_file(&path) {
+                Ok(()) => files += 1,
+                // Something else, which may lie there.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {}
+                Err(error) => damaged.push((path, error)),
             }
         }
     }

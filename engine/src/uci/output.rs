@@ -83,11 +83,6 @@ impl Output {
         Some(format!("the output could not be written: {trouble}"))
     }
 
-    /// Whether a log is kept.
-    pub fn has_log(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).log.is_some()
-    }
-
     /// Notes a line that was heard, if there is a log.
     pub fn heard(&self, line: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).note('>', line);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::store::shard_name;
 use super::unique::Unique;
+use crate::paths::beside;
 use crate::record::{self, GameRecord, GameWriter, RecordError};
 
 /// Why nothing can be written.
@@ -89,7 +90,10 @@ impl Output {
         }
         if self.writer.is_none() {
             let path = match self.shard_games {
-                Some(_) => unfinished(&self.path.join(shard_name(self.files.len() as u64))),
+                Some(_) => {
+                    let shard = self.path.join(shard_name(self.files.len() as u64));
+                    beside(&shard, UNFINISHED)
+                }
                 None => self.path.clone(),
             };
             self.writer = Some(GameWriter::create(&path)?);
@@ -130,28 +134,14 @@ impl Output {
     }
 }
 
-/// The name of a shard that is not finished.
-fn unfinished(shard: &Path) -> PathBuf {
-    let mut name = shard.as_os_str().to_owned();
-    name.push(UNFINISHED);
-    name.into()
-}
-
 /// Removes what a killed run has left.
 fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
-    for number in 0.. {
-        let shard = unfinished(&folder.join(shard_name(number)));
-        let mut open = shard.clone().into_os_string();
-        open.push(".new");
-        let is_there = [shard, open.into()].map(|path: PathBuf| (path.is_file(), path));
-        if !is_there.iter().any(|(is_there, _)| *is_there) {
-            break;
-        }
-        for (_, path) in is_there.iter().filter(|(is_there, _)| *is_there) {
-            fs::remove_file(path)?;
-        }
-    }
-    Ok(())
+    let left = |number| {
+        let shard = beside(&folder.join(shard_name(number)), UNFINISHED);
+        let paths = [beside(&shard, record::UNFINISHED), shard].into_iter();
+        paths.filter(|path| path.is_file()).collect::<Vec<_>>()
+    };
+    (0..).map(left).take_while(|paths| !paths.is_empty()).flatten().try_for_each(fs::remove_file)
 }
 
 impl Drop for Output {

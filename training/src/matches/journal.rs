@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tesla_engine::lock;
 
+use crate::paths::beside;
+
 /// What the header's `format` says.
 const FORMAT: &str = "tesla-match-journal";
 
@@ -185,8 +187,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             bytes.push(b'\n');
         }
         let Self { file, path, .. } = self;
-        let mut new = path.clone().into_os_string();
-        new.push(".new");
+        let new = beside(&path, ".new");
         let write = || {
             let mut fresh = File::create(&new)?;
             fresh.write_all(&bytes)?;

@@ -227,12 +227,17 @@ fn check_names(suites: &[Suite], sides: &[Side]) -> Result<(), String> {
 
 /// Who is asked, by side: the part of the head of a file of answers that all suites share.
 fn identities(sides: &[Side], devices: &Devices) -> Vec<Value> {
+    let signatures = search_signatures(sides);
+    let signature = |side: &Side| {
+        let search = side.machine().ok().filter(|_| side.is_own())?.search;
+        Some(json!({ search: signatures.as_ref()?.get(search)? }))
+    };
     let identity = |side: &Side| {
         json!({
             "side": side,
             "program_sha256": side.program_hash(),
             "network": devices.network(side),
-            "search_signature": search_signatures([side]),
+            "search_signature": signature(side),
         })
     };
     sides.iter().map(identity).collect()

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::{GameRecord, RecordError, WITH_OTHERS};
 use crate::matches::game::fen_of;
+use crate::paths::beside;
+
+/// What a file is called behind its name until it is whole.
+pub(crate) const UNFINISHED: &str = ".new";
 
 /// Level of compression: files are 4 % larger than at 19, and written twenty times as fast.
 const LEVEL: i32 = 9;
@@ -73,9 +77,7 @@ impl GameWriter {
     /// # Errors
     /// When the system refuses.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".new");
-        let temporary = PathBuf::from(temporary);
+        let temporary = beside(path, UNFINISHED);
         let start = || {
             let file = BufWriter::new(File::create(&temporary)?);
             let mut stream = zstd::Encoder::new(file, LEVEL)?;

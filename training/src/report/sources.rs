@@ -1,6 +1,6 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -234,26 +234,27 @@ fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Play
     config.games = 2 * most.div_ceil(round).max(1);
     let mut tally = Tally::new(config.plan(), config.side.len(), None);
     let programs = Program::of(&head, &config.side);
-    let identity = |name: &str| {
-        let side = config.side.iter().zip(&programs).find(|(side, _)| side.name == name);
-        side.map(|(side, program)| {
-            format!("{:?} {:?} {program:?}", configuration(side), side.limit)
+    let sides = config.side.iter().zip(&programs);
+    let players: HashMap<&str, String> = sides
+        .map(|(side, program)| {
+            let player = format!("{:?} {:?} {program:?}", configuration(side), side.limit);
+            (side.name.as_str(), player)
         })
-    };
-    let (mut here, mut repeated) = (HashSet::new(), 0);
+        .collect();
+    let (mut here, mut repeated) = (Vec::new(), 0);
     for record in &records {
-        let players = [identity(&record.white), identity(&record.black)];
-        let moves: Vec<&str> = record.moves.iter().map(|played| played.uci.as_str()).collect();
-        let game = format!("{players:?} {:?} {moves:?}", record.opening);
-        if config.is_repeatable() && known.contains(&game) {
-            repeated += 1;
-            continue;
+        if config.is_repeatable() {
+            let players = [&record.white, &record.black].map(|name| players.get(name.as_str()));
+            let moves: Vec<&str> = record.moves.iter().map(|played| played.uci.as_str()).collect();
+            let game = format!("{players:?} {:?} {moves:?}", record.opening);
+            if known.contains(&game) {
+                repeated += 1;
+                continue;
+            }
+            here.push(game);
         }
         tally.add(record);
-        here.insert(game);
     }
-    if config.is_repeatable() {
-        known.extend(here);
-    }
+    known.extend(here);
     Ok(Played { name, config, tally, programs, repeated })
 }
