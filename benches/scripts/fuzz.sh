@@ -15,6 +15,8 @@ TMPDIR=$(if [ -d /dev/shm ]; then mktemp -d -p /dev/shm; else mktemp -d; fi)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 130' INT TERM
+# What is tried is what ships, down to the versions of the packages.
+[ fuzz/Cargo.lock -nt ../Cargo.lock ] || cp ../Cargo.lock fuzz/Cargo.lock
 found=0
 for target in "$@"; do
     features=

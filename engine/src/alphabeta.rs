@@ -108,6 +108,10 @@ impl Search for AlphaBeta {
         for depth in 1..=deepest {
             worker.iterate_lines(depth, &mut lines);
             if worker.stopped {
+                let is_blind = depth == 1 && worker.taken.is_empty() && worker.lines[0].is_empty();
+                if is_blind && let Some(likeliest) = worker.likeliest {
+                    lines[0].line = vec![likeliest];
+                }
                 break;
             }
             lines.sort_by_key(|line| -line.value);
@@ -207,7 +211,7 @@ impl Worker<'_> {
                 before: None,
                 may_null: false,
             };
-            self.root_first = best.line.first().copied();
+            self.root_first = best.line.first().copied().filter(|_| depth > 1);
             let value = self.negamax(position, node);
             if !self.lines[0].is_empty() {
                 best.line.clone_from(&self.lines[0]);

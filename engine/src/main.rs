@@ -8,10 +8,11 @@ use mimalloc::MiMalloc;
 use tesla_engine::doctor::{self, DoctorArgs};
 use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
-use tesla_engine::terminal::{finish, interruptible};
+use tesla_engine::terminal::{end_at_once, finish, interruptible};
 use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
 use tesla_engine::uci::output::Output;
-use tesla_engine::{about, bench, perft, uci};
+use tesla_engine::uci::{self, Remains};
+use tesla_engine::{about, bench, perft};
 
 /// Tree and batches are many small allocations; on a CPU network this halves their cost.
 #[global_allocator]
@@ -82,16 +83,14 @@ fn main() -> ExitCode {
     let words: Vec<String> = words.collect();
     if words.first().is_some_and(|word| word.contains(' ')) {
         // Lines of UCI, each a word of the command line, as OpenBench gives them.
-        uci::run(words.join("\n").as_bytes(), &output);
-        return ExitCode::SUCCESS;
+        return leave(uci::run(words.join("\n").as_bytes(), &output));
     }
     match Arguments::parse() {
         Arguments { version: true, .. } => output.say(&about::text()),
         Arguments { short_version: true, .. } => output.say(about::VERSION),
         Arguments { command: None, .. } => {
             // A reader that has gone away is no fault of a session's.
-            uci::run(std::io::stdin().lock(), &output);
-            return ExitCode::SUCCESS;
+            return leave(uci::run(std::io::stdin().lock(), &output));
         }
         Arguments { command: Some(command), .. } => {
             let code = obey(command, &output);
@@ -101,6 +100,14 @@ fn main() -> ExitCode {
         }
     }
     finish(output.trouble().map_or(Ok(ExitCode::SUCCESS), Err))
+}
+
+/// How the program ends after a session.
+fn leave(remains: Remains) -> ExitCode {
+    match remains {
+        Remains::Nothing => ExitCode::SUCCESS,
+        Remains::Loading => end_at_once(),
+    }
 }
 
 /// Does what one command says.

@@ -98,3 +98,9 @@ pub fn finish(result: Result<ExitCode, String>) -> ExitCode {
         ExitCode::from(FAULT)
     })
 }
+
+/// Ends the program without the destructors of C libraries, for a thread may still work with those. All that was said
+/// has been written.
+pub fn end_at_once() -> ! {
+    signal_hook::low_level::exit(0)
+}

@@ -18,7 +18,7 @@ use std::io::BufRead;
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
@@ -36,12 +36,22 @@ use crate::timeman::{Budget, PonderHit};
 /// How long `quit` waits for a search to end; a network that is still loading is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What is left when [`run`] returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remains {
+    /// No thread of the session's.
+    Nothing,
+    /// A thread that loads something, and was told to `quit`. A process that runs the destructors of C libraries now
+    /// may take from under it what it works with.
+    Loading,
+}
+
 /// Speaks UCI until `quit` or the end of `input`.
-pub fn run(mut input: impl BufRead, output: &Output) {
+pub fn run(mut input: impl BufRead, output: &Output) -> Remains {
     let (jobs, queue) = unbounded();
     let (alive, ended) = bounded::<()>(0);
     let session_output = output.clone();
-    thread::spawn(move || {
+    let session = thread::spawn(move || {
         session::run(&queue, session_output);
         drop(alive);
     });
@@ -65,7 +75,13 @@ pub fn run(mut input: impl BufRead, output: &Output) {
             Line::End => break false,
         }
     };
-    front.end(quit, &ended);
+    if !front.end(quit, &ended) {
+        return Remains::Loading;
+    }
+    // What drivers keep for a thread they let go of when it ends, behind our back: a process that ends at the same
+    // time has them free it twice.
+    let _ = session.join();
+    Remains::Nothing
 }
 
 /// Runs the bench of the command line: without a network and the same on every machine, or as the
@@ -373,13 +389,16 @@ impl Front {
     }
 
     /// `quit` stops everything; the end of stdin lets counted work (bench, perft) and loading
-    /// finish, for those who pipe a script, but no search, which could be endless.
-    fn end(mut self, quit: bool, ended: &Receiver<()>) {
+    /// finish, for those who pipe a script, but no search, which could be endless. Tells whether the session has ended.
+    fn end(mut self, quit: bool, ended: &Receiver<()>) -> bool {
         if quit || self.running.as_ref().is_some_and(|running| running.search) {
             self.stop();
         }
         drop(self.jobs);
         // Nothing is ever sent: the error tells that the session has ended, or time is up.
-        let _ = if quit { ended.recv_timeout(PATIENCE).ok() } else { ended.recv().ok() };
+        if quit {
+            return !matches!(ended.recv_timeout(PATIENCE), Err(RecvTimeoutError::Timeout));
+        }
+        ended.recv().is_err()
     }
 }

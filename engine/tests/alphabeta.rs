@@ -14,7 +14,7 @@ use tesla_engine::score::Score;
 use tesla_engine::search_api::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::timeman::Budget;
 use tesla_nn::classical::ClassicalEvaluator;
-use tesla_nn::evaluator::EvalError;
+use tesla_nn::evaluator::{EvalError, Evaluator as _, Request};
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
 const HASH_MB: usize = 4;
@@ -255,6 +255,27 @@ fn a_lost_device_is_told_and_a_move_still_played() {
     assert!(search.replace_evaluator(None).is_some());
     let (outcome, _) = run(&mut search, &Game::new(Chess::default()), &depth(4));
     assert_eq!(outcome.trouble, None);
+}
+
+/// One question to the network is worth it even then: its policy tells a move.
+#[test]
+fn without_any_time_the_likeliest_move_is_played() {
+    let game = game("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4");
+    let mut evaluator = ClassicalEvaluator::new();
+    evaluator.submit(vec![Request::single(game.position())]);
+    let answers = evaluator.collect().unwrap();
+    let legal = game.position().legal_moves();
+    let likelier =
+        |a: &usize, b: &usize| answers[0].moves[*a].policy.total_cmp(&answers[0].moves[*b].policy);
+    let likeliest = legal[(0..legal.len()).max_by(likelier).unwrap()];
+    assert_ne!(likeliest, legal[0], "else the test shows nothing");
+    let limits = Limits { move_time: Some(Duration::ZERO), ..Limits::default() };
+    let mut search = network();
+    // The second time it is known.
+    for asked in [1, 0] {
+        let (outcome, _) = run(&mut search, &game, &limits);
+        assert_eq!((outcome.best, outcome.info.nodes), (likeliest, asked));
+    }
 }
 
 proptest! {

@@ -101,9 +101,19 @@ pub fn choose(choice: DeviceChoice) -> Result<Chosen, DeviceError> {
 mod gpu {
     use std::sync::OnceLock;
 
+    use burn::tensor::wgpu::WgpuBackend;
     use burn::tensor::{Device, DeviceKind};
 
     use super::Chosen;
+
+    /// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries that complain.
+    const APIS: &[WgpuBackend] = if cfg!(target_os = "macos") {
+        &[WgpuBackend::Metal]
+    } else if cfg!(target_os = "windows") {
+        &[WgpuBackend::Vulkan, WgpuBackend::Dx12]
+    } else {
+        &[WgpuBackend::Vulkan]
+    };
 
     /// wgpu can be set up once per process and kind; later requests get the same device.
     static REAL: OnceLock<Result<Chosen, String>> = OnceLock::new();
@@ -127,8 +137,15 @@ mod gpu {
 
     fn open(kind: DeviceKind) -> Result<Chosen, String> {
         let is_software = matches!(kind, DeviceKind::DefaultDevice);
-        let device =
-            Device::wgpu_options().device_kind(kind).init().map_err(|error| error.to_string())?;
+        let mut opened = Err("no graphics API to ask".to_owned());
+        for &api in APIS {
+            let options = Device::wgpu_options().device_kind(kind.clone()).graphics_api(api);
+            opened = options.init().map_err(|error| error.to_string());
+            if opened.is_ok() {
+                break;
+            }
+        }
+        let device = opened?;
         let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
         let note =
             is_software.then(|| "software rasterisers are for tests, not for play".to_owned());

@@ -19,5 +19,5 @@ fuzz_target!(|data: &[u8]| {
             script.push('\n');
         }
     }
-    uci::run(script.as_bytes(), &Output::new(Box::new(std::io::sink())));
+    let _ = uci::run(script.as_bytes(), &Output::new(Box::new(std::io::sink())));
 });

@@ -88,7 +88,11 @@ impl Worker<'_> {
         if is_unknown && node.depth >= 5 && node.ply > 0 {
             node.depth -= 1; // internal iterative reduction: ordering will be poor
         }
-        if self.stopped { DRAW } else { self.try_moves(position, node, situation) }
+        // At the root the moves are put in order even then, to know which is the likeliest.
+        if self.stopped && node.ply > 0 {
+            return DRAW;
+        }
+        self.try_moves(position, node, situation)
     }
 
     /// A node without depth, not in check.
@@ -193,16 +197,18 @@ impl Worker<'_> {
         }
         let hints = Hints {
             history: self.history,
-            table: if node.ply == 0 {
-                self.root_first.map(PackedMove::pack)
-            } else {
-                now.remembered.and_then(|earlier| earlier.best)
+            table: match self.root_first {
+                Some(first) if node.ply == 0 => Some(PackedMove::pack(first)),
+                _ => now.remembered.and_then(|earlier| earlier.best),
             },
             before: node.before,
             ply: node.ply,
             policy: policy.as_deref(),
         };
         let mut ordered = Ordered::new(position, legal, &hints);
+        if node.ply == 0 && self.likeliest.is_none() {
+            self.likeliest = ordered.rest().first().copied();
+        }
         let (mut best, mut best_move, mut bound) = (-INFINITE, None, Bound::Upper);
         let (mut quiets, mut fetched, mut index) = (MoveList::new(), 0, 0);
         loop {

@@ -59,6 +59,9 @@ pub(super) struct Worker<'a> {
     pub(super) selective_depth: usize,
     pub(super) stopped: bool,
     pub(super) trouble: Option<EvalError>,
+    /// What the root's policy, or else the order of moves, puts first: the move of a search that ends before it has seen
+    /// one.
+    pub(super) likeliest: Option<Move>,
     /// Best line found from each ply of the current path.
     pub(super) lines: Vec<Vec<Move>>,
     /// Value of the first line, as far as this iteration has come.
@@ -98,6 +101,7 @@ impl<'a> Worker<'a> {
             selective_depth: 0,
             stopped: false,
             trouble: None,
+            likeliest: None,
             lines: vec![Vec::new(); MAX_PLY + 2],
             root_value: DRAW,
             statics: vec![None; MAX_PLY + 2],
@@ -261,7 +265,7 @@ impl<'a> Worker<'a> {
             return None;
         }
         self.ask(vec![(key, position.clone())]);
-        if self.stopped { None } else { self.network()?.cache.get(key) }
+        self.network()?.cache.get(key)
     }
 
     fn network(&mut self) -> Option<&mut Network> {
@@ -281,6 +285,9 @@ impl<'a> Worker<'a> {
         n: usize,
     ) -> usize {
         let count = moves.len().min(FIRST_BATCH.max(n));
+        if self.is_network() {
+            self.look_at_clock();
+        }
         let Some(network) = self.network() else { return count };
         let mut wanted: Vec<(u64, Chess)> = Vec::with_capacity(count);
         for &played in &moves[..count] {
@@ -295,8 +302,11 @@ impl<'a> Worker<'a> {
         count
     }
 
-    /// Sends positions to the network, as many as the node limit still allows.
+    /// Sends positions to the network, as many as the node limit still allows; none when the search is over.
     fn ask(&mut self, mut wanted: Vec<(u64, Chess)>) {
+        if self.stopped {
+            return;
+        }
         let left = self.node_limit().saturating_sub(self.nodes);
         wanted.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if wanted.is_empty() {
