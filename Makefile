@@ -2,11 +2,13 @@
 #
 #     make                          ./tesla, with the shipped network, on the CPU
 #     make EXE=a EVALFILE=net.safetensors
+#     make SHOW_HIDDEN=1            tunables among the UCI options, for SPSA
 #     make GPU=1                    with the GPU stack, as `cargo build --release` has it
 
-EXE      ?= tesla
-EVALFILE ?=
-GPU      ?= 0
+EXE         ?= tesla
+EVALFILE    ?=
+GPU         ?= 0
+SHOW_HIDDEN ?= 0
 
 ifeq ($(GPU),1)
     FEATURES :=
@@ -24,7 +26,7 @@ BUILT := target/release/tesla$(SUFFIX)
 
 .PHONY: all clean
 all:
-	EVALFILE="$(EVALFILE)" cargo build --release --package tesla-engine $(FEATURES)
+	EVALFILE="$(EVALFILE)" TESLA_SHOW_HIDDEN="$(SHOW_HIDDEN)" cargo build --release --package tesla-engine $(FEATURES)
 	cp $(BUILT) $(patsubst %$(SUFFIX),%,$(EXE))$(SUFFIX)
 
 clean:

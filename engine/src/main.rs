@@ -8,6 +8,7 @@ use mimalloc::MiMalloc;
 use tesla_engine::doctor::{self, DoctorArgs};
 use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
 use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
+use tesla_engine::options::Shown;
 use tesla_engine::terminal::{end_at_once, finish, interruptible};
 use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
 use tesla_engine::uci::output::Output;
@@ -28,6 +29,9 @@ struct Arguments {
     /// Tells the version
     #[arg(short = 'V')]
     short_version: bool,
+    /// Lists the search's tunables among the UCI options, which can be set without it
+    #[arg(long)]
+    show_hidden: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -83,14 +87,14 @@ fn main() -> ExitCode {
     let words: Vec<String> = words.collect();
     if words.first().is_some_and(|word| word.contains(' ')) {
         // Lines of UCI, each a word of the command line, as OpenBench gives them.
-        return leave(uci::run(words.join("\n").as_bytes(), &output));
+        return leave(uci::run(words.join("\n").as_bytes(), &output, shown(false)));
     }
     match Arguments::parse() {
         Arguments { version: true, .. } => output.say(&about::text()),
         Arguments { short_version: true, .. } => output.say(about::VERSION),
-        Arguments { command: None, .. } => {
+        Arguments { command: None, show_hidden, .. } => {
             // A reader that has gone away is no fault of a session's.
-            return leave(uci::run(std::io::stdin().lock(), &output));
+            return leave(uci::run(std::io::stdin().lock(), &output, shown(show_hidden)));
         }
         Arguments { command: Some(command), .. } => {
             let code = obey(command, &output);
@@ -100,6 +104,12 @@ fn main() -> ExitCode {
         }
     }
     finish(output.trouble().map_or(Ok(ExitCode::SUCCESS), Err))
+}
+
+/// Which options answer `uci`. Servers that give no arguments can build it so.
+fn shown(is_asked: bool) -> Shown {
+    let is_built_so = option_env!("TESLA_SHOW_HIDDEN") == Some("1");
+    if is_asked || is_built_so { Shown::All } else { Shown::Choices }
 }
 
 /// How the program ends after a session.

@@ -229,8 +229,19 @@ fn choose(
     })
 }
 
+/// Which options answer `uci`; all can be set, whatever is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// What users choose. A GUI keeps every value that it was shown and sends it to the next version, whose tunables
+    /// would then be the old ones.
+    #[default]
+    Choices,
+    /// The tunables too, for tuners that set only what they were shown.
+    All,
+}
+
 /// The `option name …` lines that answer `uci`.
-pub fn uci_lines() -> Vec<String> {
+pub fn uci_lines(shown: Shown) -> Vec<String> {
     let line = |row: Row| {
         let kind = match row.kind {
             Kind::Spin { default, min, max, .. } => {
@@ -245,7 +256,7 @@ pub fn uci_lines() -> Vec<String> {
         };
         format!("option name {} type {kind}", row.name)
     };
-    let tunables = Params::TUNABLES.iter().map(|tunable| {
+    let tunables = Params::TUNABLES.iter().filter(|_| shown == Shown::All).map(|tunable| {
         format!("option name {} type string default {}", tunable.name, tunable.default)
     });
     register(cfg!(feature = "net")).into_iter().map(line).chain(tunables).collect()
@@ -305,6 +316,17 @@ mod tests {
         assert_eq!(settings.weights_file.as_deref(), Some("My Net.tesla"));
         assert_eq!(settings.set("WeightsFile", "<embedded>"), Ok(Change::Taken));
         assert_eq!(settings.weights_file, None);
+    }
+
+    #[test]
+    fn tunables_are_shown_only_when_asked_for() {
+        let [choices, all] = [Shown::Choices, Shown::All].map(uci_lines);
+        let tunable = |line: &String| {
+            Params::TUNABLES.iter().any(|t| line.contains(&format!(" {} ", t.name)))
+        };
+        assert!(!choices.iter().any(tunable) && all[..choices.len()] == choices);
+        assert!(all[choices.len()..].iter().all(tunable));
+        assert_eq!(all.len() - choices.len(), Params::TUNABLES.len());
     }
 
     #[test]

@@ -28,7 +28,7 @@ use self::output::{Output, Style};
 use self::session::{Busy, Job, SearchJob};
 use crate::genfens::Order;
 use crate::history::{Game, position_key};
-use crate::options::{self, Change, Settings};
+use crate::options::{self, Change, Settings, Shown};
 use crate::roster::{self, Machine};
 use crate::search_api::StopToken;
 use crate::timeman::{Budget, PonderHit};
@@ -47,7 +47,7 @@ pub enum Remains {
 }
 
 /// Speaks UCI until `quit` or the end of `input`.
-pub fn run(mut input: impl BufRead, output: &Output) -> Remains {
+pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
     let (jobs, queue) = unbounded();
     let (alive, ended) = bounded::<()>(0);
     let session_output = output.clone();
@@ -57,6 +57,7 @@ pub fn run(mut input: impl BufRead, output: &Output) -> Remains {
     });
     let mut front = Front {
         output: output.clone(),
+        shown,
         settings: Settings::default(),
         game: Game::new(Chess::default()),
         jobs,
@@ -148,6 +149,7 @@ enum After {
 /// What the reading thread knows.
 struct Front {
     output: Output,
+    shown: Shown,
     settings: Settings,
     game: Game,
     jobs: Sender<Job>,
@@ -210,7 +212,7 @@ impl Front {
 
     fn introduce(&self) {
         let version = env!("CARGO_PKG_VERSION");
-        let options = options::uci_lines().join("\n");
+        let options = options::uci_lines(self.shown).join("\n");
         self.output.say(&format!(
             "id name Tesla {version}\nid author the Tesla authors\n{options}\nuciok"
         ));

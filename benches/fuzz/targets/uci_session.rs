@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tesla_engine::options::Shown;
 use tesla_engine::uci;
 use tesla_engine::uci::output::Output;
 
@@ -19,5 +20,5 @@ fuzz_target!(|data: &[u8]| {
             script.push('\n');
         }
     }
-    let _ = uci::run(script.as_bytes(), &Output::new(Box::new(std::io::sink())));
+    let _ = uci::run(script.as_bytes(), &Output::new(Box::new(std::io::sink())), Shown::All);
 });
