@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tesla_engine::options::{Settings, uci_lines};
+use tesla_engine::options::{Settings, Shown, uci_lines};
 use tesla_engine::params::Params;
 use tesla_engine::roster::Machine;
 use tesla_engine::uci::command::Command;
@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-    assert!(uci_lines().iter().all(|line| line.starts_with("option name ")));
+    assert!(uci_lines(Shown::All).iter().all(|line| line.starts_with("option name ")));
     match Params::parse(&text, Path::new("tunables.toml")) {
         Ok(params) => {
             let file = params.to_file("");
