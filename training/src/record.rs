@@ -181,7 +181,8 @@ pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
     } else {
         Move::Normal { role, from, capture, to, promotion }
     };
-    position.is_legal(m).then_some(m)
+    // Only a pawn's move to the last rank says what it becomes, and each move is written in one way.
+    (m.promotion() == promotion && position.is_legal(m)).then_some(m)
 }
 
 /// Reads a file game by game. Start positions must be legal chess; moves are not tried.
