@@ -25,7 +25,7 @@ use crate::tablebase::Tables;
 
 use self::leaf::{Leaf, Network};
 use self::ordering::History;
-use self::value::{DRAW, INFINITE, MATE, MATE_BOUND, to_score};
+use self::value::{INFINITE, MATE, MATE_BOUND, to_score};
 use self::worker::{Node, Worker};
 
 /// Deepest iteration; extensions go further.
@@ -100,23 +100,16 @@ impl Search for AlphaBeta {
         worker.endings = self.endings.as_ref();
         worker.reporter = Some(Reporter::new(report));
         let count = task.limits.lines.clamp(1, worker.root_moves.len());
-        let first = |&played: &Move| Best { value: DRAW, line: vec![played] };
-        let mut lines: Vec<Best> = worker.root_moves.iter().take(count).map(first).collect();
-        let mut done = lines.clone();
-        let mut completed = 0;
+        let (mut lines, mut done) = (vec![Best::default(); count], Vec::new());
         let deepest = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
         for depth in 1..=deepest {
             worker.iterate_lines(depth, &mut lines);
             if worker.stopped {
-                let is_blind = depth == 1 && worker.taken.is_empty() && worker.lines[0].is_empty();
-                if is_blind && let Some(likeliest) = worker.likeliest {
-                    lines[0].line = vec![likeliest];
-                }
                 break;
             }
             lines.sort_by_key(|line| -line.value);
-            (completed, done) = (depth, lines.clone());
-            worker.report(worker.info(depth, &lines));
+            done.clone_from(&lines);
+            worker.report(worker.info(&lines));
             if is_enough(task, depth, &lines[0], only_move) {
                 break;
             }
@@ -125,13 +118,17 @@ impl Search for AlphaBeta {
             task.wait_for_stop();
         }
         if worker.stopped {
-            // The first line may be newer than the others, which are then the last depth's.
-            let best = lines.swap_remove(0);
-            done.retain(|line| line.line[0] != best.line[0]);
-            done.truncate(count - 1);
-            done.insert(0, best);
+            // What an unfinished iteration has found comes first, and the last one's lines behind it.
+            lines.retain(|line| line.depth == worker.iteration);
+            done.retain(|old| lines.iter().all(|new| new.line[0] != old.line[0]));
+            lines.append(&mut done);
+            lines.truncate(count);
+            done = lines;
         }
-        let info = worker.info(completed, &done);
+        if done.is_empty() {
+            done.push(worker.blind_choice());
+        }
+        let info = worker.info(&done);
         let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
         let (trouble, cache) = (worker.trouble, None);
         Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
@@ -169,9 +166,10 @@ impl Search for AlphaBeta {
     }
 }
 
-/// The best line so far, never empty, and its value.
-#[derive(Clone, Debug)]
+/// The best line so far, its value and the iteration that found it; empty before the first.
+#[derive(Clone, Debug, Default)]
 struct Best {
+    depth: u32,
     value: i32,
     line: Vec<Move>,
 }
@@ -179,18 +177,27 @@ struct Best {
 impl Worker<'_> {
     /// One iteration for each line: each is the best of the moves that the ones before it leave.
     fn iterate_lines(&mut self, depth: u32, lines: &mut [Best]) {
-        let mut deepest = 0;
+        let (before, mut deepest) = (self.selective_depth, 0);
         self.iteration = depth;
         self.taken.clear();
         for line in lines {
             self.iterate(depth, line);
-            if self.stopped {
-                return;
-            }
-            self.taken.push(line.line[0]);
             deepest = deepest.max(self.selective_depth);
+            if self.stopped {
+                deepest = deepest.max(before);
+                break;
+            }
+            self.taken.extend(line.line.first());
         }
         self.selective_depth = deepest;
+    }
+
+    /// What is played when not one move was looked at.
+    fn blind_choice(&mut self) -> Best {
+        let position = self.task.game.position();
+        let value = self.static_value(position, position_key(position));
+        let line = vec![self.likeliest.unwrap_or(self.root_moves[0])];
+        Best { depth: 0, value, line }
     }
 
     /// One iteration, with a window around the last value that is widened until it holds.
@@ -211,11 +218,11 @@ impl Worker<'_> {
                 before: None,
                 may_null: false,
             };
-            self.root_first = best.line.first().copied().filter(|_| depth > 1);
+            self.root_first = best.line.first().copied();
             let value = self.negamax(position, node);
             if !self.lines[0].is_empty() {
                 best.line.clone_from(&self.lines[0]);
-                best.value = self.root_value;
+                (best.depth, best.value) = (depth, self.root_value);
             }
             if self.stopped || value > alpha && value < beta {
                 return;
@@ -230,11 +237,15 @@ impl Worker<'_> {
         }
     }
 
-    fn info(&self, depth: u32, lines: &[Best]) -> Info {
+    fn info(&self, lines: &[Best]) -> Info {
         let (best, others) = (&lines[0], &lines[1..]);
-        let told = |line: &Best| Variation { score: to_score(line.value), pv: line.line.clone() };
+        let told = |line: &Best| Variation {
+            depth: line.depth,
+            score: to_score(line.value),
+            pv: line.line.clone(),
+        };
         Info {
-            depth,
+            depth: best.depth,
             selective_depth: self.selective_depth.max(best.line.len()) as u32,
             score: to_score(best.value),
             nodes: self.nodes,
@@ -261,9 +272,7 @@ fn is_enough(task: &Task<'_>, depth: u32, best: &Best, only_move: bool) -> bool 
     {
         return true;
     }
-    let Some(soft) = task.budget.soft().filter(|_| task.limits.clock.is_some()) else {
-        return false;
-    };
-    task.limits.move_time.is_none()
-        && (only_move && depth >= 6 || task.budget.elapsed() >= soft.mul_f64(LAST_START))
+    let is_planned = task.limits.clock.is_some() && task.limits.move_time.is_none();
+    let is_obvious = only_move && depth >= 6 && !task.budget.is_pondering();
+    is_planned && (is_obvious || task.budget.soft_share_over(LAST_START))
 }

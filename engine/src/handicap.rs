@@ -123,7 +123,8 @@ mod tests {
     fn outcome() -> Outcome {
         let moves = Chess::default().legal_moves();
         let score = |place: usize| Score::Estimate(0.6 - 0.1 * place as f32);
-        let line = |place: usize| Variation { score: score(place), pv: vec![moves[place]] };
+        let line =
+            |place: usize| Variation { depth: 1, score: score(place), pv: vec![moves[place]] };
         let info = Info {
             depth: 1,
             selective_depth: 1,

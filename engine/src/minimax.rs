@@ -159,35 +159,33 @@ impl Minimax {
         report: &mut dyn FnMut(&Info),
     ) -> Outcome {
         let moves = task.root_moves();
-        let mut best = vec![Found {
-            value: statics.of(task.game.position()),
-            line: vec![moves[0]],
-            nodes: 0,
-            is_whole: false,
-        }];
+        let value = statics.of(task.game.position());
+        // With the depth that each was found at, 0 for a move that nobody has looked at.
+        let mut best = vec![(0, Found { value, line: vec![moves[0]], nodes: 0, is_whole: false })];
         let mut walk = Walk::within(task, statics, Budget::hard_over);
         walk.reporter = Some(Reporter::new(report));
-        let (mut completed, mut pace) = (0, Pace::default());
+        let mut pace = Pace::default();
         for depth in 1..=deepest {
             walk.is_first_look = depth == 1 && task.limits.lines > 1;
-            let Some(mut found) = self.lines(&mut walk, task, &moves, depth) else { break };
+            let Some(found) = self.lines(&mut walk, task, &moves, depth) else { break };
+            let mut found: Vec<_> = found.into_iter().map(|line| (depth, line)).collect();
             // Where the walk ended on the way, the other lines are the last depth's.
-            for line in best.drain(..).take(task.limits.lines) {
-                let is_new = found.iter().all(|other| other.line[0] != line.line[0]);
+            for (depth, line) in best.drain(..).filter(|&(depth, _)| depth > 0) {
+                let is_new = found.iter().all(|(_, other)| other.line[0] != line.line[0]);
                 if is_new && found.len() < task.limits.lines {
-                    found.push(line);
+                    found.push((depth, line));
                 }
             }
-            (best, completed) = (found, depth);
-            walk.report(news(task, &walk, &best, depth, estimate));
-            if best.iter().all(|line| line.is_final(depth)) || pace.is_too_slow(task, walk.nodes())
-            {
+            best = found;
+            walk.report(news(task, &walk, &best, estimate));
+            let is_final = best.iter().all(|(_, line)| line.is_final(depth));
+            if is_final || pace.is_too_slow(task, walk.nodes()) {
                 break;
             }
         }
         task.wait_for_stop();
-        let info = news(task, &walk, &best, completed, estimate);
-        let (best, ponder) = (best[0].line[0], best[0].line.get(1).copied());
+        let info = news(task, &walk, &best, estimate);
+        let (best, ponder) = (info.pv[0], info.pv.get(1).copied());
         let (trouble, cache) = (None, None);
         Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
     }
@@ -216,15 +214,18 @@ impl Minimax {
 fn news<S: StaticValue>(
     task: &Task<'_>,
     walk: &Walk<'_, S>,
-    found: &[Found],
-    depth: u32,
+    found: &[(u32, Found)],
     estimate: fn(i32) -> Score,
 ) -> Info {
-    let (best, others) = (&found[0], &found[1..]);
-    let told = |line: &Found| Variation { score: line.score(estimate), pv: line.line.clone() };
+    let ((depth, best), others) = (&found[0], &found[1..]);
+    let told = |(depth, line): &(u32, Found)| Variation {
+        depth: *depth,
+        score: line.score(estimate),
+        pv: line.line.clone(),
+    };
     Info {
-        depth,
-        selective_depth: depth.max(best.line.len() as u32),
+        depth: *depth,
+        selective_depth: (*depth).max(best.line.len() as u32),
         score: best.score(estimate),
         nodes: walk.nodes(),
         hashfull: 0,

@@ -162,8 +162,10 @@ impl Settings {
             return Err(OptionError::NoName);
         }
         let rows = register(cfg!(feature = "net"));
-        let Some(row) = rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(name)) else {
-            return self.set_tunable(name, value);
+        let spaced: Vec<&str> = name.split_whitespace().collect();
+        let name = spaced.join(" ");
+        let Some(row) = rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(&name)) else {
+            return self.set_tunable(&name, value);
         };
         let name = row.name;
         match row.kind {
@@ -311,7 +313,7 @@ mod tests {
         assert!((settings.params.error_scale - 0.0625).abs() < 1e-9);
         assert!(matches!(settings.set("error_scale", "-1"), Err(OptionError::Tunable(_))));
         assert!(matches!(settings.set("error_scale", "nan"), Err(OptionError::Tunable(_))));
-        assert_eq!(settings.set("clear hash", ""), Ok(Change::ClearHash));
+        assert_eq!(settings.set("clear  hash", ""), Ok(Change::ClearHash));
         assert_eq!(settings.set("WeightsFile", "My Net.tesla"), Ok(Change::Taken));
         assert_eq!(settings.weights_file.as_deref(), Some("My Net.tesla"));
         assert_eq!(settings.set("WeightsFile", "<embedded>"), Ok(Change::Taken));

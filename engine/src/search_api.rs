@@ -153,6 +153,8 @@ impl<'a> Reporter<'a> {
 /// A line behind the best one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variation {
+    /// How deep it was looked at; where a search was stopped, other than the best line's.
+    pub depth: u32,
     /// From the root's side to move.
     pub score: Score,
     /// From the root, at least one move, legal moves all.

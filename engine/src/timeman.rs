@@ -103,6 +103,12 @@ impl Budget {
         self.soft().is_some_and(|soft| self.elapsed() >= soft)
     }
 
+    /// Whether this share of the planned time is over, of which what was pondered is no part.
+    pub fn soft_share_over(&self, share: f64) -> bool {
+        let used = self.elapsed().saturating_sub(self.waited());
+        !self.is_pondering() && self.soft.is_some_and(|soft| used >= soft.mul_f64(share))
+    }
+
     /// Whether the search must answer now.
     pub fn hard_over(&self) -> bool {
         self.hard().is_some_and(|hard| self.elapsed() >= hard)
@@ -226,9 +232,16 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         hit.hit();
         assert!(budget.hard_over() && budget.soft_over() && !budget.is_pondering());
+        assert!(budget.soft_share_over(0.5));
         assert!(budget.waited() >= Duration::from_millis(2));
         let (budget, hit) = Budget::pondering(&limits(60_000, 0, None), OVERHEAD);
         hit.hit();
         assert!(!budget.soft_over() && budget.soft().is_some());
+        // Longer was waited than is planned, and more than half of the plan is still to come.
+        let (budget, hit) = Budget::pondering(&limits(10_000, 0, None), OVERHEAD);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!budget.soft_share_over(0.0), "nothing is planned yet");
+        hit.hit();
+        assert!(!budget.soft_share_over(0.55) && budget.soft_share_over(0.0));
     }
 }

@@ -270,7 +270,8 @@ impl Front {
             (Budget::new(&go.limits, overhead), None)
         };
         if self.debug {
-            self.output.tell(&plan_text(&budget));
+            // What is planned from a `ponderhit` on is known before it.
+            self.output.tell(&plan_text(&Budget::new(&go.limits, overhead)));
         }
         let infinite = go.limits.infinite;
         let (hold, held) = bounded(0);

@@ -171,6 +171,11 @@ impl TransformerEvaluator {
         } else {
             None
         };
+        if on_gpu.is_none() {
+            // The first evaluation takes many times as long as the next; it is better lost here than on a clock.
+            engine.evaluate(&[Request::single(&shakmaty::Chess::default())]);
+            engine.forget_all();
+        }
         let default_batch = if on_gpu.is_some() { GPU_BATCH } else { CPU_BATCH * threads };
         let fixed_cost = if on_gpu.is_some() { GPU_FIXED_COST } else { CPU_FIXED_COST };
         let batch_size = match settings.batch_size {

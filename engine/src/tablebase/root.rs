@@ -1,5 +1,7 @@
 //! The moves that the tables recommend at the root.
 
+use std::cmp::Reverse;
+
 use shakmaty::{Chess, Move, Position};
 use shakmaty_syzygy::AmbiguousWdl;
 
@@ -14,6 +16,8 @@ pub struct Advice {
     pub moves: Vec<Move>,
     /// The result for the side to move.
     pub score: Score,
+    /// The other allowed moves, the best first, and what comes of them.
+    pub others: Vec<(Move, Score)>,
 }
 
 /// What a move is worth, the best greatest.
@@ -24,6 +28,18 @@ struct Rank {
     is_new: bool,
     /// Plies saved on the way to a win, or gained on the way to a loss that the clock may spoil; 0 = does not matter.
     haste: i32,
+}
+
+impl Rank {
+    /// The result as a score, with as many plies as the next capture or pawn move is away.
+    fn score(self, plies: i32) -> Score {
+        let plies = TABLE_PLIES + plies.unsigned_abs().min(u32::from(TABLE_PLIES)) as u16;
+        match self.result {
+            Wdl::Win => Score::Win(plies),
+            Wdl::Loss => Score::Loss(plies),
+            _ => Score::Draw,
+        }
+    }
 }
 
 impl Advice {
@@ -48,17 +64,18 @@ impl Tables {
         }
         let by_distance = || allowed.iter().map(|&m| self.rank(game, m)).collect::<Option<_>>();
         let by_result = || allowed.iter().map(|&m| self.rank_by_wdl(game, m)).collect();
-        let ranked: Vec<(Rank, i32)> = by_distance().or_else(by_result)?;
-        let &(best, plies) = ranked.iter().max_by_key(|(rank, _)| *rank)?;
-        let is_as_good = |&(_, &(rank, _)): &(&Move, &(Rank, i32))| rank == best;
-        let moves = allowed.iter().zip(&ranked).filter(is_as_good).map(|(&played, _)| played);
-        let plies = TABLE_PLIES + plies.unsigned_abs().min(u32::from(TABLE_PLIES)) as u16;
-        let score = match best.result {
-            Wdl::Win => Score::Win(plies),
-            Wdl::Loss => Score::Loss(plies),
-            _ => Score::Draw,
-        };
-        Some(Advice { moves: moves.collect(), score })
+        let ranks: Vec<(Rank, i32)> = by_distance().or_else(by_result)?;
+        let mut ranked: Vec<(Move, (Rank, i32))> = allowed.iter().copied().zip(ranks).collect();
+        // Among equals in the order of the generator.
+        ranked.sort_by_key(|&(_, (rank, _))| Reverse(rank));
+        let &(_, (best, plies)) = ranked.first()?;
+        let behind = ranked.iter().position(|&(_, (rank, _))| rank != best);
+        let others = ranked.split_off(behind.unwrap_or(ranked.len()));
+        Some(Advice {
+            moves: ranked.into_iter().map(|(played, _)| played).collect(),
+            score: best.score(plies),
+            others: others.iter().map(|&(m, (rank, plies))| (m, rank.score(plies))).collect(),
+        })
     }
 
     /// A move's rank and its DTZ, seen from the root.

@@ -161,6 +161,11 @@ fn a_won_ending_is_played_to_mate() {
             break;
         }
         let advice = tables.advise(&game, &legal).unwrap();
+        let others: Vec<_> = advice.others.iter().map(|(played, _)| *played).collect();
+        assert!(legal.iter().all(|m| advice.moves.contains(m) != others.contains(m)));
+        let worth = advice.others.iter().map(|(_, score)| score.expected());
+        assert!(worth.clone().is_sorted_by(|a, b| a >= b));
+        assert!(worth.clone().all(|other| other <= advice.score.expected()));
         game.play(advice.moves[0]);
         assert!(game.position().halfmoves() < 100 && game.repetitions() < 2);
         let roles = game.position().board();

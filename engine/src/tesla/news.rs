@@ -41,7 +41,9 @@ impl TeslaSearch {
     /// The lines behind the best one, as many as are wanted.
     fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
         let others = self.rule.others(&self.tree, best, task.limits.lines.saturating_sub(1));
+        let depth = self.depth().max(1);
         let told = |&id: &NodeId| Variation {
+            depth,
             score: self.rule.score(&self.tree, id),
             pv: answer::line(&self.tree, &self.table, task.game, id),
         };

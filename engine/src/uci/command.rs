@@ -49,7 +49,8 @@ pub enum Command<'a> {
 impl<'a> Command<'a> {
     /// Reads a line. Every text is some command; what is not known is [`Command::Unknown`].
     pub fn parse(line: &'a str) -> Self {
-        let line = line.trim();
+        // Some editors put a byte-order mark before a script.
+        let line = line.trim_start_matches('\u{feff}').trim();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim_start();
         match word {

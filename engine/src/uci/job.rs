@@ -11,7 +11,7 @@ use super::output::{Output, Style, Throttle};
 use crate::answer::RootMove;
 use crate::handicap::Handicap;
 use crate::history::Game;
-use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
+use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task, Variation};
 use crate::tablebase::{Advice, Tables};
 use crate::timeman::Budget;
 
@@ -95,6 +95,14 @@ impl SearchJob {
                 for line in &mut info.variations {
                     line.score = advice.sharpen(line.score);
                 }
+                // What the tables advise against is not searched, but told of where so many lines are wanted.
+                let missing = manner.lines.saturating_sub(1 + info.variations.len());
+                let others = advice.others.iter().take(missing);
+                info.variations.extend(others.map(|&(played, score)| Variation {
+                    depth: info.depth,
+                    score,
+                    pv: vec![played],
+                }));
             }
             info
         };

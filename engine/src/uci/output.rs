@@ -9,7 +9,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Move};
 
 use crate::score::Score;
-use crate::search_api::{Current, Info};
+use crate::search_api::{Current, Info, Variation};
 use crate::timeman::Stopwatch;
 
 /// The GUI's end of the line. Clones write to the same place.
@@ -137,21 +137,27 @@ impl Style {
     /// An `info` line for each line of play, the best first; `hits` = positions found in endgame tables.
     pub fn info(self, info: &Info, hits: u64) -> String {
         if info.variations.is_empty() {
-            return self.line(info, "", info.score, &info.pv, hits);
+            return self.line(info, "", (info.depth, info.score, &info.pv), hits);
         }
-        let mut text = self.line(info, " multipv 1", info.score, &info.pv, hits);
+        let mut text = self.line(info, " multipv 1", (info.depth, info.score, &info.pv), hits);
         for (number, variation) in (2..).zip(&info.variations) {
             let number = format!(" multipv {number}");
             text.push('\n');
-            text += &self.line(info, &number, variation.score, &variation.pv, hits);
+            let Variation { depth, score, pv } = variation;
+            text += &self.line(info, &number, (*depth, *score, pv), hits);
         }
         text
     }
 
-    fn line(self, info: &Info, number: &str, score: Score, pv: &[Move], hits: u64) -> String {
+    fn line(
+        self,
+        info: &Info,
+        number: &str,
+        (depth, score, pv): (u32, Score, &[Move]),
+        hits: u64,
+    ) -> String {
         let per_second = info.nodes as f64 / info.time.as_secs_f64().max(0.001);
-        let mut line =
-            format!("info depth {} seldepth {}{number}", info.depth, info.selective_depth);
+        let mut line = format!("info depth {depth} seldepth {}{number}", info.selective_depth);
         // Writing to a String cannot fail.
         let _ = write!(line, " score {}", score.uci());
         if self.wdl {

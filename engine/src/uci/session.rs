@@ -319,7 +319,7 @@ pub fn bench_of(search: &mut dyn Search, nodes: u64, stop: &StopToken, output: &
             info.score.uci()
         ));
     });
-    total.text()
+    if stop.is_stopped() { "info string bench was stopped".to_owned() } else { total.text() }
 }
 
 /// Counts lines, saying each move's share; the answer is the total.
