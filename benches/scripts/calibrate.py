@@ -3,11 +3,10 @@
 
     python3 benches/scripts/calibrate.py OUT
 
-Each level's rating is the most likely one where the anchors (`SF-1350`) are worth what they are called, a drawn game
-against the one it came nearest to added, with a 95 % interval from the curvature. The levels are then made monotone (pool adjacent
-violators, weighed by what is known of each), and the places of round ratings read off on straight lines. The rows
-printed last are for SCALE in engine/src/handicap.rs. Stockfish's numbers are its own, of another time control and
-other opponents: what comes out is Stockfish's scale, not CCRL's.
+The rating is a parabola of the place between the weakest and the strongest play, the most likely one where the anchors
+(`SF-1350`) are worth what they are called; beside it, for the eye, stands what each level's own games say. Both have
+95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/handicap.rs. Stockfish's numbers
+are its own, of another time control and other opponents: what comes out is Stockfish's scale, not CCRL's.
 """
 
 import argparse
@@ -44,34 +43,56 @@ def expected(rating, anchor):
     return 1.0 / (1.0 + 10.0 ** ((anchor - rating) / 400.0))
 
 
-def rate(played):
-    """The most likely rating and its standard error, from (anchor, points)."""
-    points = {anchor: [got for other, got in played if other == anchor] for anchor, _ in played}
-    mean = {anchor: sum(got) / len(got) for anchor, got in points.items()}
-    # Of several that are as far from even: the weakest where all was lost, the strongest where all was won.
-    nearest = min(mean, key=lambda anchor: (abs(mean[anchor] - 0.5), anchor if mean[anchor] < 0.5 else -anchor))
-    played = [*played, (nearest, 0.5)]
-    low, high = -2000.0, 5000.0
+def solve(matrix, vector):
+    """The solution of a small system of linear equations, by Gauss's elimination with pivots."""
+    rows = [[*row, value] for row, value in zip(matrix, vector)]
+    for i in range(len(rows)):
+        pivot = max(range(i, len(rows)), key=lambda j: abs(rows[j][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for j in range(len(rows)):
+            if j != i:
+                rows[j] = [value - rows[j][i] * pivoted for value, pivoted in zip(rows[j], rows[i])]
+    return [row[-1] for row in rows]
+
+
+def fit(played, terms):
+    """The most likely coefficients of a polynomial, from (place, anchor, points), and their information matrix."""
+    found = [1500.0] + [0.0] * (terms - 1)
+    scale = math.log(10.0) / 400.0
     for _ in range(60):
-        middle = (low + high) / 2.0
-        surplus = sum(points - expected(middle, anchor) for anchor, points in played)
-        low, high = (middle, high) if surplus > 0.0 else (low, middle)
-    chances = [expected(low, anchor) for anchor, _ in played]
-    information = (math.log(10.0) / 400.0) ** 2 * sum(p * (1.0 - p) for p in chances)
-    return low, 1.0 / math.sqrt(information)
+        slope, information = [0.0] * terms, [[0.0] * terms for _ in range(terms)]
+        for place, anchor, points in played:
+            powers = [place**k for k in range(terms)]
+            chance = expected(rating(found, place), anchor)
+            for i in range(terms):
+                slope[i] += scale * (points - chance) * powers[i]
+                for j in range(terms):
+                    information[i][j] += scale**2 * chance * (1.0 - chance) * powers[i] * powers[j]
+        step = solve(information, slope)
+        # Far from the answer a whole step could go too far.
+        length = max(map(abs, step))
+        found = [value + change * min(1.0, 200.0 / max(length, 1e-9)) for value, change in zip(found, step)]
+    return found, information
 
 
-def monotone(levels):
-    """Pools neighbours that are the wrong way round: (place, rating) rising in both."""
-    pools = []
-    for place, rating, error in levels:
-        pools.append([[place], rating, error**-2])
-        while len(pools) > 1 and pools[-2][1] >= pools[-1][1]:
-            places, rating, weight = pools.pop()
-            before = pools[-1]
-            before[1] = (before[1] * before[2] + rating * weight) / (before[2] + weight)
-            before[0], before[2] = before[0] + places, before[2] + weight
-    return [(sum(places) / len(places), rating) for places, rating, _ in pools]
+def rating(found, place):
+    return sum(value * place**k for k, value in enumerate(found))
+
+
+def interval(information, place):
+    """Half of the 95 % interval of the rating at a place."""
+    powers = [place**k for k in range(len(information))]
+    return 1.96 * math.sqrt(sum(a * b for a, b in zip(powers, solve(information, powers))))
+
+
+def own(played):
+    """What one level's games say by themselves; nothing where all were lost or all won."""
+    score = sum(points for _, _, points in played)
+    if not 0.0 < score < len(played):
+        return "-"
+    found, information = fit([(0.0, anchor, points) for _, anchor, points in played], 1)
+    return f"{found[0]:.0f} ± {interval(information, 0.0):.0f}"
 
 
 def main():
@@ -79,24 +100,29 @@ def main():
     parser.add_argument("folder", help="what calibrate.sh wrote")
     by_level = {}
     for level, anchor, points in games(parser.parse_args().folder):
-        by_level.setdefault(level, []).append((anchor, points))
-    print("| level | place | games | score | rating |\n|---|---|---|---|---|")
-    levels = []
-    for level, played in sorted(by_level.items()):
-        (rating, error), place = rate(played), (level - WEAKEST) / (STRONGEST - WEAKEST)
-        levels.append((place, rating, error))
-        score = sum(points for _, points in played)
-        print(f"| {level} | {place:.3f} | {len(played)} | {score:g} | {rating:.0f} ± {1.96 * error:.0f} |")
-    curve = monotone(levels)
-    if len(curve) < 2:
-        sys.exit("calibrate.py: two levels of different strength are needed for a scale")
-    ends = [(round(rating), place) for place, rating in (curve[0], curve[-1])]
-    rows = []
-    for (first, low), (last, high) in zip(curve, curve[1:]):
-        for elo in range(math.ceil(low / 100) * 100, math.ceil(high / 100) * 100, 100):
-            if ends[0][0] < elo < ends[1][0]:
-                rows.append((elo, first + (last - first) * (elo - low) / (high - low)))
-    rows = [ends[0], *rows, ends[1]]
+        by_level.setdefault(level, []).append(((level - WEAKEST) / (STRONGEST - WEAKEST), anchor, points))
+    played = [game for games in by_level.values() for game in games]
+    if len(by_level) < 3:
+        sys.exit("calibrate.py: a scale needs games of three levels or more")
+    found, information = fit(played, 3)
+    print("| level | place | games | score | its own rating | the scale's |\n|---|---|---|---|---|---|")
+    for level, games_of in sorted(by_level.items()):
+        place, score = games_of[0][0], sum(points for _, _, points in games_of)
+        whole = f"{rating(found, place):.0f} ± {interval(information, place):.0f}"
+        print(f"| {level} | {place:.3f} | {len(games_of)} | {score:g} | {own(games_of)} | {whole} |")
+    if min(found[1], found[1] + 2.0 * found[2]) <= 0.0:
+        sys.exit("calibrate.py: the parabola falls somewhere: play more games")
+    # What the ends are worth is known to fifty points at best: no more than that is told.
+    ends = [(round(rating(found, place) / 50) * 50, place) for place in (0.0, 1.0)]
+    rows = [ends[0]]
+    for elo in range(ends[0][0] // 100 * 100 + 100, ends[1][0], 100):
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if rating(found, middle) < elo else (low, middle)
+        if rows[-1][1] < low < 1.0:
+            rows.append((elo, low))
+    rows.append(ends[1])
     print(f"\nconst SCALE: [(u64, f64); {len(rows)}] = [")
     for elo, place in rows:
         print(f"    ({elo}, {place:.3f}),")

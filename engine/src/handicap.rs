@@ -1,7 +1,7 @@
 //! Playing weaker on purpose (`UCI_LimitStrength`, `UCI_Elo`): fewer nodes, and at times another of the best moves.
 //!
-//! Works on every search that tells more than one line. **Not calibrated yet**: that a higher `UCI_Elo` plays better is
-//! certain, that its number is a rating is not until games have been played.
+//! Works on every search that tells more than one line. The numbers are ratings on the scale of Stockfish's own levels, for
+//! the search Tesla with the network that ships: `benches/results/2026-11-23-elo.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,8 +10,23 @@ use crate::history::{Game, position_key};
 use crate::search_api::{Info, Limits, Outcome};
 
 /// How strong play is by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, in between on straight lines: what
-/// `benches/scripts/calibrate.py` prints comes here, and the range into `handshake.uci` and `docs/uci.md`.
-const SCALE: [(u64, f64); 2] = [(800, 0.0), (2_400, 1.0)];
+/// `benches/scripts/calibrate.py` prints comes here, and the range into `handshake.uci`, `strength.uci` and
+/// `docs/uci.md`.
+const SCALE: [(u64, f64); 13] = [
+    (850, 0.000),
+    (900, 0.027),
+    (1000, 0.076),
+    (1100, 0.127),
+    (1200, 0.181),
+    (1300, 0.238),
+    (1400, 0.300),
+    (1500, 0.366),
+    (1600, 0.440),
+    (1700, 0.523),
+    (1800, 0.620),
+    (1900, 0.743),
+    (2000, 1.000),
+];
 
 /// The weakest and the strongest play, in the words of `UCI_Elo`.
 pub const WEAKEST: u64 = SCALE[0].0;
