@@ -65,8 +65,11 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
     let mut session = Session::new(output);
     // Nobody is obliged to say `isready`, and what `go` would have to load runs on the clock.
     let mut is_pending = false;
+    // What came during a search is all there when it ends, and the next `go` may be near.
+    let mut is_settled = false;
     loop {
-        let quiet = if is_pending { after(SETTLED) } else { never() };
+        let patience = if is_settled { Duration::ZERO } else { SETTLED };
+        let quiet = if is_pending { after(patience) } else { never() };
         select_biased! {
             recv(jobs) -> job => {
                 let Ok(job) = job else { return };
@@ -75,15 +78,17 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                     Job::Ready | Job::Search(_) => is_pending = false,
                     Job::Eval(..) | Job::Bench(..) | Job::Perft(..) => {}
                 }
+                let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
                 if catch_unwind(AssertUnwindSafe(|| session.work(job))).is_err() {
                     session.output.tell("the last command failed inside; please report it");
                     (session.search, session.tried, session.evaluator) = (None, None, None);
                 }
+                is_settled = (is_settled || is_search) && (is_pending || !jobs.is_empty());
             }
             recv(quiet) -> _ => {
                 session.prepare();
-                is_pending = false;
+                (is_pending, is_settled) = (false, false);
             }
         }
     }
