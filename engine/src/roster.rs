@@ -274,6 +274,20 @@ fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String
     Err(format!("the evaluator {} is not built into this program", machine.evaluator))
 }
 
+/// Looks for the GPU that a search chosen later would want. Only a process' first look takes long, and it must not be on a
+/// clock.
+#[cfg(feature = "net")]
+pub fn look_for_gpu(settings: &Settings) {
+    let names_gpu = ["auto", "gpu"].iter().any(|name| name.eq_ignore_ascii_case(&settings.device));
+    if settings.evaluator == TRANSFORMER && names_gpu {
+        let _ = crate::network::device();
+    }
+}
+
+/// A program without the network wants none.
+#[cfg(not(feature = "net"))]
+pub fn look_for_gpu(_: &Settings) {}
+
 /// The search behind the bench signature: the same on every machine.
 pub fn bench_search() -> Box<dyn Search> {
     let mut search = TeslaSearch::new(Box::new(ClassicalEvaluator::new()));

@@ -114,6 +114,7 @@ impl Session {
             Job::Configure(settings) => self.settings = *settings,
             Job::Ready => {
                 self.prepare();
+                roster::look_for_gpu(&self.settings);
                 self.output.say("readyok");
             }
             Job::Clear => {
