@@ -7,6 +7,7 @@ The rating is a parabola of the place between the weakest and the strongest play
 (`SF-1350`) are worth what they are called; beside it, for the eye, stands what each level's own games say. Both have
 95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/handicap.rs. Stockfish's numbers
 are its own, of another time control and other opponents: what comes out is Stockfish's scale, not CCRL's.
+Needs the package numpy.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import json
 import math
 import pathlib
 import sys
+
+import numpy as np
 
 # How games end that say nothing of play.
 FAULTS = {"time-forfeit", "illegal-move", "crash", "hang", "bad-uci"}
@@ -39,51 +42,29 @@ def games(folder):
             yield int(white.removeprefix("Tesla-")), int(black.removeprefix("SF-")), points
 
 
-def expected(rating, anchor):
-    return 1.0 / (1.0 + 10.0 ** ((anchor - rating) / 400.0))
-
-
-def solve(matrix, vector):
-    """The solution of a small system of linear equations, by Gauss's elimination with pivots."""
-    rows = [[*row, value] for row, value in zip(matrix, vector)]
-    for i in range(len(rows)):
-        pivot = max(range(i, len(rows)), key=lambda j: abs(rows[j][i]))
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        rows[i] = [value / rows[i][i] for value in rows[i]]
-        for j in range(len(rows)):
-            if j != i:
-                rows[j] = [value - rows[j][i] * pivoted for value, pivoted in zip(rows[j], rows[i])]
-    return [row[-1] for row in rows]
-
-
 def fit(played, terms):
-    """The most likely coefficients of a polynomial, from (place, anchor, points), and their information matrix."""
-    found = [1500.0] + [0.0] * (terms - 1)
-    scale = math.log(10.0) / 400.0
+    """The most likely coefficients of a polynomial, from (place, anchor, points), and their covariance."""
+    places, anchors, points = np.array(played).T
+    powers = np.vander(places, terms, increasing=True)
+    found, scale = np.array([1500.0] + [0.0] * (terms - 1)), math.log(10.0) / 400.0
     for _ in range(60):
-        slope, information = [0.0] * terms, [[0.0] * terms for _ in range(terms)]
-        for place, anchor, points in played:
-            powers = [place**k for k in range(terms)]
-            chance = expected(rating(found, place), anchor)
-            for i in range(terms):
-                slope[i] += scale * (points - chance) * powers[i]
-                for j in range(terms):
-                    information[i][j] += scale**2 * chance * (1.0 - chance) * powers[i] * powers[j]
-        step = solve(information, slope)
+        chances = 1.0 / (1.0 + 10.0 ** ((anchors - powers @ found) / 400.0))
+        slope = scale * powers.T @ (points - chances)
+        information = scale**2 * (powers.T * (chances * (1.0 - chances))) @ powers
+        step = np.linalg.solve(information, slope)
         # Far from the answer a whole step could go too far.
-        length = max(map(abs, step))
-        found = [value + change * min(1.0, 200.0 / max(length, 1e-9)) for value, change in zip(found, step)]
-    return found, information
+        found = found + step * min(1.0, 200.0 / max(np.abs(step).max(), 1e-9))
+    return found, np.linalg.inv(information)
 
 
 def rating(found, place):
-    return sum(value * place**k for k, value in enumerate(found))
+    return np.polynomial.polynomial.polyval(place, found)
 
 
-def interval(information, place):
+def interval(covariance, place):
     """Half of the 95 % interval of the rating at a place."""
-    powers = [place**k for k in range(len(information))]
-    return 1.96 * math.sqrt(sum(a * b for a, b in zip(powers, solve(information, powers))))
+    powers = np.array([place]) ** np.arange(len(covariance))
+    return 1.96 * math.sqrt(powers @ covariance @ powers)
 
 
 def own(played):
@@ -91,8 +72,8 @@ def own(played):
     score = sum(points for _, _, points in played)
     if not 0.0 < score < len(played):
         return "-"
-    found, information = fit([(0.0, anchor, points) for _, anchor, points in played], 1)
-    return f"{found[0]:.0f} ± {interval(information, 0.0):.0f}"
+    found, covariance = fit([(0.0, anchor, points) for _, anchor, points in played], 1)
+    return f"{found[0]:.0f} ± {interval(covariance, 0.0):.0f}"
 
 
 def main():
@@ -104,11 +85,11 @@ def main():
     played = [game for games in by_level.values() for game in games]
     if len(by_level) < 3:
         sys.exit("calibrate.py: a scale needs games of three levels or more")
-    found, information = fit(played, 3)
+    found, covariance = fit(played, 3)
     print("| level | place | games | score | its own rating | the scale's |\n|---|---|---|---|---|---|")
     for level, games_of in sorted(by_level.items()):
         place, score = games_of[0][0], sum(points for _, _, points in games_of)
-        whole = f"{rating(found, place):.0f} ± {interval(information, place):.0f}"
+        whole = f"{rating(found, place):.0f} ± {interval(covariance, place):.0f}"
         print(f"| {level} | {place:.3f} | {len(games_of)} | {score:g} | {own(games_of)} | {whole} |")
     if min(found[1], found[1] + 2.0 * found[2]) <= 0.0:
         sys.exit("calibrate.py: the parabola falls somewhere: play more games")

@@ -28,6 +28,11 @@ pub fn device() -> Option<String> {
     chosen.is_gpu.then_some(chosen.name)
 }
 
+/// Whether the device of this name is a GPU where there is one.
+pub fn may_use_gpu(device: &str) -> bool {
+    matches!(device.parse(), Ok(DeviceChoice::Auto | DeviceChoice::Gpu))
+}
+
 /// Starts the network on its device. The second part is sentences for the user. Where many searches
 /// share it, no answer depends on who else asks.
 ///

@@ -278,8 +278,7 @@ fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String
 /// clock.
 #[cfg(feature = "net")]
 pub fn look_for_gpu(settings: &Settings) {
-    let names_gpu = ["auto", "gpu"].iter().any(|name| name.eq_ignore_ascii_case(&settings.device));
-    if settings.evaluator == TRANSFORMER && names_gpu {
+    if settings.evaluator == TRANSFORMER && crate::network::may_use_gpu(&settings.device) {
         let _ = crate::network::device();
     }
 }

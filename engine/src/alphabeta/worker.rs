@@ -285,9 +285,7 @@ impl<'a> Worker<'a> {
         n: usize,
     ) -> usize {
         let count = moves.len().min(FIRST_BATCH.max(n));
-        if self.is_network() {
-            self.look_at_clock();
-        }
+        self.look_at_clock();
         let Some(network) = self.network() else { return count };
         let mut wanted: Vec<(u64, Chess)> = Vec::with_capacity(count);
         for &played in &moves[..count] {

@@ -206,6 +206,7 @@ fn every_legal_move_round_trips() {
         for m in position.legal_moves() {
             assert_eq!(unpack(&position, pack(m)), Some(m));
         }
+        assert_eq!(unpack(&position, 0), None);
         // And no move has a second way to be written, castling to a rook for example.
         for packed in 0..=u16::MAX {
             assert!(unpack(&position, packed).is_none_or(|m| pack(m) == packed), "{packed}");

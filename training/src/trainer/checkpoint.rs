@@ -122,7 +122,7 @@ pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>,
     let file = |name: &str| {
         let path = current.join(name);
         let bytes = access(&path, fs::read(&path))?;
-        let line = hash_line(name, &bytes) + "\n";
+        let line = hash_line(name, &bytes);
         match &hashes {
             // A line without its end may lack more.
             Some(hashes) if !hashes.split_inclusive('\n').any(|known| known == line) => {
@@ -165,8 +165,7 @@ pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainE
     remove(&fresh)?;
     access(&fresh, fs::create_dir_all(&fresh))?;
     let files = [(WEIGHTS, network), (OPTIMIZER, moments), (PROGRESS, progress)];
-    let hashes =
-        files.iter().map(|(name, bytes)| hash_line(name, bytes) + "\n").collect::<String>();
+    let hashes = files.iter().map(|(name, bytes)| hash_line(name, bytes)).collect::<String>();
     for (name, bytes) in files.into_iter().chain([(HASHES, hashes.into_bytes())]) {
         let path = fresh.join(name);
         access(&path, write_through(&path, &bytes))?;
@@ -179,8 +178,9 @@ pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainE
     remove(&old)
 }
 
+/// A file's line, with its end.
 fn hash_line(name: &str, bytes: &[u8]) -> String {
-    format!("{}  {name}", sha256(bytes))
+    format!("{}  {name}\n", sha256(bytes))
 }
 
 fn remove(folder: &Path) -> Result<(), TrainError> {
