@@ -15,12 +15,12 @@
     reason = "what is not inlined below the dispatch is compiled for the oldest processor"
 )]
 
-mod attention;
+pub(crate) mod attention;
 mod engine;
 mod forward;
-mod gemm;
+pub(crate) mod gemm;
 mod packed;
-mod vectors;
+pub(crate) mod vectors;
 
 pub use self::engine::{Engine, Options};
 pub(crate) use self::vectors::LINE;

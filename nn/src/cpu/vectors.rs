@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 pub(crate) const LINE: usize = 16;
 
 /// Runs `work` on the widest vectors there are.
-pub(super) fn dispatch<W: WithSimd>(work: W) -> W::Output {
+pub(crate) fn dispatch<W: WithSimd>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if let Some(simd) = pulp::x86::V4::try_new() {
