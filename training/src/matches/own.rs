@@ -11,8 +11,10 @@ use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score as EngineScore;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::setup::options::Settings;
-use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::mode::keeps_tree;
+use tesla_engine::setup::roster;
+use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::{Evaluator, centipawns_from_score};
 use tesla_nn::shared::{SharedDevice, Usage};
 use tesla_nn::transformer::panic_text;
@@ -123,7 +125,7 @@ impl Devices {
     pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = Machine::of(&settings);
-        if !roster::keeps_tree(machine.search) {
+        if !keeps_tree(machine.search) {
             return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
         }
         let evaluator = self.evaluator(&machine, side.limit.is_timed())?;
