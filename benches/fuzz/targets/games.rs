@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use shakmaty::Position;
-use tesla_training::record::{self, GameReader, GameRecord};
+use tesla_training::labelled::{self, GameReader, GameRecord};
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("tesla-fuzz-{}", std::process::id()));
