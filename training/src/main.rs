@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tesla_engine::terminal::interruptible;
+use tesla_engine::console::terminal::interruptible;
 use tesla_training::commands::{
     datagen, evaluate, export, import, inspect, matches, merge, report, suite, train, tune,
 };

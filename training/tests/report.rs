@@ -8,7 +8,7 @@ mod program;
 
 use std::fs;
 
-use tesla_training::commands::evaluate::Evaluated;
+use tesla_training::evaluate::Evaluated;
 use tesla_training::evaluate::puzzles::{Band, Solved};
 use tesla_training::evaluate::{Figures, Report};
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use tesla_engine::search_api::StopToken;
-use tesla_engine::terminal::INTERRUPTED;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
 
 use crate::console::progress::bar;
 use crate::console::table::Table;

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use tesla_engine::options::Settings;
-use tesla_engine::params::Params;
-use tesla_engine::roster::{self, Machine};
-use tesla_engine::search_api::Search as _;
-use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::search::Search as _;
+use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::roster::{self, Machine};
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::shared::{SharedDevice, Usage};
 use tesla_nn::weights::short_hash;

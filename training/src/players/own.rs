@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use shakmaty::{CastlingMode, Chess, Position};
-use tesla_engine::history::Game;
-use tesla_engine::options::Settings;
-use tesla_engine::roster::{self, Machine};
-use tesla_engine::score::Score as EngineScore;
-use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::timeman::Budget;
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Score as EngineScore;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::roster::{self, Machine};
 use tesla_nn::evaluator::centipawns_from_score;
 use tesla_nn::transformer::panic_text;
 
