@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use burn::tensor::Device;
 use clap::{Args, Parser, Subcommand};
-use tesla_engine::terminal::interruptible;
+use tesla_engine::console::terminal::interruptible;
 use tesla_training::datagen::import::ImportArgs;
 use tesla_training::datagen::inspect::{self, InspectArgs};
 use tesla_training::datagen::merge::MergeArgs;

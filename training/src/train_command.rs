@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use tesla_engine::search_api::StopToken;
-use tesla_engine::terminal::INTERRUPTED;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
 use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::{ModelConfig, Precision};
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_nn::model::Model;
 use tesla_nn::weights;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::ending::Termination;
 use tesla_training::matches::report;

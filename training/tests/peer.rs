@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_training::matches::peer::{Answer, Bound, Fault, FaultKind, Peer, PeerConfig};
 use tesla_training::matches::record::Score;
 

@@ -5,7 +5,7 @@
 use std::fs::{read_dir, read_to_string};
 use std::time::{Duration, Instant};
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_training::matches::peer::{Fault, FaultKind, Peer, PeerConfig};
 
 const SOON: Duration = Duration::from_secs(5);

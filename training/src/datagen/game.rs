@@ -3,7 +3,7 @@
 
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use super::config::DatagenConfig;
 use super::dice::Dice;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use tesla_engine::search_api::StopToken;
-use tesla_engine::terminal::INTERRUPTED;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
 
 use super::config::LARGEST_SHARD;
 use super::output::Output;

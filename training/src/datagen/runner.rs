@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
 use super::config::{ConfigError, DatagenConfig};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use crate::matches::examiner::{ExamError, Examination, MakePlayer};
 use crate::matches::heads::{Head, HeadPlayer};

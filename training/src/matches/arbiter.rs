@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use super::adjudicate::{Adjudication, Adjudicator};
 use super::ending::{Ending, Termination};

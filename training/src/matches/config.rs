@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tesla_engine::roster;
-use tesla_engine::search_api::{Info, StopToken};
+use tesla_engine::search::{Info, StopToken};
+use tesla_engine::setup::roster;
 
 use super::adjudicate::{Adjudication, DrawRule, ResignRule};
 use super::arbiter::Rules;
@@ -362,7 +362,8 @@ pub(crate) fn search_signatures<'a>(sides: impl IntoIterator<Item = &'a Side>) -
     let signature = |mode: &'static str| {
         let mut search = roster::bench_search_of(mode).ok()?;
         let (stop, hear) = (StopToken::default(), &mut |_: &str, _: &Info| {});
-        let total = tesla_engine::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, hear);
+        let total =
+            tesla_engine::commands::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, hear);
         Some((mode, format!("{:016x}", total.signature)))
     };
     let signatures: BTreeMap<_, _> = modes.into_iter().filter_map(signature).collect();

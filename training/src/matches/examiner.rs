@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use shakmaty::{CastlingMode, Chess, Move, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use super::ending::Termination;
 use super::game::GameState;

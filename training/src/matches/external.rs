@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use super::ending::Termination;
 use super::peer::{Answer, Fault, FaultKind, Peer, PeerConfig};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tesla_engine::lock;
+use tesla_engine::console::lock;
 
 use crate::paths::beside;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use super::external::ExternalPlayer;
 use super::own::{Devices, OwnPlayer};

@@ -18,7 +18,7 @@ mod transcript;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 pub use fault::{Fault, FaultKind};
 pub use info::{Bound, Info};

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 /// How often the calling thread looks whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);

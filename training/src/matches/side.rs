@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tesla_engine::options::{Change, Settings};
-use tesla_engine::roster::Machine;
+use tesla_engine::setup::options::{Change, Settings};
+use tesla_engine::setup::roster::Machine;
 
 use super::limit::{Limit, LimitError};
 use crate::hash::sha256;

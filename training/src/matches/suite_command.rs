@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use tesla_engine::search_api::StopToken;
-use tesla_engine::terminal::INTERRUPTED;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
 
 use super::config::search_signatures;
 use super::examiner::Examination;

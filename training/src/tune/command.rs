@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tesla_engine::params::Params;
-use tesla_engine::search_api::StopToken;
-use tesla_engine::terminal::INTERRUPTED;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
 
 use super::fit;
 use super::log::{self, Material, Plan};

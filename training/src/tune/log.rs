@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
-use tesla_engine::history::Game;
-use tesla_engine::search_api::StopToken;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::StopToken;
 
 use super::observe::{Observation, Observer};
 use crate::dataset::Dataset;

@@ -6,8 +6,8 @@ use std::path::Path as FilePath;
 use std::time::Instant;
 
 use serde_json::json;
-use tesla_engine::params::Params;
-use tesla_engine::search_api::StopToken;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::search::StopToken;
 
 use super::spsa::{PairResult, Path, Schedule, SpsaError};
 use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
