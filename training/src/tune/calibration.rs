@@ -10,7 +10,7 @@ use tesla_engine::best_first::model::Family;
 
 use super::interval::Interval;
 use super::shape::Shape;
-use crate::matches::suite::wilson;
+use crate::statistics::wilson::wilson;
 
 /// Bins of the histogram of the transform.
 const BINS: usize = 20;
