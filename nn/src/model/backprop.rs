@@ -152,7 +152,8 @@ impl Backprop {
     pub fn backward(&self, gradient: &Answer, work: &mut Workspace) -> Vec<f32> {
         let (values, places, d) = (&self.values, &self.places, self.width());
         let mut list = vec![0.0; values.len()];
-        let Workspace { plan, blocks, last, inverses, states, d_states, d_x, passing, heads } = work;
+        let Workspace { plan, blocks, last, inverses, states, d_states, d_x, passing, heads } =
+            work;
         let d_states = sized(d_states, states.len());
         let parameters = (values.as_slice(), places);
         self.layers.back(parameters, (plan, gradient), (states, d_states), heads, &mut list);
