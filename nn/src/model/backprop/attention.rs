@@ -275,7 +275,9 @@ impl WithSimd for Backward<'_> {
             let d_logits = Matrix { data: d_logits, stride };
             let weights = Matrix { data: weights, stride };
             // The anchor's pieces are seen by all, the others by each other.
-            for ([start, end], first) in [([0, of.window.anchors], 0), ([of.window.anchors, t], of.window.anchors)] {
+            for ([start, end], first) in
+                [([0, of.window.anchors], 0), ([of.window.anchors, t], of.window.anchors)]
+            {
                 let size = Size { rows: end - start, inner: t - first, columns: e };
                 let (d_key, d_value) = (&mut scratch.d_key, &mut scratch.d_value);
                 let (own, query) = (d_logits.from(first, start), query.from(first, 0));

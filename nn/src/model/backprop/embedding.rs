@@ -42,7 +42,13 @@ pub(super) fn embed(plan: &Plan, places: &Places, values: &[f32], x: &mut [f32],
 }
 
 /// Adds the tables' gradients to `list`, from those of the tokens.
-pub(super) fn embed_back(plan: &Plan, places: &Places, d_x: &[f32], list: &mut [f32], width: usize) {
+pub(super) fn embed_back(
+    plan: &Plan,
+    places: &Places,
+    d_x: &[f32],
+    list: &mut [f32],
+    width: usize,
+) {
     wide(
         #[inline(always)]
         || {

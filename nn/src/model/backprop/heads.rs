@@ -153,7 +153,11 @@ impl HeadLayers {
         kept.d_readout.clear();
         kept.d_readout.resize(readout.len(), 0.0);
         let tables = Tables::of(values, places);
-        tables.back(&plan.moves, [parts, readout, d_moves], [&mut kept.d_parts, &mut kept.d_readout]);
+        tables.back(
+            &plan.moves,
+            [parts, readout, d_moves],
+            [&mut kept.d_parts, &mut kept.d_readout],
+        );
         tables.learn(places, &plan.moves, [parts, readout, d_moves], list);
     }
 }

@@ -84,7 +84,10 @@ impl ModuleVisitor for Collector {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let data = param.val().into_data();
         let start = self.values.len();
-        self.values.extend(data.iter::<f32>());
+        match data.as_slice::<f32>() {
+            Ok(values) => self.values.extend_from_slice(values),
+            Err(_) => self.values.extend(data.iter::<f32>()),
+        }
         self.spans.insert(param.id, Span { start, len: self.values.len() - start });
     }
 }

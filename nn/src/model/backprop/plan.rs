@@ -56,9 +56,8 @@ impl Plan {
         let slots = t - r;
         let mut plan = Self::default();
         // Padding sees nothing, not even itself.
-        let is_real = |window: usize, slot: usize| {
-            batch.pairs[window * t * t + slot * t + slot] != HIDDEN
-        };
+        let is_real =
+            |window: usize, slot: usize| batch.pairs[window * t * t + slot * t + slot] != HIDDEN;
         let mut row_of = vec![NOTHING; batch.windows * t];
         for window in 0..batch.windows {
             for slot in (0..slots).filter(|&slot| is_real(window, slot)) {

@@ -1,5 +1,7 @@
 //! Matrix products of one step of training, on the widest vectors there are.
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
 use crate::cpu::gemm::{Packed, Then};
@@ -11,6 +13,8 @@ const BLOCK: usize = 96;
 const SUMMED: usize = 64;
 /// Rows of a tile.
 const TALL: usize = 8;
+/// Vectors of a tile at most.
+const WIDE: usize = 3;
 
 /// A matrix by rows, each `stride` after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -66,12 +70,14 @@ pub(super) fn add_gradient(size: Size, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f3
         fn with_simd<S: Simd>(self, simd: S) {
             let Self(size, a, b, c) = self;
             let whole = size.columns - size.columns % S::F32_LANES;
+            let mut left = vec![0.0; SUMMED * size.rows.next_multiple_of(TALL)];
+            let mut right = vec![0.0; SUMMED * WIDE * S::F32_LANES];
             let mut done = 0;
-            while done < size.inner {
+            while done < size.inner && whole > 0 {
                 let inner = SUMMED.min(size.inner - done);
-                let (a, b) = (a.from(done, 0), b.from(done, 0));
                 let part = Size { inner, columns: whole, ..size };
-                multiply::<S, true, true>(simd, part, a, b, c, size.columns);
+                let (a, b) = (a.from(done, 0), b.from(done, 0));
+                add_block(simd, part, [a, b], [&mut left, &mut right], (c, size.columns));
                 done += inner;
             }
             if whole < size.columns {
@@ -80,6 +86,45 @@ pub(super) fn add_gradient(size: Size, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f3
         }
     }
     dispatch(Run(size, a, b, c));
+}
+
+/// [`add_gradient`] of a few rows, which are copied so that each tile reads on and on: rows that
+/// lie a power of two apart would push each other out of the nearest cache.
+#[inline(always)]
+fn add_block<S: Simd>(
+    simd: S,
+    size: Size,
+    [a, b]: [Matrix<'_>; 2],
+    [left, right]: [&mut [f32]; 2],
+    (c, stride): (&mut [f32], usize),
+) {
+    for (group, to) in left.chunks_exact_mut(SUMMED * TALL).enumerate() {
+        let columns = group * TALL..size.rows.min((group + 1) * TALL);
+        copy(a, size.inner, columns, to, TALL);
+    }
+    let panel = (if S::REGISTER_COUNT >= 32 { WIDE } else { 2 }) * S::F32_LANES;
+    for column in (0..size.columns).step_by(panel) {
+        let end = size.columns.min(column + panel);
+        copy(b, size.inner, column..end, right, panel);
+        let right = Matrix { data: right, stride: panel };
+        for (group, left) in left.chunks_exact(SUMMED * TALL).enumerate() {
+            let row = group * TALL;
+            let rows = TALL.min(size.rows - row);
+            let part = Size { rows, inner: size.inner, columns: end - column };
+            let left = Matrix { data: left, stride: TALL };
+            let to = &mut c[row * stride + column..];
+            multiply::<S, true, true>(simd, part, left, right, to, stride);
+        }
+    }
+}
+
+/// Copies `rows` rows' part within `columns`.
+#[inline(always)]
+fn copy(from: Matrix<'_>, rows: usize, columns: Range<usize>, to: &mut [f32], stride: usize) {
+    let rows = from.data.chunks(from.stride).take(rows);
+    for (from, to) in rows.zip(to.chunks_exact_mut(stride)) {
+        to[..columns.len()].copy_from_slice(&from[columns.clone()]);
+    }
 }
 
 /// The columns of [`add_gradient`] that fill no vector.
@@ -114,11 +159,11 @@ pub(super) fn multiply<S: Simd, const T: bool, const ADD: bool>(
     let mut column = 0;
     while column < size.columns {
         let left = (size.columns - column) / S::F32_LANES;
-        let wide = S::REGISTER_COUNT >= 32 && (left == 3 || left > 4);
+        let wide = S::REGISTER_COUNT >= 32 && (left == WIDE || left > 4);
         let (b, c) = (b.from(0, column), &mut c[column..]);
         column += S::F32_LANES
             * if wide {
-                tiles::<S, 3, T, ADD>(simd, size, a, b, c, stride)
+                tiles::<S, WIDE, T, ADD>(simd, size, a, b, c, stride)
             } else if left >= 2 {
                 tiles::<S, 2, T, ADD>(simd, size, a, b, c, stride)
             } else {
@@ -219,13 +264,20 @@ impl<S: Simd, const R: usize, const V: usize, const T: bool, const ADD: bool> Wi
     }
 }
 
-/// `[k, m]` as `[m, k]`.
+/// `[k, m]` as `[m, k]`, in squares that stay in the nearest cache.
 pub(super) fn transposed(matrix: &[f32], m: usize) -> Vec<f32> {
+    const SIDE: usize = 16;
     let k = matrix.len() / m;
     let mut turned = vec![0.0; matrix.len()];
-    for (i, row) in matrix.chunks_exact(m).enumerate() {
-        for (j, value) in row.iter().enumerate() {
-            turned[j * k + i] = *value;
+    for row in (0..k).step_by(SIDE) {
+        for column in (0..m).step_by(SIDE) {
+            for j in column..m.min(column + SIDE) {
+                let to = &mut turned[j * k + row..j * k + k.min(row + SIDE)];
+                let from = matrix[row * m + j..].iter().step_by(m);
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = *from;
+                }
+            }
         }
     }
     turned

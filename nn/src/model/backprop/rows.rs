@@ -84,8 +84,7 @@ pub(super) fn normalise_back(
         #[inline(always)]
         || {
             let rows = x.chunks_exact(width).zip(back.chunks_exact(width));
-            for (((x, back), d_x), &inverse) in
-                rows.zip(d_x.chunks_exact_mut(width)).zip(inverses)
+            for (((x, back), d_x), &inverse) in rows.zip(d_x.chunks_exact_mut(width)).zip(inverses)
             {
                 let mut lanes = [0.0; LINE];
                 let lines = x.as_chunks::<LINE>().0.iter().zip(back.as_chunks::<LINE>().0);
