@@ -4,9 +4,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use shakmaty::Chess;
-use tesla_engine::options::Settings;
-use tesla_engine::roster::{self, Machine};
-use tesla_engine::search_api::Search;
+use tesla_engine::search::Search;
+use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::roster::{self, Machine};
 use tesla_nn::evaluator::CacheFigures;
 
 use crate::positions::searched;

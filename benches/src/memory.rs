@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use shakmaty::Chess;
-use tesla_engine::search_api::{Info, Search as _};
-use tesla_engine::tesla::TeslaSearch;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::search::{Info, Search as _};
 use tesla_nn::guess::Guesser;
 
 use crate::positions::reported;

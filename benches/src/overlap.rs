@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use shakmaty::Chess;
-use tesla_engine::history::Game;
-use tesla_engine::search_api::{Limits, Search as _, StopToken, Task};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Limits, Search as _, StopToken, Task};
 use tesla_nn::evaluator::Evaluator as _;
 use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};

@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
-use tesla_engine::node::NONE;
-use tesla_engine::options::Settings;
-use tesla_engine::roster::{self, Machine};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::tree::Tree;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::tree::arena::Tree;
+use tesla_engine::tree::node::NONE;
 
 use crate::positions::searched;
 

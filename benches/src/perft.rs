@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
-use tesla_engine::perft::{Entry, perft};
+use tesla_engine::commands::perft::{Entry, perft};
 
 /// Counts what the file claims, up to `max_nodes` per entry, and prints a summary.
 ///

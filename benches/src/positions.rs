@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
-use tesla_engine::history::Game;
-use tesla_engine::search_api::{Info, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::timeman::Budget;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Info, Limits, Outcome, Search, StopToken, Task};
 
 /// Which positions.
 #[derive(clap::Args)]

@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use shakmaty::CastlingMode;
-use tesla_engine::options::Settings;
-use tesla_engine::roster::{self, Machine};
+use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::roster::{self, Machine};
 
 use crate::positions::searched;
 

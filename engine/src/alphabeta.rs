@@ -18,10 +18,10 @@ mod worker;
 use shakmaty::Move;
 use tesla_nn::evaluator::Evaluator;
 
-use crate::history::position_key;
-use crate::search_api::{Info, Outcome, Reporter, Search, Spares, Task, Variation};
-use crate::table::Table;
-use crate::tablebase::Tables;
+use crate::chess::game::position_key;
+use crate::chess::tablebase::Tables;
+use crate::search::table::Table;
+use crate::search::{Info, Outcome, Reporter, Search, Spares, Task, Variation};
 
 use self::leaf::{Leaf, Network};
 use self::ordering::History;

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
-use tesla_engine::doctor::{self, DoctorArgs};
-use tesla_engine::enumerate::command::{self as enumerate, EnumerateArgs};
-use tesla_engine::minimax::command::{self as minimax, MinimaxCommand};
-use tesla_engine::options::Shown;
-use tesla_engine::terminal::{end_at_once, finish, interruptible};
-use tesla_engine::three_state::command::{self as experience, ExperienceCommand};
-use tesla_engine::uci::output::Output;
+use tesla_engine::commands::doctor::{self, DoctorArgs};
+use tesla_engine::commands::enumerate::{self as enumerate, EnumerateArgs};
+use tesla_engine::commands::experience::{self as experience, ExperienceCommand};
+use tesla_engine::commands::minimax::{self as minimax, MinimaxCommand};
+use tesla_engine::commands::{about, bench, perft};
+use tesla_engine::console::output::Output;
+use tesla_engine::console::terminal::{end_at_once, finish, interruptible};
+use tesla_engine::setup::options::Shown;
 use tesla_engine::uci::{self, Remains};
-use tesla_engine::{about, bench, perft};
 
 /// Tree and batches are many small allocations; on a CPU network this halves their cost.
 #[global_allocator]

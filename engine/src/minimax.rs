@@ -4,19 +4,16 @@
 //!   the identical value from fewer positions;
 //! * [`StaticValue`] — what stands at the depth's end: [`Material`] with seed 002's values, or [`EndsOnly`], seed
 //!   004's exhaustive search, for which only the end of the game counts;
-//! * [`command`], [`mates`], [`table`] — `tesla minimax`: what pruning saves, and mates counted exactly.
+//! * [`commands::minimax`](crate::commands::minimax) — `tesla minimax`: what pruning saves, and mates counted exactly.
 //!
 //! Draws are the rules': stalemate, too little material, fifty moves, and the third time that a position stands on the
 //! board. There is no table of positions, which would know nothing of the way that led to them.
 
-pub mod command;
 mod ends;
-pub mod mates;
 mod ordering;
 mod plain;
 mod pruned;
 mod statics;
-pub mod table;
 mod walk;
 
 use std::time::Duration;
@@ -27,10 +24,10 @@ pub use self::ends::{DRAW, MATE, MATE_BOUND};
 pub use self::pruned::Window;
 pub use self::statics::{EndsOnly, Material, StaticValue};
 pub use self::walk::Walk;
-use crate::history::Game;
-use crate::score::Score;
-use crate::search_api::{Info, Outcome, Reporter, Search, Task, Variation};
-use crate::timeman::Budget;
+use crate::chess::game::Game;
+use crate::chess::score::Score;
+use crate::search::clock::Budget;
+use crate::search::{Info, Outcome, Reporter, Search, Task, Variation};
 
 /// A line of moves, the first one last, as the recursion builds it.
 pub type Line = Vec<Move>;

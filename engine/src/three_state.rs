@@ -5,7 +5,7 @@
 //!   that is not among them the move is random;
 //! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters allow;
 //! * `played` — how the game ended, which nobody tells;
-//! * [`command`], [`learn`], `report` — `tesla experience`.
+//! * [`learn`], `report` — for [`tesla experience`](crate::commands::experience).
 //!
 //! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters search deeper the more
 //! one-sided a position is. What the listings leave open or get wrong is settled so: values are those of the side to
@@ -13,7 +13,6 @@
 //! games is the seed's transposition table; the positions explored count from the start of a game.
 
 mod calculate;
-pub mod command;
 mod experience;
 mod file;
 pub mod learn;
@@ -23,7 +22,7 @@ mod packed;
 mod played;
 mod quick;
 mod record;
-mod report;
+pub(crate) mod report;
 #[cfg(test)]
 mod tests;
 
@@ -35,18 +34,19 @@ use rand_chacha::ChaCha8Rng;
 use shakmaty::{KnownOutcome, Move, Position};
 
 use self::calculate::{Best, best_of};
-use self::experience::Experience;
+pub(crate) use self::experience::Experience;
 pub use self::file::FileError;
 use self::limiters::Limiters;
-pub(crate) use self::memory::Memory;
-use self::packed::{Packed, PackedMove};
+pub(crate) use self::memory::{Memory, load};
+pub(crate) use self::packed::Packed;
+use self::packed::PackedMove;
 use self::played::Played;
 use self::quick::Quick;
 use self::record::{Entry, GameResult, MoveMade, PastGame, Record};
+use crate::chess::score::Score;
 use crate::minimax::{Found, Line, StaticValue, Walk};
-use crate::score::Score;
-use crate::search_api::{Info, Limits, Outcome, Search, Task};
-use crate::timeman::Budget;
+use crate::search::clock::Budget;
+use crate::search::{Info, Limits, Outcome, Search, Task};
 
 /// Why a move was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

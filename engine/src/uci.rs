@@ -10,8 +10,6 @@ pub mod command;
 pub mod go;
 pub mod job;
 pub mod lines;
-pub mod output;
-pub mod position;
 pub mod session;
 
 use std::io::BufRead;
@@ -24,14 +22,15 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
 use self::command::{Command, HELP};
 use self::lines::{Line, next_line};
-use self::output::{Output, Style};
 use self::session::{Busy, Job, SearchJob};
-use crate::genfens::Order;
-use crate::history::{Game, position_key};
-use crate::options::{self, Change, Settings, Shown};
-use crate::roster::{self, Machine};
-use crate::search_api::StopToken;
-use crate::timeman::{Budget, PonderHit};
+use crate::chess::game::{Game, position_key};
+use crate::chess::notation as position;
+use crate::commands::genfens::Order;
+use crate::console::output::{Output, Style};
+use crate::search::StopToken;
+use crate::search::clock::{Budget, PonderHit};
+use crate::setup::options::{self, Change, Settings, Shown};
+use crate::setup::roster::{self, Machine};
 
 /// How long `quit` waits for a search to end; a network that is still loading is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -303,8 +302,9 @@ impl Front {
 
     fn bench(&mut self, text: &str) {
         match text.trim() {
-            "" => self
-                .start("bench", |stop, busy| Job::Bench(crate::bench::DEFAULT_NODES, stop, busy)),
+            "" => self.start("bench", |stop, busy| {
+                Job::Bench(crate::commands::bench::DEFAULT_NODES, stop, busy)
+            }),
             text => match text.parse() {
                 Ok(nodes) => self.start("bench", |stop, busy| Job::Bench(nodes, stop, busy)),
                 Err(_) => {
@@ -315,8 +315,8 @@ impl Front {
     }
 
     fn perft(&mut self, depth: u32) {
-        if depth > crate::perft::LONGEST {
-            let longest = crate::perft::LONGEST;
+        if depth > crate::commands::perft::LONGEST {
+            let longest = crate::commands::perft::LONGEST;
             return self.output.tell(&format!("perft counts lines of at most {longest} plies"));
         }
         let (position, style) = (Box::new(self.game.position().clone()), self.style());

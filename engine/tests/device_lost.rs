@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use shakmaty::{Chess, Position};
 use tesla_engine::alphabeta::AlphaBeta;
-use tesla_engine::history::Game;
-use tesla_engine::search_api::{Limits, Outcome, Search, Spares, StopToken, Task};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Limits, Outcome, Search, Spares, StopToken, Task};
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};

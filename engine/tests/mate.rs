@@ -9,12 +9,12 @@ use shakmaty::fen::Fen;
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Piece, Position, Role, Setup, Square,
 };
-use tesla_engine::history::Game;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Score;
 use tesla_engine::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
-use tesla_engine::score::Score;
-use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_nn::classical::ClassicalEvaluator;
 
 /// Both of them.

@@ -9,14 +9,14 @@ use rand_chacha::ChaCha8Rng;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Position};
-use tesla_engine::history::Game;
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Score;
+use tesla_engine::commands::perft::perft;
 use tesla_engine::minimax::{
     EndsOnly, Found, MATE, Material, Minimax, Pruning, StaticValue, solve,
 };
-use tesla_engine::perft::perft;
-use tesla_engine::score::Score;
-use tesla_engine::search_api::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::timeman::Budget;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 
 fn game(fen: &str) -> Game {
     let setup: Fen = fen.parse().unwrap();

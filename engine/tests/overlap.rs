@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use shakmaty::Chess;
-use tesla_engine::history::Game;
-use tesla_engine::node::{PENDING, ROOT};
-use tesla_engine::search_api::{Limits, Search, StopToken, Task};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Limits, Search, StopToken, Task};
+use tesla_engine::tree::node::{PENDING, ROOT};
 use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 

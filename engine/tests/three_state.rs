@@ -12,11 +12,11 @@ use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position};
-use tesla_engine::history::Game;
-use tesla_engine::score::Score;
-use tesla_engine::search_api::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Score;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::three_state::{Settings, ThreeState};
-use tesla_engine::timeman::Budget;
 
 fn settings(seed: u64) -> Settings {
     Settings { file: None, size: 10_000, seed }

@@ -7,7 +7,8 @@
 //!   search research, and the alpha-beta baseline's leaves);
 //! * [`guess`] — answers without knowledge, to measure the search's own work;
 //! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere;
-//! * [`shared`] — one device for many searches, which fill its batches together.
+//! * [`shared`] — one device for many searches, which fill its batches together;
+//! * [`files`] — reading and writing files safely, for all crates.
 
 #[cfg(feature = "net")]
 pub mod batch;
@@ -22,6 +23,7 @@ pub mod decode;
 pub mod device;
 pub mod encode;
 pub mod evaluator;
+pub mod files;
 #[cfg(feature = "net")]
 pub mod gpu;
 pub mod guess;

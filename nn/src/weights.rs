@@ -6,7 +6,6 @@
 //! of the file's SHA-256.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::store::{FloatCastAdapter, ModuleSnapshot, SafetensorsStore};
@@ -16,6 +15,7 @@ use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
 /// Version of the layout of the file and of what the network's inputs mean.
@@ -24,6 +24,9 @@ pub const FORMAT: &str = "tesla-1";
 /// Name of our entry in the header's metadata. One entry only: several would be written in random
 /// order, and the same weights must give the same file.
 const ENTRY: &str = "tesla";
+
+/// Most bytes of a weights file: many times those of any network that fits a device.
+const LARGEST: u64 = 1 << 32;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -35,13 +38,8 @@ struct Header {
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     /// The file cannot be read or written.
-    #[error("cannot access the weights file {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Not a safetensors file, or a damaged one.
     #[error("the weights are not a readable safetensors file ({0}); get the file again")]
     Damaged(String),
@@ -97,8 +95,7 @@ pub fn load_file(path: &Path, device: &Device) -> Result<Loaded, WeightsError> {
 /// # Errors
 /// When the file cannot be read or does not match its name.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, WeightsError> {
-    let bytes =
-        fs::read(path).map_err(|source| WeightsError::Io { path: path.to_owned(), source })?;
+    let bytes = files::read_bounded(path, LARGEST)?;
     let actual = short_hash(&bytes);
     match named_hash(path) {
         Some(named) if named != actual => Err(WeightsError::HashMismatch { named, actual }),
@@ -241,10 +238,7 @@ pub fn save(model: &Model, config: &ModelConfig, folder: &Path) -> Result<PathBu
     let bytes = to_bytes(model, config)?;
     let name = format!("tesla-{}-{}.safetensors", config.name, short_hash(&bytes));
     let path = folder.join(name);
-    let unfinished = path.with_extension("tmp");
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&unfinished, bytes))
-        .and_then(|()| fs::rename(&unfinished, &path))
-        .map_err(|source| WeightsError::Io { path: path.clone(), source })?;
+    files::make_folder(folder)?;
+    files::replace(&path, &bytes)?;
     Ok(path)
 }

@@ -186,7 +186,7 @@ fn a_hash_in_the_name_is_checked() {
     assert!(matches!(error, WeightsError::HashMismatch { .. }));
     std::fs::remove_dir_all(&folder).unwrap();
     let error = weights::load_file(&lying, &device).map(|_| ()).unwrap_err();
-    assert!(matches!(error, WeightsError::Io { .. }));
+    assert!(matches!(error, WeightsError::File(_)));
 }
 
 #[test]

@@ -9,13 +9,9 @@
 //! * [`statistics`], [`samples`], [`inspect`] — what is in the files.
 
 pub mod binpack;
-pub mod command;
 pub mod config;
 pub mod dice;
 pub mod game;
-pub mod import;
-pub mod inspect;
-pub mod merge;
 pub mod output;
 pub mod pgn;
 pub mod pieces;

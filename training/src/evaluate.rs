@@ -17,12 +17,13 @@ use tesla_nn::decode::decode;
 use tesla_nn::evaluator::Evaluation;
 use tesla_nn::model::{Model, VALUE_BINS};
 
-use crate::dataset::{Dataset, WindowRef};
-use crate::labels::Labels;
-use crate::progress::bar;
+use crate::console::progress::bar;
+use crate::train::dataset::{Dataset, WindowRef};
+use crate::train::labels::Labels;
 use figures::Observation;
 
 pub use figures::{Measures, Reliability, Sums};
+use puzzles::Solved;
 pub use report::{Report, Row};
 
 /// Plies since the anchor that the table shows.
@@ -79,6 +80,23 @@ impl Figures {
             }
         }
     }
+}
+
+/// All figures of a network, as `--json` writes them.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Evaluated {
+    /// Its name and hash.
+    pub network: String,
+    /// Weights in the blocks.
+    pub block_parameters: usize,
+    /// Weights in all.
+    pub parameters: usize,
+    /// Every so-manieth game was used.
+    pub every: u32,
+    /// Held-out games, if any were given.
+    pub games: Option<Report>,
+    /// Puzzles by player.
+    pub puzzles: Vec<Solved>,
 }
 
 /// Evaluates every `every`-th game of the data set with `threads` threads.

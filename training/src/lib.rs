@@ -1,28 +1,26 @@
-//! Training and measuring Tesla's evaluator.
+//! Training and measuring Tesla's evaluator. Each folder knows only those above it:
 //!
-//! * [`record`] — labelled games on disk;
-//! * [`dataset`], [`labels`] — games to batches of windows with their labels;
-//! * [`evaluate`], [`evaluate_command`] — held-out figures, and puzzles;
-//! * [`loss`], [`adamw`], [`train_config`], [`trainer`], [`train_command`] — the training loop;
-//! * [`mod@matches`] — games between configurations and UCI engines;
+//! * [`console`], [`disk`], [`statistics`] — tables and progress; files that survive a crash; what results prove;
+//! * [`labelled`] — labelled games on disk;
+//! * [`game`] — one game by the rules; [`players`] — who plays it;
+//! * [`mod@matches`] — games between configurations and UCI engines; [`suite`] — test positions;
+//! * [`train`] — games to batches, and the training loop; [`evaluate`] — held-out figures, and puzzles;
 //! * [`datagen`] — making, importing, merging and inspecting labelled games;
 //! * [`tune`] — the search's numbers from its own trees;
-//! * [`report`] — what all of these measured, on one page.
+//! * [`report`] — what all of these measured, on one page;
+//! * [`commands`] — the command line of each.
 
-pub mod adamw;
+pub mod commands;
+pub mod console;
 pub mod datagen;
-pub mod dataset;
+pub mod disk;
 pub mod evaluate;
-pub mod evaluate_command;
-mod hash;
-pub mod labels;
-pub mod loss;
+pub mod game;
+pub mod labelled;
 pub mod matches;
-mod paths;
-mod progress;
-pub mod record;
+pub mod players;
 pub mod report;
-pub mod train_command;
-pub mod train_config;
-pub mod trainer;
+pub mod statistics;
+pub mod suite;
+pub mod train;
 pub mod tune;

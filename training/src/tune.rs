@@ -6,7 +6,6 @@
 //! how well they hold ([`calibration`]), and gives the tunables that the engine loads.
 
 pub mod calibration;
-pub mod command;
 pub mod fit;
 pub mod growth;
 pub mod interval;

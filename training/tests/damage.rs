@@ -12,8 +12,8 @@ use burn::tensor::Device;
 use proptest::prelude::*;
 use tesla_nn::model::ModelConfig;
 use tesla_nn::weights;
-use tesla_training::train_config::TrainConfig;
-use tesla_training::trainer::Trainer;
+use tesla_training::train::config::TrainConfig;
+use tesla_training::train::trainer::Trainer;
 
 use program::{Scratch, complaint, done};
 

@@ -12,7 +12,7 @@ use std::fs;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use tesla_engine::params::Params;
+use tesla_engine::best_first::params::Params;
 
 use program::{Scratch, done, program};
 

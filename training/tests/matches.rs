@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
+use tesla_training::game::ending::Termination;
 use tesla_training::matches::config::MatchConfig;
-use tesla_training::matches::ending::Termination;
-use tesla_training::matches::report;
-use tesla_training::matches::runner::{self, Finished};
-use tesla_training::matches::sprt::Decision;
+use tesla_training::matches::report::{self, Finished};
+use tesla_training::matches::runner;
+use tesla_training::statistics::sprt::Decision;
 
 /// Every position after one move of each side: 400 openings.
 fn book() -> String {

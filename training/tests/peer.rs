@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
-use tesla_engine::search_api::StopToken;
-use tesla_training::matches::peer::{Answer, Bound, Fault, FaultKind, Peer, PeerConfig};
-use tesla_training::matches::record::Score;
+use tesla_engine::search::StopToken;
+use tesla_training::game::score::Score;
+use tesla_training::players::peer::{Answer, Bound, Fault, FaultKind, Peer, PeerConfig};
 
 const START: &str = "position startpos";
 /// More than any answer here needs on a busy machine.

@@ -5,8 +5,8 @@
 use std::fs::{read_dir, read_to_string};
 use std::time::{Duration, Instant};
 
-use tesla_engine::search_api::StopToken;
-use tesla_training::matches::peer::{Fault, FaultKind, Peer, PeerConfig};
+use tesla_engine::search::StopToken;
+use tesla_training::players::peer::{Fault, FaultKind, Peer, PeerConfig};
 
 const SOON: Duration = Duration::from_secs(5);
 const SHORT: Duration = Duration::from_millis(300);

@@ -8,9 +8,9 @@ mod program;
 
 use std::fs;
 
+use tesla_training::evaluate::Evaluated;
 use tesla_training::evaluate::puzzles::{Band, Solved};
 use tesla_training::evaluate::{Figures, Report};
-use tesla_training::evaluate_command::Evaluated;
 
 use program::{Scratch, complaint, done};
 

@@ -10,14 +10,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
-use tesla_training::dataset::Dataset;
-use tesla_training::loss::{LossWeights, consistency};
-use tesla_training::record::{RecordError, pack, read_file};
-use tesla_training::train_config::TrainConfig;
-use tesla_training::trainer::{TrainError, Trainer};
+use tesla_training::labelled::{RecordError, pack, read_file};
+use tesla_training::train::config::TrainConfig;
+use tesla_training::train::dataset::Dataset;
+use tesla_training::train::loss::{LossWeights, consistency};
+use tesla_training::train::trainer::{TrainError, Trainer};
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);

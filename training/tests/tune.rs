@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tesla_engine::params::Params;
+use tesla_engine::best_first::params::Params;
 
 use program::{Scratch, complaint, done, program};
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use shakmaty::{Chess, KnownOutcome};
-use tesla_engine::history::Game;
-use tesla_engine::search_api::{Limits, Search, StopToken, Task};
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Limits, Search, StopToken, Task};
 use tesla_engine::three_state::{Settings, ThreeState};
-use tesla_engine::timeman::Budget;
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("tesla-fuzz-{}", std::process::id()));

@@ -8,14 +8,14 @@ use libfuzzer_sys::fuzz_target;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::alphabeta::AlphaBeta;
-use tesla_engine::history::{Game, key_after, position_key};
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::chess::game::{Game, key_after, position_key};
+use tesla_engine::chess::notation::{from_fen, parse_move};
+use tesla_engine::commands::perft;
+use tesla_engine::console::output::Style;
 use tesla_engine::minimax::{Minimax, Pruning};
-use tesla_engine::perft;
-use tesla_engine::search_api::{Limits, Search, StopToken, Task};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
-use tesla_engine::uci::output::Style;
-use tesla_engine::uci::position::{from_fen, parse_move};
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Limits, Search, StopToken, Task};
 use tesla_nn::classical::ClassicalEvaluator;
 
 thread_local! {

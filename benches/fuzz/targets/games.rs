@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use shakmaty::Position;
-use tesla_training::record::{self, GameReader, GameRecord};
+use tesla_training::labelled::{self, GameReader, GameRecord};
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("tesla-fuzz-{}", std::process::id()));
@@ -40,10 +40,10 @@ fn read(bytes: &[u8]) {
 fn is_kept(game: &GameRecord) {
     let mut position = game.start.clone();
     for ply in &game.plies {
-        let Some(played) = record::unpack(&position, ply.played) else { break };
-        assert_eq!(record::pack(played), ply.played);
+        let Some(played) = labelled::unpack(&position, ply.played) else { break };
+        assert_eq!(labelled::pack(played), ply.played);
         position.play_unchecked(played);
     }
     let mut bytes = Vec::new();
-    record::encode(game, &mut bytes).expect("what was read can be written");
+    labelled::encode(game, &mut bytes).expect("what was read can be written");
 }

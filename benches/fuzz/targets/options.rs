@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tesla_engine::options::{Settings, Shown, uci_lines};
-use tesla_engine::params::Params;
-use tesla_engine::roster::Machine;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::setup::options::{Settings, Shown, uci_lines};
+use tesla_engine::setup::roster::Machine;
 use tesla_engine::uci::command::Command;
 
 fuzz_target!(|data: &[u8]| {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tesla_training::matches::openings::{Book, BookOptions};
-use tesla_training::matches::suite::{self, Options};
+use tesla_training::game::openings::{Book, BookOptions};
+use tesla_training::suite::{self, Options};
 
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("tesla-fuzz-{}", std::process::id()));

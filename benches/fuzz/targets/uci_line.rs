@@ -2,13 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tesla_engine::genfens::Order;
-use tesla_engine::history::Game;
-use tesla_engine::timeman::Budget;
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::notation as position;
+use tesla_engine::commands::genfens::Order;
+use tesla_engine::console::output::Style;
+use tesla_engine::search::clock::Budget;
 use tesla_engine::uci::command::Command;
+use tesla_engine::uci::go;
 use tesla_engine::uci::lines::{Line, next_line};
-use tesla_engine::uci::output::Style;
-use tesla_engine::uci::{go, position};
 
 fuzz_target!(|data: &[u8]| {
     let mut input = data;

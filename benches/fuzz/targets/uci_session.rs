@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tesla_engine::options::Shown;
+use tesla_engine::console::output::Output;
+use tesla_engine::setup::options::Shown;
 use tesla_engine::uci;
-use tesla_engine::uci::output::Output;
 
 /// Words that name files, or work that the end of the input does not end.
 const LEFT_OUT: [&str; 7] = ["bench", "perft", "genfens", "file", "syzygypath", "hash", "kvcache"];

@@ -8,7 +8,7 @@ use tesla_nn::classical::centipawns;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request, centipawns_from_score};
 
 use super::value::clamp_estimate;
-use crate::search_api::{self, Spares};
+use crate::search::{self, Spares};
 
 /// Rough memory of a cached answer in bytes, for the bound in MiB.
 const ANSWER_BYTES: usize = 400;
@@ -74,7 +74,7 @@ impl Network {
 
     /// Puts the next evaluator in the place of one that failed; `false` where none is left.
     pub(super) fn replace(&mut self, error: &EvalError) -> bool {
-        search_api::replace(&mut self.evaluator, &mut self.spares, error)
+        search::replace(&mut self.evaluator, &mut self.spares, error)
     }
 }
 

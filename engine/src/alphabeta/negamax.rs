@@ -12,7 +12,7 @@ use tesla_nn::classical::exchange::nets_at_least;
 use super::ordering::{Hints, Ordered, is_tactical};
 use super::value::{Bound, DRAW, INFINITE, MATE, MAX_PLY, PROVEN_BOUND, Remembered};
 use super::worker::{Node, Worker, pass, play};
-use crate::table::PackedMove;
+use crate::search::table::PackedMove;
 
 /// Reverse futility: deepest node and margin per ply.
 const REVERSE_FUTILITY: (i32, i32) = (8, 80);
@@ -158,7 +158,7 @@ impl Worker<'_> {
         let depth = node.depth - 1 - reduction;
         let floor = self.descend_null(node.key);
         let child = Node {
-            key: crate::history::position_key(&passed),
+            key: crate::chess::game::position_key(&passed),
             alpha: -node.beta,
             beta: -node.beta + 1,
             depth,

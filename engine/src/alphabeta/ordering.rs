@@ -4,7 +4,7 @@
 use shakmaty::{Chess, Color, Move, MoveList, Position, Role};
 use tesla_nn::classical::exchange::{immediate_gain, nets_at_least, role_value};
 
-use crate::table::PackedMove;
+use crate::search::table::PackedMove;
 
 use super::value::MAX_PLY;
 

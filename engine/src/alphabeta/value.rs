@@ -1,7 +1,7 @@
 //! Values inside alpha-beta: centipawns, with mates beyond every estimate.
 
-use crate::score::{Score, TABLE_PLIES};
-use crate::table::{Entry, PackedMove};
+use crate::chess::score::{Score, TABLE_PLIES};
+use crate::search::table::{Entry, PackedMove};
 
 /// Longest line in plies.
 pub(super) const MAX_PLY: usize = 128;

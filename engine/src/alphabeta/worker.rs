@@ -5,11 +5,11 @@ use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
-use crate::history::position_key;
-use crate::node::Verdict;
-use crate::search_api::{Current, Info, Reporter, Task};
-use crate::table::{Entry, PackedMove, Table};
-use crate::tablebase::Tables;
+use crate::chess::game::position_key;
+use crate::chess::tablebase::Tables;
+use crate::search::table::{Entry, PackedMove, Table};
+use crate::search::{Current, Info, Reporter, Task};
+use crate::tree::node::Verdict;
 
 use super::leaf::{Answer, Leaf, Network, classical};
 use super::ordering::History;

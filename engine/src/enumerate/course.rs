@@ -7,7 +7,7 @@ use super::clock::{Clock, Times};
 use super::crew::{Crew, Turns};
 use super::error::EnumerateError;
 use super::progress::{Progress, Status};
-use crate::search_api::StopToken;
+use crate::search::StopToken;
 
 /// How a run is done, whatever it enumerates.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::uci::position::PositionProblem;
+use crate::chess::notation::PositionProblem;
 
 /// Why an enumeration cannot begin or go on.
 #[derive(Debug, thiserror::Error)]

@@ -128,7 +128,7 @@ pub(super) fn packed_move(played: Move) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::uci::position::from_fen;
+    use crate::chess::notation::from_fen;
 
     #[test]
     fn moves_of_a_position_differ_in_their_bytes() {

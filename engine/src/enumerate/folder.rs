@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::EnumerateError;
 use super::log::{self, Log};
-use crate::lock;
+use crate::console::lock;
 
 const STATE: &str = "state";
 const NEW_STATE: &str = "state.new";

@@ -94,14 +94,14 @@ mod tests {
             "r3k2r/8/8/2pP4/8/8/8/4K3 b k - 0 1",
         ];
         let mut packed =
-            fens.map(|fen| Packed::new(&crate::uci::position::from_fen(fen, false).unwrap()));
+            fens.map(|fen| Packed::new(&crate::chess::notation::from_fen(fen, false).unwrap()));
         packed.sort();
         assert!(packed.windows(2).all(|pair| pair[0] != pair[1]));
         // En passant that is not legal does not count.
         let with = "4k3/8/8/2p5/8/8/8/4K3 w - c6 0 1";
         let without = "4k3/8/8/2p5/8/8/8/4K3 w - - 0 7";
         let [with, without] = [with, without]
-            .map(|fen| Packed::new(&crate::uci::position::from_fen(fen, false).unwrap()));
+            .map(|fen| Packed::new(&crate::chess::notation::from_fen(fen, false).unwrap()));
         assert_eq!(with, without);
     }
 }

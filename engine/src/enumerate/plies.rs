@@ -20,7 +20,7 @@ use super::log::Log;
 use super::packed::Packed;
 use super::progress::Status;
 use super::run::{Desk, Ended, Task, Work, fen_of};
-use crate::search_api::StopToken;
+use crate::search::StopToken;
 
 /// Positions that a thread has in hand for one part.
 const HANDFUL: usize = 64;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use super::tally::grouped;
-use crate::terminal::Line;
+use crate::console::terminal::Line;
 
 /// What there is to tell.
 #[derive(Clone, Copy, Debug)]

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn division(fen: &str) -> Division {
-        divide(&crate::uci::position::from_fen(fen, false).unwrap())
+        divide(&crate::chess::notation::from_fen(fen, false).unwrap())
     }
 
     #[test]

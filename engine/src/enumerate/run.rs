@@ -21,7 +21,7 @@ use super::plies::PliesState;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Found, Hive};
-use crate::search_api::StopToken;
+use crate::search::StopToken;
 
 /// What to enumerate.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use super::retract;
 use super::run::{State, Work, fen_of};
 use super::space::Space;
 use super::tally::{Class, Hive};
-use crate::uci::position::from_fen;
+use crate::chess::notation::from_fen;
 
 /// A folder that is only read.
 #[derive(Debug)]

@@ -185,7 +185,7 @@ impl Found {
 }
 
 /// A number with an apostrophe before every third digit from the right, as the seed writes them.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -3,8 +3,8 @@
 use shakmaty::attacks::{bishop_attacks, knight_attacks, rook_attacks};
 use shakmaty::{Bitboard, Chess, Position};
 
-use crate::history::position_key;
-use crate::rules::repetitions;
+use crate::chess::game::position_key;
+use crate::chess::verdicts::repetitions;
 
 /// Mate now; a mate in `n` plies is worth `MATE - n`, so that a shorter one is better. Seed 002 says 10,000, which
 /// twelve queens outweigh.
@@ -55,7 +55,7 @@ pub(super) fn is_draw(position: &Chess, keys: &[u64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Visits;
+    use crate::chess::verdicts::Visits;
 
     /// The quick look says what the list of legal moves says, on random games to their ends.
     #[test]

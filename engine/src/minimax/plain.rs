@@ -8,7 +8,7 @@ use shakmaty::{Chess, Move, Position};
 use super::statics::StaticValue;
 use super::walk::Walk;
 use super::{INFINITE, Line};
-use crate::history::position_key;
+use crate::chess::game::position_key;
 
 impl<S: StaticValue> Walk<'_, S> {
     /// The value of a position, searched so many plies deep, and the line that reaches it, its first move last.

@@ -6,7 +6,7 @@ use super::ordering::sort;
 use super::statics::StaticValue;
 use super::walk::Walk;
 use super::{INFINITE, Line};
-use crate::history::position_key;
+use crate::chess::game::position_key;
 
 /// What the sides are assured of elsewhere; only a value between the two matters.
 #[derive(Clone, Copy, Debug)]

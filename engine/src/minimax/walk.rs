@@ -5,9 +5,9 @@ use shakmaty::{Chess, Move, Position};
 use super::Line;
 use super::ends::{DRAW, MATE, has_move, is_draw};
 use super::statics::StaticValue;
-use crate::history::Game;
-use crate::search_api::{Current, Info, Reporter, Task};
-use crate::timeman::Budget;
+use crate::chess::game::Game;
+use crate::search::clock::Budget;
+use crate::search::{Current, Info, Reporter, Task};
 
 /// Positions between two looks at the clock and the stop token: about a tenth of a millisecond.
 const CLOCK_INTERVAL: u64 = 1_024;

@@ -5,7 +5,7 @@ use shakmaty::Move;
 use super::packed::PackedMove;
 use super::quick::Quick;
 use crate::minimax::{INFINITE, Line, StaticValue, Walk};
-use crate::search_api::Task;
+use crate::search::Task;
 
 /// Best of the root moves so far.
 pub(super) struct Best {

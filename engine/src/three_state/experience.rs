@@ -27,7 +27,7 @@ const PAST_GAMES: usize = 100_000;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Experience {
+pub(crate) struct Experience {
     entries: HashMap<Packed, Entry>,
     past: VecDeque<PastGame>,
     totals: Totals,
@@ -49,12 +49,12 @@ impl Experience {
     }
 
     /// What is known of a position.
-    pub(super) fn get(&self, position: Packed) -> Option<Entry> {
+    pub(crate) fn get(&self, position: Packed) -> Option<Entry> {
         self.entries.get(&position).copied()
     }
 
     /// All positions, in no order.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (Packed, Entry)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (Packed, Entry)> {
         self.entries.iter().map(|(&position, &entry)| (position, entry))
     }
 

@@ -10,7 +10,7 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
-use crate::lock;
+use crate::console::lock;
 
 /// Why an experience file cannot be used. It stays as it is.
 #[derive(Debug, thiserror::Error)]

@@ -10,12 +10,12 @@ use rand_chacha::ChaCha8Rng;
 use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::{Memory, ThreeState, played, report};
-use crate::history::Game;
+use crate::chess::game::Game;
+use crate::console::output::Output;
+use crate::console::terminal::bar;
 use crate::minimax::{Material, Pruning, solve};
-use crate::search_api::{Clock, Limits, Search, StopToken, Task};
-use crate::terminal::bar;
-use crate::timeman::Budget;
-use crate::uci::output::Output;
+use crate::search::clock::Budget;
+use crate::search::{Clock, Limits, Search, StopToken, Task};
 
 /// The clock that the economic limiter is shown: five seconds a move, as in a game of a few minutes. Searches take a
 /// thousandth of that, so it decides nothing else.

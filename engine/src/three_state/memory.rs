@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::experience::Experience;
-use super::file::{ExperienceFile, FileError};
+use super::file::{self, ExperienceFile, FileError};
 use super::record::Record;
 
 /// Records in a file for each that it would take to write it anew, from which on that is done.
@@ -50,6 +50,16 @@ fn canonical(path: &Path) -> PathBuf {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
         _ => whole,
     }
+}
+
+/// A file's experience, to look at, and how many bytes at its end are of a record that is not whole.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn load(path: &Path) -> Result<(Experience, usize), FileError> {
+    let mut experience = Experience::new(usize::MAX);
+    let (_, opened) = file::read(path, |record| experience.apply(&record))?;
+    Ok((experience, opened.cut_bytes))
 }
 
 impl Memory {

@@ -14,7 +14,7 @@ pub(super) const BYTES: usize = 24;
 /// 0 to 5 are White's pawn to king, 6 to 11 Black's; 12 a pawn that can be captured en passant; 13 and 14 a rook of
 /// White or Black that may castle; 15 Black's king when Black is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Packed(pub(super) [u8; BYTES]);
+pub(crate) struct Packed(pub(super) [u8; BYTES]);
 
 const EN_PASSANT: u8 = 12;
 const CASTLING: [u8; 2] = [13, 14];
@@ -22,7 +22,7 @@ const BLACK_TO_MOVE: u8 = 15;
 
 impl Packed {
     /// `None` for more than 32 men, which only made-up positions have.
-    pub(super) fn new(position: &Chess) -> Option<Self> {
+    pub(crate) fn new(position: &Chess) -> Option<Self> {
         let setup = position.to_setup(EnPassantMode::Legal);
         let occupied = setup.board.occupied();
         if occupied.count() > 32 {

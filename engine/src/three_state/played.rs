@@ -9,8 +9,8 @@ use shakmaty::{Color, KnownOutcome, Move, Position};
 use super::State;
 use super::packed::Packed;
 use super::record::GameOver;
-use crate::history::Game;
-use crate::rules::mating_move;
+use crate::chess::game::Game;
+use crate::chess::verdicts::mating_move;
 
 /// From this value on, in thousandths of a pawn, a game that ended otherwise is taken to be won or lost: where the
 /// seed begins to be confident.

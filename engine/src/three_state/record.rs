@@ -61,13 +61,13 @@ impl GameOver {
 
 /// What is known of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The move last made there.
     pub(super) best: PackedMove,
     /// Why it was made.
     pub(super) state: State,
     /// How often a move was made there.
-    pub(super) seen: u32,
+    pub(crate) seen: u32,
     /// Games won by the side to move, as far as their ends are known or guessed.
     pub(super) wins: u32,
     /// Games drawn.

@@ -99,7 +99,7 @@ pub(super) fn lately(experience: &Experience) -> String {
 }
 
 /// The sums, and the table of games.
-pub(super) fn stats(experience: &Experience) -> String {
+pub(crate) fn stats(experience: &Experience) -> String {
     let (totals, past) = (experience.totals(), Sum::of(experience.past()));
     let mut by_state = [0_u64; 3];
     let mut seen = 0_u64;
@@ -130,7 +130,7 @@ pub(super) fn stats(experience: &Experience) -> String {
 }
 
 /// What is known of a position, as a line.
-pub(super) fn line(position: Packed, entry: &Entry) -> String {
+pub(crate) fn line(position: Packed, entry: &Entry) -> String {
     let Entry { best, state, seen, wins, draws, losses, .. } = *entry;
     format!(
         "{seen:>6} {:<5} {:<9} {wins:>5} {draws:>5} {losses:>5}  {}",
@@ -141,13 +141,13 @@ pub(super) fn line(position: Packed, entry: &Entry) -> String {
 }
 
 /// The head of such lines.
-pub(super) const LINE_HEAD: &str = "  seen move  state       won drawn  lost  position";
+pub(crate) const LINE_HEAD: &str = "  seen move  state       won drawn  lost  position";
 
 /// Writes a line for each game that is remembered, and a head; all of them or none.
 ///
 /// # Errors
 /// A sentence, when the file cannot be written.
-pub(super) fn write_csv(experience: &Experience, path: &Path) -> Result<(), String> {
+pub(crate) fn write_csv(experience: &Experience, path: &Path) -> Result<(), String> {
     let mut text =
         "game,score,estimated,confident,random,searched,threshold,positions\n".to_owned();
     let forgotten = (experience.totals().games as usize).saturating_sub(experience.past().len());

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use shakmaty::{Chess, Color, Position};
 
-use super::position::parse_move;
-use crate::search_api::{Clock, Limits};
+use crate::chess::notation::parse_move;
+use crate::search::{Clock, Limits};
 
 /// What a `go` command asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

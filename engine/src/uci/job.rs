@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_channel::Receiver;
 use shakmaty::{Chess, Position};
 
-use super::output::{Output, Style, Throttle};
-use crate::answer::RootMove;
-use crate::handicap::Handicap;
-use crate::history::Game;
-use crate::search_api::{Info, Limits, Outcome, Search, StopToken, Task, Variation};
-use crate::tablebase::{Advice, Tables};
-use crate::timeman::Budget;
+use crate::best_first::root::RootMove;
+use crate::chess::game::Game;
+use crate::chess::tablebase::{Advice, Tables};
+use crate::console::output::{Output, Style, Throttle};
+use crate::search::clock::Budget;
+use crate::search::handicap::Handicap;
+use crate::search::{Info, Limits, Outcome, Search, StopToken, Task, Variation};
 
 /// A `go`.
 #[derive(Debug)]

@@ -13,13 +13,13 @@ use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
 use super::job::Manner;
 pub use super::job::{Busy, SearchJob};
-use super::output::{Output, Style};
-use crate::history::Game;
-use crate::options::Settings;
-use crate::roster::{self, Machine};
-use crate::search_api::{Search, StopToken, discard};
-use crate::tablebase::{self, Tables};
-use crate::{bench, perft};
+use crate::chess::game::Game;
+use crate::chess::tablebase::{self, Tables};
+use crate::commands::{bench, perft};
+use crate::console::output::{Output, Style};
+use crate::search::{Search, StopToken, discard};
+use crate::setup::options::Settings;
+use crate::setup::roster::{self, Machine};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
 const SETTLED: Duration = Duration::from_millis(30);

@@ -1,8 +1,8 @@
 //! What the tests of several searches share.
 
 use shakmaty::{Chess, Position as _};
-use tesla_engine::history::Game;
-use tesla_engine::search_api::Limits;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::Limits;
 
 /// So many evaluations and no other limit.
 pub(crate) fn nodes(count: u64) -> Limits {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tesla_engine::enumerate::{Ended, enumerate};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use crate::folder::TestFolder;
 use crate::{complete, kept, position};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use shakmaty::{Chess, Position as _};
 use tesla_engine::enumerate::{Archive, EnumerateError, enumerate};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use crate::folder::TestFolder;
 use crate::naive::{Naive, after};

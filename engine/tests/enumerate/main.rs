@@ -17,9 +17,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use shakmaty::Chess;
+use tesla_engine::chess::notation::from_fen;
 use tesla_engine::enumerate::{Ended, Found, Request, Resources, enumerate};
-use tesla_engine::search_api::StopToken;
-use tesla_engine::uci::position::from_fen;
+use tesla_engine::search::StopToken;
 
 const MEBIBYTE: u64 = 1 << 20;
 

@@ -3,7 +3,7 @@
 
 use shakmaty::Chess;
 use tesla_engine::enumerate::{Ended, PliesRequest, count_plies};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use crate::folder::TestFolder;
 use crate::{MEBIBYTE, resources};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use shakmaty::{Chess, Position as _};
 use tesla_engine::enumerate::{Archive, Ended, EnumerateError, enumerate};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use crate::folder::TestFolder;
 use crate::naive::after;

@@ -15,11 +15,11 @@ use sfbinpack::{ChunkReader, CompressedReaderError, TrainingDataEntry, read_chun
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Color, Position, PositionError, Role};
 
-use super::import::ReadError;
 use super::pieces::{Pieces, Taken};
 use super::score;
-use crate::matches::record::Score;
-use crate::record::unpack;
+use crate::datagen::pieces::ReadError;
+use crate::game::score::Score;
+use crate::labelled::unpack;
 
 /// Stockfish's score of positions that were filtered out: none.
 const NO_SCORE: i16 = 32_002;

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::span::Span;
-use crate::hash::sha256;
-use crate::matches::adjudicate::{Adjudication, DrawRule, ResignRule};
-use crate::matches::config::search_signatures;
-use crate::matches::openings::{Book, BookError, BookOptions, Order};
-use crate::matches::own::Devices;
-use crate::matches::side::{Side, SideError};
+use crate::disk::hash::sha256;
+use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
+use crate::game::openings::{Book, BookError, BookOptions, Order};
+use crate::players::devices::Devices;
+use crate::players::side::{Side, SideError};
+use crate::players::signature::search_signatures;
 
 /// Most games of a run: their numbers are kept in memory.
 const MOST_GAMES: u64 = 1_000_000_000;

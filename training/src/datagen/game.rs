@@ -3,17 +3,17 @@
 
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
 use super::config::DatagenConfig;
 use super::dice::Dice;
 use super::score;
-use crate::matches::adjudicate::Adjudicator;
-use crate::matches::ending::Ending;
-use crate::matches::game::{GameState, OpeningError};
-use crate::matches::openings::Book;
-use crate::matches::player::{Mishap, Player, Reply, Turn};
-use crate::record::{self, Candidate, GameRecord, Ply};
+use crate::game::adjudicate::Adjudicator;
+use crate::game::ending::Ending;
+use crate::game::openings::Book;
+use crate::game::state::{GameState, OpeningError};
+use crate::labelled::{self, Candidate, GameRecord, Ply};
+use crate::players::player::{Mishap, Player, Reply, Turn};
 
 /// Why there is no game.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +82,7 @@ pub fn play(
             return Err(GameError::Failed(what));
         };
         let played = lesson.choose(best, random)?;
-        let pack = record::pack;
+        let pack = labelled::pack;
         plies.push(Ply { played: pack(played), best: pack(best), score: score::pack(score) });
         if config.multipv > 1 {
             others.push(lesson.others(&reply)?);
@@ -154,7 +154,7 @@ impl Lesson<'_> {
     /// What the teacher says of other moves than its best.
     fn others(&self, reply: &Reply) -> Result<Vec<Candidate>, GameError> {
         let candidate = |&(answer, score): &_| {
-            let played = record::pack(self.legal(answer)?);
+            let played = labelled::pack(self.legal(answer)?);
             Ok(Candidate { played, score: score::pack(score) })
         };
         reply.others.iter().map(candidate).collect()
@@ -198,8 +198,8 @@ mod tests {
     use super::super::config::tests::small;
     use super::super::span::Span;
     use super::*;
-    use crate::matches::ending::Termination;
-    use crate::matches::record::Score;
+    use crate::game::ending::Termination;
+    use crate::game::score::Score;
 
     /// Plays the first legal move, or the first that it may; notes what it may.
     struct First {
@@ -283,10 +283,10 @@ mod tests {
         let mut position = game.start.clone();
         for (ply, others) in game.plies.iter().zip(&game.others) {
             let moves = position.legal_moves();
-            let expected = moves.iter().skip(1).take(2).map(|&m| record::pack(m));
+            let expected = moves.iter().skip(1).take(2).map(|&m| labelled::pack(m));
             assert!(others.iter().map(|other| other.played).eq(expected));
             assert!(others.iter().all(|other| score::unpack(other.score) == Score::Mate(-3)));
-            position.play_unchecked(record::unpack(&position, ply.played).unwrap());
+            position.play_unchecked(labelled::unpack(&position, ply.played).unwrap());
         }
     }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::store::shard_name;
 use super::unique::Unique;
-use crate::paths::beside;
-use crate::record::{self, GameRecord, GameWriter, RecordError};
+use crate::disk::paths::beside;
+use crate::labelled::{self, GameRecord, GameWriter, RecordError};
 
 /// Why nothing can be written.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +56,9 @@ impl Output {
     /// # Errors
     /// When the file exists, or the folder holds games or cannot be made.
     pub fn create(path: &Path, shard_games: u64) -> Result<Self, OutputError> {
-        let is_file = record::is_games_file(path);
+        let is_file = labelled::is_games_file(path);
         let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
-        if is_file && path.exists() || !is_file && record::find_files(path).is_ok() {
+        if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
             return Err(OutputError::Exists(path.to_owned()));
         }
         let unusable = |source| OutputError::Folder { path: folder.to_owned(), source };
@@ -138,7 +138,7 @@ impl Output {
 fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
     let left = |number| {
         let shard = beside(&folder.join(shard_name(number)), UNFINISHED);
-        let paths = [beside(&shard, record::UNFINISHED), shard].into_iter();
+        let paths = [beside(&shard, labelled::UNFINISHED), shard].into_iter();
         paths.filter(|path| path.is_file()).collect::<Vec<_>>()
     };
     (0..).map(left).take_while(|paths| !paths.is_empty()).flatten().try_for_each(fs::remove_file)

@@ -12,12 +12,12 @@ use std::ops::ControlFlow;
 use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
 use shakmaty::{Chess, Color, Move, Position};
 
-use super::import::ReadError;
 use super::pieces::{Pieces, Taken};
 use super::score;
-use crate::matches::game::{fen_of, set_up, start_fen};
-use crate::matches::openings::{is_chess, unreadable_word};
-use crate::matches::record::Score;
+use crate::datagen::pieces::ReadError;
+use crate::game::openings::{is_chess, unreadable_word};
+use crate::game::score::Score;
+use crate::game::state::{fen_of, set_up, start_fen};
 
 /// Longest text of one game, bytes.
 const LONGEST_GAME: usize = 1 << 22;

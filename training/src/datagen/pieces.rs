@@ -2,7 +2,7 @@
 
 use shakmaty::{Chess, Move, Position};
 
-use crate::record::{GameRecord, Ply, pack};
+use crate::labelled::{GameRecord, Ply, pack};
 
 /// What was taken over of one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,22 @@ pub struct Taken {
     pub gaps: usize,
     /// Whether it has a result; without one nothing is taken over.
     pub has_result: bool,
+}
+
+/// Why a game cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system refuses.
+    #[error("{0}")]
+    Io(std::io::Error),
+    /// Something is wrong with it; what follows may be well.
+    #[error("{place}: {what}")]
+    Bad {
+        /// Where it stands.
+        place: String,
+        /// What is wrong.
+        what: String,
+    },
 }
 
 /// A game being read, cut where moves have no score.

@@ -4,19 +4,19 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
 use super::config::{ConfigError, DatagenConfig};
 use super::game::{self, GameError};
 use super::store::{Store, StoreError};
-use crate::matches::lineup::{self, EngineError};
-use crate::matches::openings::Book;
-use crate::matches::own::Devices;
-use crate::matches::player::Player;
-use crate::matches::pool;
-use crate::progress::Live;
-use crate::record::GameRecord;
+use crate::console::progress::Live;
+use crate::game::openings::Book;
+use crate::labelled::GameRecord;
+use crate::players::devices::Devices;
+use crate::players::lineup::{self, EngineError};
+use crate::players::player::Player;
+use crate::players::pool;
 
 /// How often a game is tried. A teacher that always answers alike fails alike, and then the run
 /// must not go on for ever.

@@ -8,8 +8,8 @@ use shakmaty::{Chess, Move, Position, Rank, Square};
 
 use super::dice::Dice;
 use super::score;
-use crate::matches::game::fen_of;
-use crate::record::{GameReader, GameRecord, RecordError, unpack};
+use crate::game::state::fen_of;
+use crate::labelled::{GameReader, GameRecord, RecordError, unpack};
 
 /// Chooses games at random from a stream of unknown length, each with the same chance.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ fn board(position: &Chess) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Ply, pack};
+    use crate::labelled::{Ply, pack};
 
     #[test]
     fn a_position_is_shown() {

@@ -1,7 +1,7 @@
 //! Scores as files hold them: centipawns for the side to move, or ±(32000 − n) for mate in n moves.
 
-use crate::matches::record::Score;
-use crate::record::MATE_CENTIPAWNS;
+use crate::game::score::Score;
+use crate::labelled::MATE_CENTIPAWNS;
 
 /// Score of a mate in no moves.
 const MATE: i32 = 32_000;

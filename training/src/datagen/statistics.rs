@@ -7,7 +7,7 @@ use serde::Serialize;
 use shakmaty::{Chess, Position, Role};
 
 use super::unique::Unique;
-use crate::record::{GameReader, GameRecord, MATE_CENTIPAWNS, RecordError, key, unpack};
+use crate::labelled::{GameReader, GameRecord, MATE_CENTIPAWNS, RecordError, key, unpack};
 
 /// Upper ends of the ranges of scores, centipawns; the last range has none.
 const EDGES: [i16; 8] = [-1000, -300, -100, -30, 30, 100, 300, 1000];
@@ -321,7 +321,7 @@ impl fmt::Display for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Candidate, Ply, pack};
+    use crate::labelled::{Candidate, Ply, pack};
 
     /// A game of these moves, of which those with a `?` were not the best.
     fn game(moves: &str, score: i16, result: u8) -> GameRecord {

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::unique::Unique;
-use crate::matches::game::{fen_of, set_up};
-use crate::matches::journal::{Journal, JournalError};
-use crate::record::{
+use crate::disk::journal::{Journal, JournalError};
+use crate::game::state::{fen_of, set_up};
+use crate::labelled::{
     self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply, RecordError,
 };
 
@@ -129,14 +129,14 @@ impl Store {
         let io = |path: &Path, source| StoreError::Io { path: path.to_owned(), source };
         fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
         let path = folder.join("games.jsonl");
-        if !path.exists() && record::find_files(folder).is_ok() {
+        if !path.exists() && labelled::find_files(folder).is_ok() {
             return Err(StoreError::Strangers(folder.to_owned()));
         }
         let resumed = Journal::<Entry>::open(&path, &fingerprint)?;
         let config = folder.join("config.json");
         let temporary = folder.join("config.json.new");
         fs::write(&temporary, format!("{fingerprint:#}\n"))
-            .and_then(|()| record::rename(&temporary, &config))
+            .and_then(|()| labelled::rename(&temporary, &config))
             .map_err(|error| io(&config, error))?;
         let mut pending = BTreeMap::new();
         for entry in resumed.records {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::matches::game::fen_of;
-use crate::record::GameRecord;
+use crate::game::state::fen_of;
+use crate::labelled::GameRecord;
 
 /// The games seen so far, 16 bytes each and what a hash set adds.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ mod tests {
     use shakmaty::Chess;
 
     use super::*;
-    use crate::record::Ply;
+    use crate::labelled::Ply;
 
     #[test]
     fn labels_make_no_new_game() {

@@ -1,24 +1,24 @@
 //! Puzzles by rating: solved by the policy, by action values, by values one ply deep, and by searches.
-//! All answers are judged by the rules of [`crate::matches::suite`].
+//! All answers are judged by the rules of [`crate::suite`].
 
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
-use crate::matches::examiner::{ExamError, Examination, MakePlayer};
-use crate::matches::heads::{Head, HeadPlayer};
-use crate::matches::limit::Limit;
-use crate::matches::lineup;
-use crate::matches::own::Devices;
-use crate::matches::player::Player;
-use crate::matches::side::{Side, UciOptions, complete_sides};
-use crate::matches::suite::{
+use crate::console::progress::bar;
+use crate::console::table::{Align, Table};
+use crate::game::limit::Limit;
+use crate::players::devices::Devices;
+use crate::players::heads::{Head, HeadPlayer};
+use crate::players::lineup;
+use crate::players::player::Player;
+use crate::players::side::{Side, UciOptions, complete_sides};
+use crate::suite::examiner::{ExamError, Examination, MakePlayer};
+use crate::suite::{
     Grouping, Item, MateLimits, Record, Summary, estimate_rating, puzzle_results, summarize,
 };
-use crate::matches::table::{Align, Table};
-use crate::progress::bar;
 
 /// Width of a band of ratings.
 const BAND: u32 = 200;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::figures::Measures;
 use super::{Figures, GROUPS, Group, STALENESS};
-use crate::matches::table::{Align, Table, told};
+use crate::console::table::{Align, Table, told};
 
 /// The measures of one group at one staleness.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 
-use super::adjudicate::{Adjudication, Adjudicator};
-use super::ending::{Ending, Termination};
-use super::game::{GameState, OpeningError};
-use super::limit::{GameClock, Limit};
-use super::openings::Opening;
-use super::player::{Mishap, Player, Reply, Turn};
 use super::record::MoveRecord;
+use crate::game::adjudicate::{Adjudication, Adjudicator};
+use crate::game::ending::{Ending, Termination};
+use crate::game::limit::{GameClock, Limit};
+use crate::game::openings::Opening;
+use crate::game::state::{GameState, OpeningError};
+use crate::players::player::{Mishap, Player, Reply, Turn};
 
 /// What every game of a match is played by.
 #[derive(Clone, Copy, Debug)]
@@ -229,9 +229,9 @@ impl InPlay<'_> {
 mod tests {
     use std::collections::VecDeque;
 
-    use super::super::game::start_fen;
-    use super::super::record::Score;
     use super::*;
+    use crate::game::score::Score;
+    use crate::game::state::start_fen;
 
     /// Plays prepared answers; with none it does not even begin.
     struct Scripted(VecDeque<Result<Reply, Mishap>>);

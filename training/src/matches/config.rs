@@ -1,27 +1,22 @@
 //! A match as it is written down: in a TOML file, on the command line, and in the results file.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tesla_engine::roster;
-use tesla_engine::search_api::{Info, StopToken};
 
-use super::adjudicate::{Adjudication, DrawRule, ResignRule};
 use super::arbiter::Rules;
-use super::limit::Limit;
-use super::openings::{Book, BookError, BookOptions, Order};
-use super::own::Devices;
 use super::plan::{Plan, Tournament};
-use super::side::{Side, SideError, complete_sides};
-use super::sprt::{Sprt, SprtError, SprtModel};
-use crate::hash::sha256;
-
-/// Evaluations at each bench position whose signature goes into the results file.
-const SIGNATURE_NODES: u64 = 200;
+use crate::disk::hash::sha256;
+use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
+use crate::game::limit::Limit;
+use crate::game::openings::{Book, BookError, BookOptions, Order};
+use crate::players::devices::Devices;
+use crate::players::side::{Side, SideError, complete_sides};
+use crate::players::signature::search_signatures;
+use crate::statistics::sprt::{Sprt, SprtError, SprtModel};
 
 /// Most games of a pairing.
 const MOST_GAMES: u64 = 1_000_000;
@@ -353,20 +348,6 @@ impl MatchConfig {
             "search_signature": search_signatures(&self.side),
         })
     }
-}
-
-/// By the search modes of our own sides a signature, the same for the same search; nothing where no side is ours.
-pub(crate) fn search_signatures<'a>(sides: impl IntoIterator<Item = &'a Side>) -> Option<Value> {
-    let own = sides.into_iter().filter(|side| side.is_own());
-    let modes: BTreeSet<&str> = own.filter_map(|side| Some(side.machine().ok()?.search)).collect();
-    let signature = |mode: &'static str| {
-        let mut search = roster::bench_search_of(mode).ok()?;
-        let (stop, hear) = (StopToken::default(), &mut |_: &str, _: &Info| {});
-        let total = tesla_engine::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, hear);
-        Some((mode, format!("{:016x}", total.signature)))
-    };
-    let signatures: BTreeMap<_, _> = modes.into_iter().filter_map(signature).collect();
-    (!signatures.is_empty()).then(|| json!(signatures))
 }
 
 #[cfg(test)]

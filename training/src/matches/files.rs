@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::arbiter::Failure;
 use super::config::MatchConfig;
-use super::journal::{Journal, JournalError, Resumed};
 use super::pgn::{PgnError, PgnTags, to_pgn};
 use super::record::GameRecord;
-use super::side::Side;
+use crate::disk::journal::{Journal, JournalError, Resumed};
+use crate::players::side::Side;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;

@@ -8,8 +8,9 @@ use shakmaty::san::SanPlus;
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 
-use super::game::{set_up, start_fen};
-use super::record::{GameRecord, MoveRecord, Score};
+use super::record::{GameRecord, MoveRecord};
+use crate::game::score::Score;
+use crate::game::state::{set_up, start_fen};
 
 /// Longest line of the movetext, in characters (PGN standard, section 4.3).
 const LINE_LENGTH: usize = 80;

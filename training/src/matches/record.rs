@@ -5,18 +5,9 @@ use shakmaty::Color;
 use shakmaty::fen::Fen;
 
 use super::arbiter::Breaches;
-use super::ending::Ending;
-use super::openings::Opening;
-
-/// An engine's score, from the mover's view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Score {
-    /// Centipawns.
-    Cp(i32),
-    /// Mate in so many moves; negative when the mover is mated, 0 when it is mated now.
-    Mate(i32),
-}
+use crate::game::ending::Ending;
+use crate::game::openings::Opening;
+use crate::game::score::Score;
 
 /// One move that an engine played.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,18 +5,33 @@ use std::time::Duration;
 
 use tesla_nn::shared::Usage;
 
-use super::bootstrap::{BootstrapOptions, bootstrap};
 use super::config::MatchConfig;
-use super::estimate::Estimate;
-use super::rating::{Anchor, PairResult};
-use super::runner::Finished;
-use super::sprt::{Decision, SprtModel};
-use super::stats::{Pentanomial, Sample, Trinomial};
-use super::table::{Align, Table};
 use super::tally::{PairingTally, Tally, Trial};
+use crate::console::table::{Align, Table};
+use crate::players::devices::device_lines;
+use crate::statistics::bootstrap::{BootstrapOptions, bootstrap};
+use crate::statistics::estimate::Estimate;
+use crate::statistics::rating::{Anchor, PairResult};
+use crate::statistics::sprt::{Decision, SprtModel};
+use crate::statistics::stats::{Pentanomial, Sample, Trinomial};
 
 /// Decimals of Elo in tables.
 const ELO_DECIMALS: usize = 1;
+
+/// A match that ended or was stopped.
+#[derive(Debug)]
+pub struct Finished {
+    /// The counts.
+    pub tally: Tally,
+    /// Whether nothing is left to play.
+    pub is_complete: bool,
+    /// Games played in this run.
+    pub played: u64,
+    /// How long this run took.
+    pub time: Duration,
+    /// The devices of this run and what went through them.
+    pub devices: Vec<(String, Usage)>,
+}
 
 /// A table whose first column is text and whose others are numbers.
 fn table(headings: &[&str]) -> Table {
@@ -101,26 +116,6 @@ pub fn run_lines(finished: &Finished) -> String {
         );
     }
     text + &device_lines(&finished.devices, finished.time)
-}
-
-/// What went through the shared devices of a run that took this long.
-pub(crate) fn device_lines(devices: &[(String, Usage)], time: Duration) -> String {
-    let mut text = String::new();
-    for (device, usage) in devices {
-        let _ = writeln!(
-            text,
-            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. Games \
-             that share it wait for each other, and the sides' times hold the wait.",
-            usage.asked,
-            usage.evaluated,
-            usage.mean_batch(),
-            usage.evaluated as f64 / time.as_secs_f64().max(1e-9)
-        );
-        if let Some(cache) = &usage.cache {
-            let _ = writeln!(text, "{device}: {cache}.");
-        }
-    }
-    text
 }
 
 fn pairings(config: &MatchConfig, tally: &Tally) -> String {

@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tesla_engine::search_api::StopToken;
+use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
 use super::arbiter::{self, Abandoned, Failure, Rules, Seat};
 use super::config::{ConfigError, MatchConfig};
 use super::files::{Files, FilesError};
-use super::lineup::{self, EngineError};
-use super::openings::Book;
-use super::own::Devices;
 use super::plan::{Fixture, Plan};
-use super::player::Player;
-use super::pool;
 use super::record::GameRecord;
-use super::report;
-use super::sprt::Decision;
+use super::report::{self, Finished};
 use super::tally::Tally;
-use crate::progress::Live;
+use crate::console::progress::Live;
+use crate::game::openings::Book;
+use crate::players::devices::Devices;
+use crate::players::lineup::{self, EngineError};
+use crate::players::player::Player;
+use crate::players::pool;
+use crate::statistics::sprt::Decision;
 
 /// Why a match cannot begin or go on. What was played is on disk in any case.
 #[derive(Debug, thiserror::Error)]
@@ -60,21 +60,6 @@ pub enum MatchError {
         /// What is wrong.
         why: Abandoned,
     },
-}
-
-/// A match that ended or was stopped.
-#[derive(Debug)]
-pub struct Finished {
-    /// The counts.
-    pub tally: Tally,
-    /// Whether nothing is left to play.
-    pub is_complete: bool,
-    /// Games played in this run.
-    pub played: u64,
-    /// How long this run took.
-    pub time: Duration,
-    /// The devices of this run and what went through them.
-    pub devices: Vec<(String, Usage)>,
 }
 
 /// A finished game on its way to the main thread.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use shakmaty::Color;
 
-use super::ending::Termination;
 use super::plan::Plan;
 use super::record::GameRecord;
-use super::sprt::{Decision, Sprt};
-use super::stats::{Pentanomial, Trinomial};
+use crate::game::ending::Termination;
+use crate::statistics::sprt::{Decision, Sprt};
+use crate::statistics::stats::{Pentanomial, Trinomial};
 
 /// What one side did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -221,13 +221,13 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::super::arbiter::Breaches;
-    use super::super::ending::{Ending, GameResult};
-    use super::super::game::start_fen;
-    use super::super::openings::Opening;
     use super::super::plan::Tournament;
     use super::super::record::MoveRecord;
-    use super::super::sprt::SprtModel;
     use super::*;
+    use crate::game::ending::{Ending, GameResult};
+    use crate::game::openings::Opening;
+    use crate::game::state::start_fen;
+    use crate::statistics::sprt::SprtModel;
 
     const SIDES: [&str; 3] = ["a", "b", "c"];
 

@@ -1,7 +1,7 @@
 //! How far values moved, by the depth they lacked: what was seen beside what a law expects of the same moves.
 
-use tesla_engine::estimate::{Family, Model};
-use tesla_engine::params::Params;
+use tesla_engine::best_first::model::{Family, Model};
+use tesla_engine::best_first::params::Params;
 
 use super::chart::Point;
 use crate::tune::fit::Report;

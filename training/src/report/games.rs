@@ -4,10 +4,10 @@ use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
 use super::players::{Meeting, Players, Pool};
 use super::sources::Played;
-use crate::matches::estimate::Estimate;
-use crate::matches::limit::Limit;
-use crate::matches::stats::Trinomial;
-use crate::matches::table::{Align, Table};
+use crate::console::table::{Align, Table};
+use crate::game::limit::Limit;
+use crate::statistics::estimate::Estimate;
+use crate::statistics::stats::Trinomial;
 
 /// The evaluations of a limit that is nothing else.
 fn evaluations(limit: &Limit) -> Option<f64> {

@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::errors::Errors;
 use super::page::Section;
 use super::sources::Tuning;
-use crate::matches::table::{Align, Table};
+use crate::console::table::{Align, Table};
 use crate::tune::fit::Report;
 use crate::tune::interval::Interval;
 use crate::tune::pairs::{Pair, pairs};

@@ -2,10 +2,10 @@
 
 use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
+use crate::console::table::{Align, Table, told};
+use crate::evaluate::Evaluated;
 use crate::evaluate::puzzles::{self, Band};
 use crate::evaluate::{GROUPS, Group, Measures, Report, STALENESS};
-use crate::evaluate_command::Evaluated;
-use crate::matches::table::{Align, Table, told};
 
 /// What a cell says of measures.
 type Cell<'a> = &'a dyn Fn(&Measures) -> String;

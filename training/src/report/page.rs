@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{Chart, ChartError, Entry};
-use crate::matches::table::{Align, Table};
+use crate::console::table::{Align, Table};
 
 /// The page's only style sheet.
 const STYLE: &str = include_str!("page.css");

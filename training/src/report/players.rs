@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::sources::{Played, Program};
-use crate::matches::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
-use crate::matches::estimate::Estimate;
-use crate::matches::limit::Limit;
-use crate::matches::rating::{Anchor, PairResult};
-use crate::matches::side::Side;
-use crate::matches::stats::{Pentanomial, Trinomial};
+use super::sources::{Played, Program, configuration};
+use crate::game::limit::Limit;
+use crate::players::side::Side;
+use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
+use crate::statistics::estimate::Estimate;
+use crate::statistics::rating::{Anchor, PairResult};
+use crate::statistics::stats::{Pentanomial, Trinomial};
 
 /// A configuration with its limit.
 #[derive(Clone, Debug)]
@@ -71,13 +71,6 @@ fn without_limit<'a>(name: &'a str, limit: &Limit) -> &'a str {
     let limits = [limit.nodes, limit.depth.map(u64::from)].into_iter().flatten();
     let short = |number: u64| name.strip_suffix(&number.to_string())?.strip_suffix(' ');
     limits.into_iter().find_map(short).unwrap_or(name).trim_end()
-}
-
-/// What makes a side play as it does, but for its limit: options in one order.
-pub(super) fn configuration(side: &Side) -> Side {
-    let mut side = Side { name: String::new(), limit: Limit::default(), ..side.clone() };
-    side.option.0.sort();
-    side
 }
 
 fn options(side: &Side) -> String {

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::players::configuration;
-use crate::evaluate_command::Evaluated;
+use crate::disk::journal::{Journal, JournalError};
+use crate::evaluate::Evaluated;
+use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
-use crate::matches::journal::{Journal, JournalError};
 use crate::matches::record::GameRecord;
-use crate::matches::side::Side;
 use crate::matches::tally::Tally;
-use crate::train_config::TrainConfig;
-use crate::trainer::{LogLine, read_log};
+use crate::players::side::Side;
+use crate::train::config::TrainConfig;
+use crate::train::trainer::{LogLine, read_log};
 use crate::tune::fit::Report as Fit;
 use crate::tune::log::FILE as OBSERVATIONS;
 use crate::tune::observe::Observation;
@@ -82,6 +82,13 @@ impl Program {
         };
         sides.iter().enumerate().map(of).collect()
     }
+}
+
+/// What makes a side play as it does, but for its limit: options in one order.
+pub(super) fn configuration(side: &Side) -> Side {
+    let mut side = Side { name: String::new(), limit: Limit::default(), ..side.clone() };
+    side.option.0.sort();
+    side
 }
 
 /// Everything that was found.

@@ -3,8 +3,8 @@
 use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
 use super::sources::Run;
-use crate::matches::table::{Align, Table};
-use crate::trainer::LogLine;
+use crate::console::table::{Align, Table};
+use crate::train::trainer::LogLine;
 
 /// A chart of one number of all runs.
 fn curve(runs: &[Run], caption: &str, y: Axis, of: impl Fn(&LogLine) -> Option<f64>) -> Chart {
@@ -41,7 +41,7 @@ fn table(runs: &[Run]) -> Table {
     for run in runs {
         let Some(last) = run.lines.last() else { continue };
         let config = run.config.as_ref();
-        let text = |of: &dyn Fn(&crate::train_config::TrainConfig) -> String| {
+        let text = |of: &dyn Fn(&crate::train::config::TrainConfig) -> String| {
             config.map_or_else(|| "?".to_owned(), of)
         };
         table.push([

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::Uniform;
 use statrs::stats_tests::NaNPolicy;
 use statrs::stats_tests::ks_test::{KSOneSampleAlternativeMethod, ks_onesample};
-use tesla_engine::estimate::Family;
+use tesla_engine::best_first::model::Family;
 
 use super::interval::Interval;
 use super::shape::Shape;
-use crate::matches::suite::wilson;
+use crate::statistics::wilson::wilson;
 
 /// Bins of the histogram of the transform.
 const BINS: usize = 20;

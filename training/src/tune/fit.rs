@@ -4,8 +4,8 @@ use std::fmt;
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use tesla_engine::estimate::Family;
-use tesla_engine::params::{ParamError, Params};
+use tesla_engine::best_first::model::Family;
+use tesla_engine::best_first::params::{ParamError, Params};
 
 use super::calibration::{Bin, Pit, Promise, calibration_error, crps, pit, reliability};
 use super::growth::branching;

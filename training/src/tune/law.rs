@@ -7,8 +7,8 @@
 //! so intervals come from samples of whole positions.
 
 use serde::{Deserialize, Serialize};
-use tesla_engine::estimate::Model;
-use tesla_engine::params::{ParamError, Params};
+use tesla_engine::best_first::model::Model;
+use tesla_engine::best_first::params::{ParamError, Params};
 
 use super::minimum::minimum;
 use super::pairs::Pair;

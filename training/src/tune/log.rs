@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
-use tesla_engine::history::Game;
-use tesla_engine::search_api::StopToken;
+use tesla_engine::chess::game::Game;
+use tesla_engine::search::StopToken;
 
 use super::observe::{Observation, Observer};
-use crate::dataset::Dataset;
-use crate::matches::config::search_signatures;
-use crate::matches::journal::{Journal, JournalError, Resumed};
-use crate::matches::own::Devices;
-use crate::matches::pool;
-use crate::matches::side::Side;
-use crate::progress::bar;
-use crate::record::{GameRecord, unpack};
+use crate::console::progress::bar;
+use crate::disk::journal::{Journal, JournalError, Resumed};
+use crate::labelled::{GameRecord, unpack};
+use crate::players::devices::Devices;
+use crate::players::pool;
+use crate::players::side::Side;
+use crate::players::signature::search_signatures;
+use crate::train::dataset::Dataset;
 
 /// The file of observations in a folder.
 pub const FILE: &str = "observations.jsonl";

@@ -12,14 +12,14 @@ use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
-use tesla_engine::history::Game;
-use tesla_engine::node::{BARE, BranchId, EXCLUDED, Node, ROOT};
-use tesla_engine::params::Params;
-use tesla_engine::rates::{Child, Lead};
-use tesla_engine::score::Score;
-use tesla_engine::search_api::{Limits, Search as _, StopToken, Task};
-use tesla_engine::tesla::TeslaSearch;
-use tesla_engine::timeman::Budget;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::best_first::rates::{Child, Lead};
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Score;
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Limits, Search as _, StopToken, Task};
+use tesla_engine::tree::node::{BARE, BranchId, EXCLUDED, Node, ROOT};
 
 /// Evaluations of the first look at a tree that grows by doubling.
 const FIRST_LOOK: u32 = 32;

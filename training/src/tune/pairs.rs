@@ -1,7 +1,7 @@
 //! A move beside the best one: what the rule of promotion is asked, and how it came out.
 
-use tesla_engine::estimate::Model;
-use tesla_engine::params::Params;
+use tesla_engine::best_first::model::Model;
+use tesla_engine::best_first::params::Params;
 
 use super::observe::Observation;
 

@@ -12,7 +12,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
-use tesla_engine::params::{ParamError, Params};
+use tesla_engine::best_first::params::{ParamError, Params};
 
 /// Falls of the gains with the pairs played (Spall's).
 const ALPHA: f64 = 0.602;

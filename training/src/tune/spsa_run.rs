@@ -6,19 +6,19 @@ use std::path::Path as FilePath;
 use std::time::Instant;
 
 use serde_json::json;
-use tesla_engine::params::Params;
-use tesla_engine::search_api::StopToken;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::search::StopToken;
 
 use super::spsa::{PairResult, Path, Schedule, SpsaError};
+use crate::console::progress::bar;
+use crate::disk::journal::{Journal, JournalError, Resumed};
+use crate::game::openings::Book;
 use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
 use crate::matches::config::{ConfigError, MatchConfig};
-use crate::matches::journal::{Journal, JournalError, Resumed};
-use crate::matches::lineup;
-use crate::matches::openings::Book;
-use crate::matches::own::Devices;
-use crate::matches::pool;
-use crate::matches::side::Side;
-use crate::progress::bar;
+use crate::players::devices::Devices;
+use crate::players::lineup;
+use crate::players::pool;
+use crate::players::side::Side;
 
 /// The pairs that were played.
 const FILE: &str = "spsa.jsonl";

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::uci::position::from_fen;
+use crate::chess::notation::from_fen;
 
 /// Walks through the closure by these choices and checks each step's index.
 fn walk(fen: &str, choices: &[u16]) {

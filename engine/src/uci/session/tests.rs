@@ -9,10 +9,10 @@ use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
 use super::*;
-use crate::roster::{EVALUATORS, Made};
-use crate::search_api::Limits;
-use crate::tesla::TeslaSearch;
-use crate::timeman::Budget;
+use crate::best_first::search::TeslaSearch;
+use crate::search::Limits;
+use crate::search::clock::Budget;
+use crate::setup::roster::{EVALUATORS, Made};
 
 /// What was said.
 #[derive(Clone, Default)]

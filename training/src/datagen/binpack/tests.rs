@@ -8,9 +8,9 @@ use sfbinpack::chess::piecetype::PieceType;
 use shakmaty::{CastlingMode, Move};
 
 use super::*;
-use crate::matches::game::fen_of;
-use crate::record::GameRecord;
-use crate::record::tests::random_game;
+use crate::game::state::fen_of;
+use crate::labelled::GameRecord;
+use crate::labelled::tests::random_game;
 
 fn theirs(m: Move, turn: Color) -> PackedMove {
     let square = |square: shakmaty::Square| PackedSquare::new(u32::from(square));

@@ -3,8 +3,8 @@ use std::fs;
 use serde_json::json;
 
 use super::*;
-use crate::record::read_file;
-use crate::record::tests::{Scratch, random_game};
+use crate::labelled::read_file;
+use crate::labelled::tests::{Scratch, random_game};
 
 /// Seven games, of which the fourth is the same as the second; shards of three.
 const GAMES: u64 = 7;
@@ -18,7 +18,7 @@ fn open(scratch: &Scratch) -> Result<Store, StoreError> {
 }
 
 fn shards(scratch: &Scratch) -> Vec<Vec<GameRecord>> {
-    let files = record::find_files(&scratch.0).unwrap();
+    let files = labelled::find_files(&scratch.0).unwrap();
     files.iter().map(|file| read_file(file).unwrap()).collect()
 }
 

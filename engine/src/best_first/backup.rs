@@ -1,0 +1,388 @@
+//! From the children to the parent: minimax with proofs first, in one sweep after each batch.
+
+use crate::best_first::model::Model;
+use crate::search::table::{Entry, PackedMove, Table};
+use crate::tree::arena::Tree;
+use crate::tree::node::{BARE, BranchId, EXCLUDED, KNOWN, NONE, Node, PATH, Verdict};
+
+/// What a child is worth to its parent's side to move, if it is an estimate or a draw.
+pub fn worth(child: &Node, model: &Model) -> f32 {
+    match child.verdict {
+        Verdict::Draw => 0.5,
+        Verdict::Win(_) => 0.0,
+        Verdict::Loss(_) => 1.0,
+        Verdict::Open if child.has(BARE) => promise(1.0 - child.value, model),
+        Verdict::Open => 1.0 - child.value,
+    }
+}
+
+/// What a move that was never looked at is worth, by the evaluator's action value.
+pub fn promise(action_value: f32, model: &Model) -> f32 {
+    action_value - model.doubt
+}
+
+/// What the children say of their parent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Summary {
+    /// The shortest mate given: its plies and its place.
+    shortest_loss: Option<(u16, u8)>,
+    /// The longest resistance when every move loses: its plies and its place.
+    longest_win: Option<(u16, u8)>,
+    /// The best child that is drawn or was looked at: its worth and its place.
+    best: Option<(f32, u8)>,
+    /// Some child is open.
+    any_open: bool,
+    /// Some child is drawn.
+    any_draw: bool,
+    /// Some drawn child is drawn by its path.
+    any_path_draw: bool,
+    /// Work of all children.
+    work: u32,
+    /// Worth of the open and drawn children times their work, and that work.
+    weighed: (f32, f32),
+}
+
+/// `any_left` = some move has no node.
+fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
+    let mut summary = Summary {
+        shortest_loss: None,
+        longest_win: None,
+        best: None,
+        any_open: any_left,
+        any_draw: false,
+        any_path_draw: false,
+        work: 0,
+        weighed: (0.0, 0.0),
+    };
+    for (place, child) in children.iter().enumerate() {
+        let place = place as u8;
+        summary.work += child.work;
+        if child.has(EXCLUDED) {
+            continue;
+        }
+        match child.verdict {
+            Verdict::Loss(plies) => {
+                if summary.shortest_loss.is_none_or(|(shortest, _)| plies < shortest) {
+                    summary.shortest_loss = Some((plies, place));
+                }
+                continue;
+            }
+            Verdict::Win(plies) => {
+                if summary.longest_win.is_none_or(|(longest, _)| plies > longest) {
+                    summary.longest_win = Some((plies, place));
+                }
+                continue;
+            }
+            Verdict::Draw => {
+                summary.any_draw = true;
+                summary.any_path_draw |= child.has(PATH);
+            }
+            Verdict::Open => {
+                summary.any_open = true;
+                // Action values are too noisy for a maximum over dozens of them.
+                if child.has(BARE) {
+                    continue;
+                }
+            }
+        }
+        let value = worth(child, model);
+        let work = child.work as f32;
+        summary.weighed = (summary.weighed.0 + work * value, summary.weighed.1 + work);
+        if summary.best.is_none_or(|(best, _)| value > best) {
+            summary.best = Some((value, place));
+        }
+    }
+    summary
+}
+
+/// How values come from the children to their parent.
+pub trait Backup {
+    /// Computes the node of a branch anew from its children.
+    fn recompute(&self, tree: &mut Tree, id: BranchId);
+}
+
+/// Minimax, tempered where it is uncertain.
+impl Backup for Model {
+    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+        recompute(tree, self, id);
+    }
+}
+
+fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
+    let branch = *tree.branch(id);
+    let id_of_node = tree.node_of(&branch);
+    let summary = summarise(tree.children(&branch), branch.has_edges_left(), model);
+    let best = [summary.shortest_loss, summary.longest_win];
+    // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this move.
+    let is_refuted = model.seeks_mate && branch.ply % 2 == 1 && summary.any_draw;
+    let (verdict, place) = match (best, summary.best) {
+        ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), Some(place)),
+        (_, Some((_, place))) if is_refuted => (Verdict::Draw, Some(place)),
+        (_, Some((_, place))) if !summary.any_open => (Verdict::Draw, Some(place)),
+        (_, Some((_, place))) => (Verdict::Open, Some(place)),
+        ([None, Some((plies, place))], None) if !summary.any_open => {
+            (Verdict::Loss(plies + 1), Some(place))
+        }
+        ([None, _], None) => (Verdict::Open, None),
+    };
+    let fresh_depth = model.depth(1 + summary.work);
+    let is_known = branch.known_depth > fresh_depth;
+    let mut rests_on_path = match verdict {
+        Verdict::Draw => summary.any_path_draw || is_refuted,
+        Verdict::Open => {
+            is_known && branch.known_rests_on_path
+                || place.is_some_and(|place| tree.children(&branch)[usize::from(place)].has(PATH))
+        }
+        Verdict::Win(_) | Verdict::Loss(_) => false,
+    };
+    let value = match (verdict, summary.best) {
+        (Verdict::Win(_), _) => 1.0,
+        (Verdict::Loss(_), _) => 0.0,
+        (Verdict::Draw, _) => 0.5,
+        (Verdict::Open, best) => {
+            let value = match best {
+                _ if is_known => branch.known_value,
+                Some((value, _)) => tempered(value, &summary, branch.static_value, model),
+                None => branch.static_value,
+            };
+            // What is drawn is certain.
+            let takes_draw = summary.any_draw && value < 0.5;
+            rests_on_path |= takes_draw && summary.any_path_draw;
+            if takes_draw { 0.5 } else { value }
+        }
+    };
+    tree.branch_mut(id).set_best(place);
+    let node = tree.node_mut(id_of_node);
+    node.verdict = verdict;
+    node.value = value;
+    node.depth = model.depth(node.work).max(branch.known_depth);
+    node.mark(PATH, rests_on_path);
+    // A proof is this tree's own.
+    node.mark(KNOWN, is_known && verdict == Verdict::Open);
+}
+
+/// The value of a node whose best child is worth `highest`. The highest of many uncertain values is
+/// too high: the average of the children by work and the node's own evaluation pull it back, the
+/// latter as if it were `static_weight` evaluations.
+fn tempered(highest: f32, summary: &Summary, static_value: f32, model: &Model) -> f32 {
+    let highest = highest.clamp(0.0, 1.0);
+    let (sum, work) = summary.weighed;
+    let average = if work > 0.0 { sum / work } else { highest };
+    let value = highest + model.average_share * (average - highest);
+    let trust = model.static_weight / (model.static_weight + summary.work as f32).max(1.0);
+    value + trust * (static_value - value)
+}
+
+/// One bottom-up sweep over the unique ancestors of what changed. Keeps its buckets between calls.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    /// Branches waiting, by ply.
+    by_ply: Vec<Vec<BranchId>>,
+}
+
+impl Sweep {
+    /// Notes that this branch must be computed anew.
+    pub fn add(&mut self, tree: &mut Tree, id: BranchId) {
+        if id == NONE || tree.branch(id).is_dirty {
+            return;
+        }
+        let branch = tree.branch_mut(id);
+        branch.is_dirty = true;
+        let ply = usize::from(branch.ply);
+        if self.by_ply.len() <= ply {
+            self.by_ply.resize_with(ply + 1, Vec::new);
+        }
+        self.by_ply[ply].push(id);
+    }
+
+    /// Computes everything noted and its ancestors, deepest first, and stores what grew deeper.
+    pub fn run(
+        &mut self,
+        tree: &mut Tree,
+        backup: &dyn Backup,
+        table: &mut Table,
+        table_depth: f32,
+    ) {
+        for ply in (0..self.by_ply.len()).rev() {
+            let mut waiting = std::mem::take(&mut self.by_ply[ply]);
+            for id in waiting.drain(..) {
+                backup.recompute(tree, id);
+                tree.branch_mut(id).is_dirty = false;
+                remember_growth(tree, table, id, table_depth);
+                let parent = tree.branch(id).parent();
+                self.add(tree, parent);
+            }
+            self.by_ply[ply] = waiting;
+        }
+    }
+}
+
+/// Computes the whole tree anew, children before parents.
+pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
+    for id in (0..tree.branch_count() as BranchId).rev() {
+        backup.recompute(tree, id);
+    }
+}
+
+/// Stores a branch in the table when it has reached a new whole depth.
+fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth: f32) {
+    let branch = *tree.branch(id);
+    let node = tree.node(tree.node_of(&branch));
+    let depth = node.depth.max(0.0) as u8;
+    // A proof may become a shorter mate.
+    let is_due = node.is_proven() || depth > branch.stored_depth && node.depth >= table_depth;
+    if is_due && remember(tree, table, id, false) {
+        tree.branch_mut(id).stored_depth = depth;
+    }
+}
+
+/// Depth steps per ply in the table's eight bits.
+const DEPTH_STEPS: f32 = 8.0;
+/// Payloads at and above mean a win in (payload - this) plies; negated, a loss.
+const PROOF: f32 = 2.0;
+/// Payload of a proven draw.
+const DRAW: f32 = 1.5;
+
+/// Stores a branch's value, unless its best move rests on the path or it rests on `searchmoves`;
+/// says whether it did.
+pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bool {
+    let branch = tree.branch(id);
+    let node = tree.node(tree.node_of(branch));
+    if node.has(PATH | KNOWN) || tree.children(branch).iter().any(|child| child.has(EXCLUDED)) {
+        return false;
+    }
+    let payload = match node.verdict {
+        Verdict::Open => node.value,
+        Verdict::Win(plies) => PROOF + f32::from(plies),
+        Verdict::Loss(plies) => -PROOF - f32::from(plies),
+        Verdict::Draw => DRAW,
+    };
+    let best = branch.best_child().map(|best| PackedMove::pack(tree.node(best).played));
+    let depth = (node.depth.max(0.0) * DEPTH_STEPS).round().min(255.0) as u8;
+    table.store(branch.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
+    true
+}
+
+/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of ours.
+pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
+    let payload = f32::from_bits(entry.payload);
+    let depth = f32::from(entry.depth) / DEPTH_STEPS;
+    let plies = (payload.abs() - PROOF) as u16;
+    if (0.0..=1.0).contains(&payload) {
+        Some((payload, Verdict::Open, depth))
+    } else if payload.total_cmp(&DRAW).is_eq() {
+        Some((0.5, Verdict::Draw, depth))
+    } else if payload >= PROOF {
+        Some((1.0, Verdict::Win(plies), depth))
+    } else if payload <= -PROOF {
+        Some((0.0, Verdict::Loss(plies), depth))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Move, Square};
+
+    use super::*;
+    use crate::best_first::params::Params;
+    use crate::tree::arena::Branch;
+    use crate::tree::edge::Edge;
+    use crate::tree::node::{ROOT, Spot};
+
+    fn child(value: f32, work: u32) -> Node {
+        let played = Move::EnPassant { from: Square::A1, to: Square::A1 };
+        let mut node = Node::bare(played, value, 0.2, 1.0);
+        node.work = work;
+        node.mark(BARE, work == 0);
+        node
+    }
+
+    /// The root of these children, whose own evaluation is 0.4, computed.
+    fn root(children: &[Node], model: &Model) -> Node {
+        *tree(children, Branch::new(1, Spot::ROOT, 0.4), model).node(ROOT)
+    }
+
+    /// A tree of these children below this root, computed.
+    fn tree(children: &[Node], branch: Branch, model: &Model) -> Tree {
+        let mut tree = Tree::new(1 << 20);
+        let edges = vec![Edge::new(0.2, 0.5); children.len()];
+        let id = tree.expand(branch, edges.into_iter());
+        for (edge, child) in children.iter().enumerate() {
+            let place = tree.promote(id, edge, child.played).unwrap();
+            let node = tree.at(Spot { parent: id, place });
+            *tree.node_mut(node) = Node { edge: edge as u8, ..*child };
+        }
+        model.recompute(&mut tree, id);
+        tree
+    }
+
+    /// A root of which the table or a folded subtree said this, at a depth that no work here reaches.
+    fn known(value: f32, rests_on_path: bool) -> Branch {
+        let mut branch = Branch::new(1, Spot::ROOT, 0.4);
+        (branch.known_value, branch.known_depth) = (value, 20.0);
+        branch.known_rests_on_path = rests_on_path;
+        branch
+    }
+
+    fn model(average_share: f32, static_weight: f32) -> Model {
+        let mut params = Params::default();
+        params.set("average_share", average_share).unwrap();
+        params.set("static_weight", static_weight).unwrap();
+        Model::new(&params)
+    }
+
+    #[test]
+    fn guesses_lend_no_value_and_the_highest_is_tempered() {
+        let close = |node: Node, value: f32| (node.value - value).abs() < 1e-6;
+        let plain = model(0.0, 0.0);
+        assert!(close(root(&[child(0.0, 0), child(0.3, 0)], &plain), 0.4));
+        let children = [child(0.0, 0), child(0.3, 6), child(0.7, 2)];
+        assert!(close(root(&children, &plain), 0.7));
+        // The average of 0.7 six times and 0.3 twice is 0.6.
+        assert!(close(root(&children, &model(0.5, 0.0)), 0.65));
+        assert!(close(root(&children, &model(0.0, 2.0)), 0.8 * 0.7 + 0.2 * 0.4));
+    }
+
+    #[test]
+    fn a_draw_is_a_floor_and_says_so() {
+        let mut draw = child(0.5, 0);
+        draw.verdict = Verdict::Draw;
+        draw.mark(BARE, false);
+        let tempered = model(0.0, 1.0);
+        // 0.51 once and the node's own 0.4 come to less than a draw.
+        let children = [draw, child(0.49, 1)];
+        let node = root(&children, &tempered);
+        assert!((node.value - 0.5).abs() < 1e-6 && !node.has(PATH) && !node.is_proven());
+        draw.mark(PATH, true);
+        assert!(root(&[draw, child(0.49, 1)], &tempered).has(PATH));
+        assert!(!root(&[draw, child(0.1, 5)], &tempered).has(PATH));
+    }
+
+    #[test]
+    fn what_is_proven_goes_before_what_was_known() {
+        let model = model(0.5, 1.0);
+        let mut draw = child(0.5, 0);
+        draw.verdict = Verdict::Draw;
+        draw.mark(BARE, false);
+        let children = [draw, child(0.9, 3)];
+        for (value, expected) in [(0.2, 0.5), (0.7, 0.7)] {
+            let node = *tree(&children, known(value, false), &model).node(ROOT);
+            assert!((node.value - expected).abs() < 1e-6 && node.has(KNOWN) && !node.has(PATH));
+        }
+        // What rests on the path does so until it is found anew.
+        assert!(tree(&children, known(0.7, true), &model).node(ROOT).has(PATH));
+        // A mate found here goes into the table, and so does a shorter one.
+        let mut table = Table::new(1);
+        let mut mate = child(0.0, 1);
+        for plies in [4, 2] {
+            mate.verdict = Verdict::Loss(plies);
+            let mut tree = tree(&[mate, child(0.9, 3)], known(0.2, true), &model);
+            tree.branch_mut(0).stored_depth = 7;
+            remember_growth(&mut tree, &mut table, 0, 2.0);
+            let told = recall(&table.probe(1).unwrap()).unwrap();
+            assert_eq!(told.1, Verdict::Win(plies + 1));
+        }
+    }
+}

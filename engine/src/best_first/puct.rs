@@ -1,0 +1,357 @@
+//! PUCT on the same tree, batches and network: the control that the benefit/cost rule is measured
+//! against.
+//!
+//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in [0, 1]:
+//! a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`, where visits
+//! under way count in `n` but not in `q` (lc0's virtual loss); a child never visited has its parent's
+//! value less a reduction. Where the descent meets a leaf under way it is a *collision*: it counts as
+//! under way too until the next answers arrive, and a batch is sent as it is when its collisions are
+//! used up. Values are averages of visits, or minimax, or a mixture of both.
+//!
+//! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
+//! reuse of the tree are the same code as for the Tesla search.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use shakmaty::{Chess, Position};
+use tesla_nn::evaluator::Evaluation;
+
+use crate::best_first::backup::{Backup as _, worth};
+use crate::best_first::model::Model;
+use crate::best_first::params::Params;
+use crate::best_first::rates::Child;
+use crate::chess::game::position_key;
+use crate::tree::arena::Tree;
+use crate::tree::batch::{Gathered, Harvest, Leaf, Picked};
+use crate::tree::edge::Edge;
+use crate::tree::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
+
+/// Collisions that a batch may have: so many in a tree of this size …
+const COLLISIONS_MOST: f32 = 80_000.0;
+const COLLISIONS_END: f32 = 145_000.0;
+/// … and one in a tree smaller than this; in between the growth has this power.
+const COLLISIONS_START: f32 = 28.0;
+const COLLISIONS_POWER: f32 = 1.25;
+/// Visits to what is proven already, for each leaf of a batch.
+const FREE_VISITS: f32 = 2.4;
+/// lc0's values lie in [-1, 1]: one score unit is two of them.
+const UNIT: f32 = 0.5;
+
+/// What is under way at and below a node.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    /// Visits whose answers are awaited.
+    pending: u32,
+    /// Visits that met those.
+    collided: u32,
+}
+
+/// The rule and what it has under way.
+#[derive(Debug)]
+pub struct Puct {
+    params: Params,
+    /// Of nodes with anything under way.
+    flights: HashMap<Spot, Flight>,
+    /// Nodes that counted a collision, once for each.
+    collided: Vec<Spot>,
+}
+
+/// How one descent ended.
+enum Descent {
+    Queued,
+    Visited,
+    Collided,
+    Full,
+}
+
+impl Puct {
+    /// The rule with these tunables.
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), flights: HashMap::new(), collided: Vec::new() }
+    }
+
+    /// Nothing is under way any more.
+    pub fn clear(&mut self) {
+        self.flights.clear();
+        self.collided.clear();
+    }
+
+    /// The policy as the rule reads it, flattened by its temperature.
+    pub fn flatten(&self, answer: &mut Evaluation) {
+        let power = 1.0 / self.params.puct_temperature;
+        for estimate in &mut answer.moves {
+            estimate.policy = estimate.policy.powf(power);
+        }
+        let total: f32 = answer.moves.iter().map(|estimate| estimate.policy).sum();
+        for estimate in &mut answer.moves {
+            estimate.policy /= total.max(f32::MIN_POSITIVE);
+        }
+    }
+
+    /// Visits that were answered.
+    fn visits(&self, node: &Node, spot: Spot) -> u32 {
+        node.work.saturating_sub(self.flight(spot).pending)
+    }
+
+    /// What is under way at a node.
+    fn flight(&self, spot: Spot) -> Flight {
+        self.flights.get(&spot).copied().unwrap_or_default()
+    }
+
+    /// Picks up to `budget` leaves below the root, of `remaining` that the limits still allow.
+    pub fn gather(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        mut harvest: Harvest<'_>,
+        root: &Chess,
+        [budget, remaining]: [u32; 2],
+    ) -> Gathered {
+        let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
+        let mut free_visits = 1 + (FREE_VISITS * budget as f32) as u32;
+        while harvest.picked() < budget as usize
+            && harvest.may_go_on()
+            && !tree.node(ROOT).is_proven()
+        {
+            let left = remaining.saturating_sub(harvest.picked() as u32);
+            match self.descend(tree, model, &mut harvest, root, left) {
+                Descent::Queued => {}
+                Descent::Visited => {
+                    free_visits -= 1;
+                    if free_visits == 0 {
+                        harvest.pause();
+                    }
+                }
+                Descent::Collided => {
+                    collisions -= 1;
+                    if collisions == 0 {
+                        break;
+                    }
+                }
+                Descent::Full => break,
+            }
+        }
+        harvest.finish(tree)
+    }
+
+    /// One visit from the root to a leaf.
+    fn descend(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        harvest: &mut Harvest<'_>,
+        root: &Chess,
+        remaining: u32,
+    ) -> Descent {
+        let above = harvest.keys.len();
+        let mut position = root.clone();
+        let mut path = vec![Spot::ROOT];
+        let mut spot = Spot::ROOT;
+        let picked = loop {
+            let here = *tree.node(tree.at(spot));
+            if here.is_proven() {
+                harvest.settle();
+                break Picked::Settled;
+            }
+            if !here.is_expanded() {
+                break harvest.pick(tree, model, spot, (&position, position_key(&position)));
+            }
+            let parent = here.branch;
+            harvest.keys.push(tree.branch(parent).key);
+            let place = match self.select(tree, model, parent, remaining) {
+                Some(Child::Node(place)) => Some(place as u8),
+                Some(Child::Edge(edge)) => harvest.promote(tree, parent, edge, &position),
+                None => None,
+            };
+            let Some(place) = place else { break Picked::Refused };
+            spot = Spot { parent, place };
+            position.play_unchecked(tree.node(tree.at(spot)).played);
+            path.push(spot);
+        };
+        harvest.keys.truncate(above);
+        match picked {
+            Picked::Queued => {
+                for (place, &spot) in path.iter().enumerate() {
+                    // The leaf's own visit is counted already.
+                    let node = tree.at(spot);
+                    tree.node_mut(node).work += u32::from(place + 1 < path.len());
+                    self.flights.entry(spot).or_default().pending += 1;
+                }
+                Descent::Queued
+            }
+            Picked::Settled => {
+                for &spot in path.iter().rev() {
+                    let node = tree.at(spot);
+                    tree.node_mut(node).work += 1;
+                    let branch = tree.node(node).branch;
+                    if branch != NONE {
+                        self.recompute(tree, model, branch);
+                    }
+                }
+                Descent::Visited
+            }
+            Picked::Refused if harvest.is_full => Descent::Full,
+            Picked::Refused => {
+                for &spot in &path {
+                    self.flights.entry(spot).or_default().collided += 1;
+                }
+                self.collided.extend(path);
+                Descent::Collided
+            }
+        }
+    }
+
+    /// The child that the next visit goes to.
+    fn select(&self, tree: &Tree, model: &Model, id: BranchId, remaining: u32) -> Option<Child> {
+        let branch = tree.branch(id);
+        let node = tree.node(tree.node_of(branch));
+        let is_root = branch.ply == 0;
+        let visits = self.visits(node, branch.spot());
+        let (mut most_visits, mut visited_policy) = (0, 0.0);
+        for (spot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
+            let visits = self.visits(child, spot);
+            most_visits = most_visits.max(visits);
+            visited_policy += if visits > 0 { child.policy } else { 0.0 };
+        }
+        let base = self.params.puct_base;
+        let growth = self.params.puct_growth * ((visits as f32 + base) / base).ln();
+        let rest = visits.saturating_sub(1).max(1) as f32;
+        let weight = UNIT * (self.params.puct_exploration + growth) * rest.sqrt();
+        let reduction = UNIT * self.params.puct_reduction * visited_policy.sqrt();
+        let unvisited = node.value - reduction;
+        let mut best: Option<(f32, Child)> = None;
+        let mut offer = |rank: f32, child: Child| {
+            if best.is_none_or(|(highest, _)| rank > highest) {
+                best = Some((rank, child));
+            }
+        };
+        for (spot, child) in numbered(tree, id) {
+            let answered = self.visits(child, spot);
+            // At the root, what cannot become the most visited child any more is left alone.
+            let is_beaten = is_root && !model.seeks_mate && remaining < most_visits - answered;
+            if child.has(EXCLUDED) || is_beaten {
+                continue;
+            }
+            // What is no mate is no answer either, however good.
+            if model.seeks_mate && child.is_proven() {
+                continue;
+            }
+            let flight = self.flight(spot);
+            let started = answered + flight.pending + flight.collided;
+            let value = if answered > 0 { worth(child, model) } else { unvisited };
+            let rank = value + weight * child.policy / (1.0 + started as f32);
+            offer(rank, Child::Node(usize::from(spot.place)));
+        }
+        // Among those never looked at, the policy alone decides. All of the root's have nodes.
+        if let Some((place, edge)) = Edge::likeliest(tree.edges(branch)) {
+            offer(unvisited + weight * edge.policy(), Child::Edge(place));
+        }
+        best.map(|(_, child)| child)
+    }
+
+    /// A leaf is under way no longer: answered, or given up.
+    pub fn land(&mut self, tree: &Tree, leaf: &Leaf) {
+        let land = |flight: &mut Flight| flight.pending = flight.pending.saturating_sub(1);
+        lower(&mut self.flights, leaf.spot, land);
+        for id in tree.upwards(leaf.spot.parent) {
+            lower(&mut self.flights, tree.branch(id).spot(), land);
+        }
+    }
+
+    /// Answers have arrived: collisions count no longer.
+    pub fn forget_collisions(&mut self) {
+        for spot in self.collided.drain(..) {
+            lower(&mut self.flights, spot, |flight| flight.collided -= 1);
+        }
+    }
+
+    /// Computes the node of a branch anew: proofs as in minimax, else the values of its visits.
+    pub fn recompute(&self, tree: &mut Tree, model: &Model, id: BranchId) {
+        // Proofs, and what a table knows, are minimax's; its value is not.
+        model.recompute(tree, id);
+        let branch = *tree.branch(id);
+        let mut total = 1.0_f32;
+        let mut sum = branch.static_value;
+        let mut highest: Option<f32> = None;
+        let mut most: Option<(u32, f32, u8)> = None;
+        for (spot, child) in numbered(tree, id) {
+            if child.has(EXCLUDED) {
+                continue;
+            }
+            let visits = self.visits(child, spot);
+            if visits > 0 {
+                let value = worth(child, model);
+                total += visits as f32;
+                sum += visits as f32 * value;
+                highest = Some(highest.map_or(value, |highest| highest.max(value)));
+            }
+            if most.is_none_or(|(most, policy, _)| {
+                visits > most || visits == most && child.policy > policy
+            }) {
+                most = Some((visits, child.policy, spot.place));
+            }
+        }
+        let id_of_node = tree.node_of(&branch);
+        let node = tree.node(id_of_node);
+        if node.is_proven() || branch.known_depth > model.depth(total as u32) {
+            return;
+        }
+        let share = self.params.puct_minimax;
+        let highest = highest.unwrap_or(branch.static_value);
+        let value = (1.0 - share) * sum / total + share * highest;
+        tree.node_mut(id_of_node).value = value;
+        tree.branch_mut(id).set_best(most.map(|(_, _, place)| place));
+    }
+}
+
+/// Takes something off what is under way at a node; one with nothing left is forgotten.
+fn lower(flights: &mut HashMap<Spot, Flight>, spot: Spot, take: impl FnOnce(&mut Flight)) {
+    if let Entry::Occupied(mut entry) = flights.entry(spot) {
+        let flight = entry.get_mut();
+        take(flight);
+        if flight.pending + flight.collided == 0 {
+            entry.remove();
+        }
+    }
+}
+
+/// The nodes below a branch and where they are.
+fn numbered(tree: &Tree, parent: BranchId) -> impl Iterator<Item = (Spot, &Node)> {
+    let children = tree.children(tree.branch(parent)).iter();
+    (0..).zip(children).map(move |(place, child)| (Spot { parent, place }, child))
+}
+
+/// Collisions that a batch may have in a tree with so many visits.
+fn collisions_allowed(visits: f32) -> u32 {
+    let range = COLLISIONS_END - COLLISIONS_START;
+    let place = ((visits - COLLISIONS_START) / range).clamp(0.0, 1.0);
+    (COLLISIONS_MOST * place.powf(COLLISIONS_POWER)).max(1.0) as u32
+}
+
+/// The root move to play: the shortest mate, else the most visited that does not lose, else the
+/// longest resistance. `None` before the first evaluation, or where all are `taken`.
+pub fn choose(tree: &Tree, model: &Model, taken: &[NodeId]) -> Option<NodeId> {
+    let branch = tree.branch_of(ROOT)?;
+    let rank = |child: &Node| -> (u8, u32, f32) {
+        match child.verdict {
+            Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
+            Verdict::Win(plies) => (0, u32::from(plies), 0.0),
+            Verdict::Draw | Verdict::Open if child.work == 0 => (1, 0, child.policy),
+            Verdict::Draw | Verdict::Open => (1, child.work, worth(child, model)),
+        }
+    };
+    let children = branch.children().zip(tree.children(branch));
+    let allowed = children.filter(|(id, child)| !child.has(EXCLUDED) && !taken.contains(id));
+    let best = allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
+    best.map(|(id, _)| id)
+}
+
+/// By how many visits the most visited root move leads the next of those that are still open.
+pub fn lead(tree: &Tree) -> u32 {
+    let Some(branch) = tree.branch_of(ROOT) else { return 0 };
+    let allowed = tree.children(branch).iter().filter(|child| !child.has(EXCLUDED));
+    let Some(first) = allowed.clone().max_by_key(|child| child.work) else { return 0 };
+    let others = allowed.filter(|child| child.played != first.played && !child.is_proven());
+    first.work - others.map(|child| child.work).max().unwrap_or(0)
+}

@@ -1,0 +1,401 @@
+//! What the next evaluation below each child of a node is worth, for all of them side by side.
+
+use pulp::{Arch, NullaryFnOnce};
+
+use crate::best_first::backup::{promise, worth};
+use crate::best_first::model::Model;
+use crate::best_first::params::Params;
+use crate::tree::arena::Tree;
+use crate::tree::edge::Edge;
+use crate::tree::node::{BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, Node, PENDING, Verdict};
+
+/// Children whose rates are computed together.
+const LANES: usize = 16;
+
+/// A child: its place among those that were looked at, or that of its move among the legal ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Child {
+    /// It has a node.
+    Node(usize),
+    /// It was never looked at.
+    Edge(usize),
+}
+
+impl Child {
+    /// The one so many places later.
+    fn later(self, places: usize) -> Self {
+        match self {
+            Self::Node(place) => Self::Node(place + places),
+            Self::Edge(place) => Self::Edge(place + places),
+        }
+    }
+}
+
+/// The candidates at one node: the best two by value of computation.
+#[derive(Clone, Copy, Debug)]
+pub struct Pick {
+    /// The best.
+    pub child: Child,
+    /// Its value of computation.
+    pub rate: f32,
+    /// The next best one's.
+    pub next_rate: f32,
+}
+
+impl Pick {
+    /// Takes a row of candidates into account, of which the first is `first`.
+    fn offer_row(pick: &mut Option<Self>, rates: &[f32; LANES], first: Child) {
+        // Most rows hold nothing better: that is one comparison for all of them.
+        let known = pick.map_or(f32::NEG_INFINITY, |best| best.next_rate);
+        if highest(rates) > known {
+            for (lane, &rate) in rates.iter().enumerate() {
+                if rate > f32::NEG_INFINITY {
+                    Self::offer(pick, first.later(lane), rate);
+                }
+            }
+        }
+    }
+
+    /// Takes one more candidate into account.
+    fn offer(pick: &mut Option<Self>, child: Child, rate: f32) {
+        match pick {
+            Some(best) if rate <= best.rate => best.next_rate = best.next_rate.max(rate),
+            _ => {
+                let next_rate = pick.map_or(f32::MIN_POSITIVE, |best| best.rate);
+                *pick = Some(Self { child, rate, next_rate });
+            }
+        }
+    }
+}
+
+/// The highest of these, by halves, for the processor's vectors.
+fn highest(rates: &[f32; LANES]) -> f32 {
+    let mut rates = *rates;
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (low, high) = rates.split_at_mut(half);
+        for (low, &high) in low.iter_mut().zip(&*high) {
+            *low = if high > *low { high } else { *low };
+        }
+        half /= 2;
+    }
+    rates[0]
+}
+
+/// Best and second best worth among a node's children.
+#[derive(Clone, Copy, Debug)]
+pub struct Lead {
+    /// The best child.
+    pub best: Child,
+    /// Its policy.
+    policy: f32,
+    /// Its worth.
+    pub first: f32,
+    /// The worth of the next best, one score unit less if there is none.
+    pub second: f32,
+}
+
+impl Lead {
+    /// The two best of these children that do not lose by force. A child that was not looked at is
+    /// the best only where none was: then it is the one with the highest policy.
+    pub fn of(children: &[Node], edges: &[Edge], model: &Model) -> Self {
+        let nothing = f32::NEG_INFINITY;
+        let mut lead = Self { best: Child::Node(0), policy: 1.0, first: nothing, second: nothing };
+        // Of those not looked at: where it is, its policy and its worth.
+        let mut likeliest: Option<(Child, f32, f32)> = None;
+        for (place, child) in children.iter().enumerate() {
+            if child.has(EXCLUDED) || matches!(child.verdict, Verdict::Win(_)) {
+                continue;
+            }
+            let value = worth(child, model);
+            if child.has(BARE) && !child.is_proven() {
+                if likeliest.is_none_or(|(_, policy, _)| child.policy > policy) {
+                    likeliest = Some((Child::Node(place), child.policy, value));
+                }
+            } else if value > lead.first {
+                let (best, policy) = (Child::Node(place), child.policy);
+                lead = Self { best, policy, first: value, second: lead.first };
+            } else if value > lead.second {
+                lead.second = value;
+            }
+        }
+        if lead.second > nothing {
+            return lead;
+        }
+        if let Some((place, edge)) = Edge::likeliest(edges)
+            && likeliest.is_none_or(|(_, policy, _)| edge.policy() > policy)
+        {
+            let value = promise(edge.action_value(), model);
+            likeliest = Some((Child::Edge(place), edge.policy(), value));
+        }
+        if let Some((best, policy, value)) = likeliest {
+            if lead.first <= nothing {
+                lead = Self { best, policy, first: value, second: value };
+            } else {
+                lead.second = value.min(lead.first);
+            }
+        }
+        // The only move leads by as much as there is.
+        lead.second = lead.second.max(lead.first - 1.0);
+        lead
+    }
+
+    /// Distance of a child from what would make it decide differently: from the best, or for the
+    /// best from the second.
+    pub fn gap(&self, child: Child, value: f32) -> f32 {
+        if child == self.best { self.first - self.second } else { self.first - value }
+    }
+}
+
+/// Error scale of a child in a node of this desired depth and of 100 evaluations: for another, times
+/// [`Model::decay`].
+pub fn error_scale(child: &Node, desired: f32, model: &Model) -> f32 {
+    model.scale(desired - 1.0 - child.depth, child.spread, child.depth >= 0.0)
+}
+
+/// Evaluations that one more ply below this child costs.
+pub fn cost(child: &Node, model: &Model) -> f32 {
+    let work = child.work as f32;
+    model.cost(if child.has(KNOWN) { work.max(model.work(child.depth)) } else { work })
+}
+
+/// Chance that a child is better than the best, from what its value alone says and from the `odds`
+/// that the policy gives it against the best (Bayes' rule, the policy as prior).
+pub fn posterior(overtake: f32, odds: f32) -> f32 {
+    let ours = overtake * odds;
+    ours / (ours + 1.0 - overtake).max(f32::MIN_POSITIVE)
+}
+
+/// Children side by side, for the processor's vectors.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    gaps: [f32; LANES],
+    scales: [f32; LANES],
+    policies: [f32; LANES],
+    costs: [f32; LANES],
+    /// Whether the child can take an evaluation.
+    is_open: [bool; LANES],
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        let (nothing, one) = ([0.0; LANES], [1.0; LANES]);
+        Self { gaps: nothing, scales: one, policies: nothing, costs: one, is_open: [false; LANES] }
+    }
+}
+
+impl Row {
+    fn set(&mut self, lane: usize, [gap, scale, policy, cost]: [f32; 4]) {
+        self.gaps[lane] = gap;
+        self.scales[lane] = scale;
+        self.policies[lane] = policy;
+        self.costs[lane] = cost;
+    }
+}
+
+/// The default rule, Student's t with two degrees of freedom and a policy of full weight, with one
+/// root and one division, for the processor's vectors.
+struct Student<'a> {
+    row: &'a Row,
+    /// Policy of the best child.
+    policy: f32,
+    floor: f32,
+}
+
+impl NullaryFnOnce for Student<'_> {
+    type Output = [f32; LANES];
+
+    // Only what is inlined is compiled for the widest vectors.
+    #[expect(clippy::inline_always, reason = "asked for by pulp")]
+    #[inline(always)]
+    fn call(self) -> [f32; LANES] {
+        let Self { row, policy: best, floor } = self;
+        std::array::from_fn(|lane| {
+            let (gap, scale, policy) = (row.gaps[lane], row.scales[lane], row.policies[lane]);
+            let root = (gap * gap + 2.0 * scale * scale).sqrt();
+            let ours = (root - gap) * policy;
+            let all = ours + (root + gap) * best;
+            ((1.0 - floor) * ours + floor * policy * all)
+                / (all * row.costs[lane]).max(f32::MIN_POSITIVE)
+        })
+    }
+}
+
+/// Rates the children of nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Rater<'a> {
+    model: &'a Model,
+    params: &'a Params,
+    is_whole_prior: bool,
+    vectors: Arch,
+}
+
+impl<'a> Rater<'a> {
+    /// By this model and these tunables.
+    pub fn new(model: &'a Model, params: &'a Params) -> Self {
+        let is_whole_prior = params.policy_trust.total_cmp(&1.0).is_eq();
+        Self { model, params, is_whole_prior, vectors: Arch::new() }
+    }
+
+    /// The child whose next evaluation is worth most, if any child can take one.
+    /// `desired` = the node's desired depth, plies.
+    pub fn best_pick(&self, tree: &Tree, id: BranchId, desired: f32) -> Option<Pick> {
+        let branch = tree.branch(id);
+        let node = tree.node(tree.node_of(branch));
+        let (children, edges) = (tree.children(branch), tree.edges(branch));
+        let lead = Lead::of(children, edges, self.model);
+        let verify = if branch.ply == 0 { self.params.verify_root } else { self.params.verify };
+        let decay = self.model.decay(node.work);
+        let mut pick: Option<Pick> = None;
+        for (number, chunk) in children.chunks(LANES).enumerate() {
+            let (mut row, first) = (Row::default(), Child::Node(number * LANES));
+            for (lane, child) in chunk.iter().enumerate() {
+                let gap = lead.first - worth(child, self.model);
+                let scale = decay * error_scale(child, desired, self.model);
+                row.set(lane, [gap, scale, child.policy, cost(child, self.model)]);
+                let is_closed = child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven();
+                row.is_open[lane] = !is_closed;
+            }
+            Pick::offer_row(&mut pick, &self.rates(&row, &lead, first, verify), first);
+        }
+        if branch.has_edges_left() {
+            // All of them lack the same depth, and cost one evaluation.
+            let scale = decay * self.model.scale(desired, node.spread, false);
+            for (number, chunk) in edges.chunks(LANES).enumerate() {
+                let first = Child::Edge(number * LANES);
+                let mut row = Row { scales: [scale; LANES], ..Row::default() };
+                for (lane, edge) in chunk.iter().enumerate() {
+                    row.gaps[lane] = lead.first - promise(edge.action_value(), self.model);
+                    row.policies[lane] = edge.policy();
+                    row.is_open[lane] = !edge.is_taken();
+                }
+                Pick::offer_row(&mut pick, &self.rates(&row, &lead, first, verify), first);
+            }
+        }
+        pick
+    }
+
+    /// Value of computation of the best child, weighed by `verify`.
+    fn rate_of_best(&self, row: &Row, lane: usize, lead: &Lead, verify: f32) -> f32 {
+        let overtake = self.model.overtake(lead.first - lead.second, row.scales[lane]);
+        let overtake = overtake + verify * (0.5 - overtake);
+        self.model.value_of_computation(overtake, row.policies[lane], row.costs[lane])
+    }
+
+    /// Values of computation of a row of children, of which the first is `first`; negative infinity
+    /// for those that take no evaluation.
+    fn rates(&self, row: &Row, lead: &Lead, first: Child, verify: f32) -> [f32; LANES] {
+        let mut rates = self.rates_of_others(row, lead);
+        match (first, lead.best) {
+            (Child::Node(first), Child::Node(best)) | (Child::Edge(first), Child::Edge(best))
+                if (first..first + LANES).contains(&best) =>
+            {
+                rates[best - first] = self.rate_of_best(row, best - first, lead, verify);
+            }
+            _ => {}
+        }
+        for (rate, &is_open) in rates.iter_mut().zip(&row.is_open) {
+            *rate = if is_open { *rate } else { f32::NEG_INFINITY };
+        }
+        rates
+    }
+
+    /// Values of computation of children that are not the best.
+    fn rates_of_others(&self, row: &Row, lead: &Lead) -> [f32; LANES] {
+        if self.model.is_default_family() && self.is_whole_prior {
+            let floor = self.model.policy_floor();
+            return self.vectors.dispatch(Student { row, policy: lead.policy, floor });
+        }
+        std::array::from_fn(|lane| {
+            let overtake = self.model.overtake(row.gaps[lane], row.scales[lane]);
+            let overtake = posterior(overtake, self.odds(row.policies[lane], lead.policy));
+            let (policy, cost) = (row.policies[lane], row.costs[lane]);
+            self.model.value_of_computation(overtake, policy, cost)
+        })
+    }
+
+    /// What the policy says of a child against the best one.
+    fn odds(&self, policy: f32, best: f32) -> f32 {
+        let odds = policy / best.max(f32::MIN_POSITIVE);
+        // A power is the dearest part of the loop.
+        if self.is_whole_prior { odds } else { odds.powf(self.params.policy_trust) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(value: f32, policy: f32) -> Node {
+        let played =
+            shakmaty::Move::EnPassant { from: shakmaty::Square::A1, to: shakmaty::Square::A1 };
+        Node::bare(played, value, policy, 1.0)
+    }
+
+    /// The vectors' form of the rule is the rule.
+    #[test]
+    fn rates_follow_the_rule() {
+        let params = Params::default();
+        let model = Model::new(&params);
+        let rater = Rater::new(&model, &params);
+        let lead = Lead { best: Child::Node(0), policy: 0.4, first: 0.6, second: 0.5 };
+        let mut row = Row::default();
+        for lane in 0..LANES {
+            let step = lane as f32;
+            row.set(lane, [0.03 * step - 0.1, 0.02 + 0.01 * step, 0.5 / (1.0 + step), 1.0 + step]);
+        }
+        for (lane, rate) in rater.rates_of_others(&row, &lead).into_iter().enumerate() {
+            let overtake = model.overtake(row.gaps[lane], row.scales[lane]);
+            let overtake = posterior(overtake, row.policies[lane] / 0.4);
+            let rule = model.value_of_computation(overtake, row.policies[lane], row.costs[lane]);
+            assert!((rate / rule - 1.0).abs() < 1e-4, "{lane}: {rate} {rule}");
+        }
+    }
+
+    #[test]
+    fn policy_is_the_prior() {
+        assert!((posterior(0.3, 1.0) - 0.3).abs() < 1e-6);
+        assert!((posterior(0.5, 0.25) - 0.2).abs() < 1e-6);
+        assert!(posterior(0.0, 9.0) == 0.0 && posterior(1.0, 0.0) <= 1.0);
+    }
+
+    /// An infinite lead would have made its rate no number, and the move would never be picked.
+    #[test]
+    fn the_only_move_leads_by_one() {
+        let model = Model::new(&Params::default());
+        let mut child = bare(0.4, 1.0);
+        child.mark(BARE, false);
+        let lead = Lead::of(&[child], &[], &model);
+        assert!((lead.gap(Child::Node(0), lead.first) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_row_is_skipped_only_where_nothing_in_it_is_better() {
+        for place in 0..LANES {
+            let mut rates = [f32::NEG_INFINITY; LANES];
+            rates[place] = 0.25;
+            assert!((highest(&rates) - 0.25).abs() < 1e-9);
+            let mut pick = None;
+            Pick::offer_row(&mut pick, &rates, Child::Edge(16));
+            rates[place] = 0.125;
+            Pick::offer_row(&mut pick, &rates, Child::Node(0));
+            let pick = pick.unwrap();
+            assert_eq!(pick.child, Child::Edge(16 + place));
+            assert!((pick.rate - 0.25).abs() < 1e-9 && (pick.next_rate - 0.125).abs() < 1e-9);
+        }
+    }
+
+    /// What was not looked at leads only where nothing was, and then by its policy.
+    #[test]
+    fn a_guess_does_not_lead() {
+        let model = Model::new(&Params::default());
+        let mut children = [bare(0.1, 0.2), bare(0.4, 0.7), bare(0.9, 0.1)];
+        assert_eq!(Lead::of(&children, &[], &model).best, Child::Node(1));
+        children[2].mark(BARE, false); // worth 0.1, while the first promises 0.9
+        let lead = Lead::of(&children, &[], &model);
+        assert_eq!(lead.best, Child::Node(2));
+        assert!((lead.first - 0.1).abs() < 1e-6 && lead.second <= lead.first);
+        children[2].verdict = Verdict::Win(3);
+        assert_eq!(Lead::of(&children, &[], &model).best, Child::Node(1));
+    }
+}

@@ -1,0 +1,249 @@
+//! From the tree to the answer: the move to play, its score and line, and what is told of each
+//! root move.
+
+use shakmaty::{Chess, Move, Position};
+use tesla_nn::evaluator::EvalError;
+
+use crate::best_first::backup::worth;
+use crate::best_first::model::Model;
+use crate::best_first::params::Params;
+use crate::best_first::rates::{Child, Lead, cost, error_scale};
+use crate::chess::game::{Game, position_key};
+use crate::chess::score::Score;
+use crate::chess::verdicts::mating_move;
+use crate::search::table::Table;
+use crate::search::{Info, Outcome, Task};
+use crate::tree::arena::{Branch, Tree};
+use crate::tree::edge::Edge;
+use crate::tree::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
+
+/// Longest line reported, plies.
+const MAX_LINE: usize = 64;
+
+/// What is known of one root move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RootMove {
+    /// The move.
+    pub mv: Move,
+    /// Its score for the side that makes it.
+    pub score: Score,
+    /// Its expected score for the side that makes it.
+    pub value: f32,
+    /// Error scale of the value, score units; 0 where proven.
+    pub error: f32,
+    /// Evaluations spent below it.
+    pub work: u32,
+    /// The evaluator's policy.
+    pub policy: f32,
+    /// Chance that it overtakes the best move, or for the best move that it is overtaken.
+    pub overtake: f32,
+}
+
+/// Desired depth at the root.
+fn desired(tree: &Tree, params: &Params) -> f32 {
+    tree.node(ROOT).depth + params.horizon
+}
+
+/// Error scale of a root move's value, score units.
+fn root_error(tree: &Tree, child: &Node, model: &Model, params: &Params) -> f32 {
+    model.decay(tree.node(ROOT).work) * error_scale(child, desired(tree, params), model)
+}
+
+/// The root's children, all of which have nodes, and the first one's id.
+fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
+    let children = |branch| (tree.at(Spot { parent: 0, place: 0 }), tree.children(branch));
+    tree.branch_of(ROOT).map_or((NONE, &[]), children)
+}
+
+/// A child's score seen from its parent.
+fn seen_from_parent(child: &Node) -> Score {
+    match child.score() {
+        Score::Estimate(value) => Score::Estimate(1.0 - value),
+        Score::Win(plies) => Score::Loss(plies + 1),
+        Score::Loss(plies) => Score::Win(plies + 1),
+        Score::Draw => Score::Draw,
+    }
+}
+
+/// The root move to play: a proven win, else the highest lower bound among the moves looked at,
+/// else the best guess, else the longest resistance. `None` before the first evaluation, or where all are `taken`.
+pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
+    let (first, children) = root_children(tree);
+    let most = children.iter().map(|child| child.work).max().unwrap_or(0);
+    let rank = |child: &Node| -> (u8, f32) {
+        match child.verdict {
+            Verdict::Loss(plies) => (4, -f32::from(plies)),
+            // As settled as the move with the most work.
+            Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
+            Verdict::Open if child.has(BARE) => (2, worth(child, model)),
+            Verdict::Open => {
+                let error = root_error(tree, child, model, params);
+                let bonus = params.final_work * (child.work as f32).ln_1p();
+                (3, worth(child, model) - params.final_caution * error + bonus)
+            }
+            Verdict::Win(plies) => (1, f32::from(plies)),
+        }
+    };
+    let mut best: Option<((u8, f32), u32, NodeId)> = None;
+    for (place, child) in children.iter().enumerate() {
+        if child.has(EXCLUDED) || taken.contains(&(first + place as NodeId)) {
+            continue;
+        }
+        let (rank, work) = (rank(child), child.work);
+        if best.is_none_or(|(best, most, _)| rank > best || rank == best && work > most) {
+            best = Some((rank, work, first + place as NodeId));
+        }
+    }
+    best.map(|(_, _, id)| id)
+}
+
+/// Root moves that `searchmoves` allows.
+pub fn searched_root_moves(tree: &Tree) -> usize {
+    root_children(tree).1.iter().filter(|child| !child.has(EXCLUDED)).count()
+}
+
+/// Whether no root move took more work than `best`.
+pub fn is_most_worked(tree: &Tree, best: Option<NodeId>) -> bool {
+    let children = root_children(tree).1.iter();
+    let most = children.filter(|child| !child.has(EXCLUDED)).map(|child| child.work).max();
+    best.is_some_and(|best| Some(tree.node(best).work) >= most)
+}
+
+/// The most that `planned` further evaluations on one root move promise to gain, score units.
+pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
+    let (_, children) = root_children(tree);
+    let lead = Lead::of(children, &[], model);
+    let gains = children.iter().enumerate().map(|(place, child)| {
+        if child.has(EXCLUDED) || child.is_proven() {
+            return 0.0;
+        }
+        let gap = lead.gap(Child::Node(place), worth(child, model));
+        let gain = model.gain(gap, root_error(tree, child, model, params));
+        gain * (planned / cost(child, model)).min(1.0)
+    });
+    gains.fold(0.0, f32::max)
+}
+
+/// What is known of each root move, the chosen one first, then by value.
+pub fn root_moves(
+    tree: &Tree,
+    model: &Model,
+    params: &Params,
+    chosen: Option<NodeId>,
+) -> Vec<RootMove> {
+    let (first, children) = root_children(tree);
+    let lead = Lead::of(children, &[], model);
+    let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
+    for (place, child) in children.iter().enumerate() {
+        if child.has(EXCLUDED) {
+            continue;
+        }
+        let value = worth(child, model);
+        let is_open = !child.is_proven();
+        let error = if is_open { root_error(tree, child, model, params) } else { 0.0 };
+        let overtake =
+            if is_open { model.overtake(lead.gap(Child::Node(place), value), error) } else { 0.0 };
+        let row = RootMove {
+            mv: child.played,
+            score: seen_from_parent(child),
+            value,
+            error,
+            work: child.work,
+            policy: child.policy,
+            overtake,
+        };
+        rows.push((chosen == Some(first + place as NodeId), row));
+    }
+    rows.sort_by(|(chosen, left), (other, right)| {
+        other.cmp(chosen).then(right.value.total_cmp(&left.value)).then(right.work.cmp(&left.work))
+    });
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The root's score if it plays `best`.
+pub fn score(tree: &Tree, best: NodeId) -> Score {
+    seen_from_parent(tree.node(best))
+}
+
+/// The line from the root through `best`, along best children, continued from the table where the
+/// tree ends; legal moves all, and none behind the end of the game.
+pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> {
+    let mut position = game.position().clone();
+    let mut seen = game.earlier_keys().to_vec();
+    let mut line = Vec::new();
+    let mut node = best;
+    while line.len() < MAX_LINE {
+        let played = tree.node(node).played;
+        line.push(played);
+        seen.push(position_key(&position));
+        position.play_unchecked(played);
+        let Some(branch) = tree.branch_of(node) else { break };
+        let Some(next) = branch.best_child() else {
+            // Nothing below was looked at: the likeliest move is a guess at the reply.
+            if line.len() < MAX_LINE
+                && let Some(reply) = likeliest_move(tree, branch, &position)
+            {
+                line.push(reply);
+                seen.push(position_key(&position));
+                position.play_unchecked(reply);
+            }
+            break;
+        };
+        node = next;
+    }
+    let verdict = tree.node(node).verdict;
+    if verdict == Verdict::Win(1) {
+        line.extend(mating_move(&position, &position.legal_moves()));
+    } else if matches!(verdict, Verdict::Open | Verdict::Win(_) | Verdict::Loss(_)) {
+        extend_from_table(&mut line, position, seen, table);
+    }
+    line
+}
+
+/// The move with the highest policy among those never looked at; the branch is the position's.
+fn likeliest_move(tree: &Tree, branch: &Branch, position: &Chess) -> Option<Move> {
+    let (place, _) = Edge::likeliest(tree.edges(branch))?;
+    position.legal_moves().get(place).copied()
+}
+
+/// Follows the table's best moves until it knows none, the line is long or the game may be drawn:
+/// a position comes back (`seen` holds the keys so far), fifty moves, too little material.
+fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, mut seen: Vec<u64>, table: &Table) {
+    let mut key = position_key(&position);
+    while line.len() < MAX_LINE {
+        if seen.contains(&key) || position.halfmoves() >= 100 || position.is_insufficient_material()
+        {
+            return;
+        }
+        seen.push(key);
+        let Some(best) = table.probe(key).and_then(|entry| entry.best) else { return };
+        let Some(played) = best.find(&position.legal_moves()) else { return };
+        position.play_unchecked(played);
+        key = position_key(&position);
+        line.push(played);
+    }
+}
+
+/// The answer before anything was evaluated: a mate in one, else the first move allowed.
+pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
+    let position = task.game.position();
+    let legal = position.legal_moves();
+    let wanted = &task.limits.search_moves;
+    let allowed = if wanted.is_empty() { &legal[..] } else { &wanted[..] };
+    let mate = mating_move(position, allowed);
+    // A task's position has a legal move; were that broken, a null move is the honest answer.
+    let nothing = Move::EnPassant { from: shakmaty::Square::A1, to: shakmaty::Square::A1 };
+    let best = mate.or(allowed.first().copied()).unwrap_or(nothing);
+    let info = Info {
+        depth: 1,
+        selective_depth: 1,
+        score: if mate.is_some() { Score::Win(1) } else { Score::Estimate(0.5) },
+        nodes: 0,
+        hashfull: 0,
+        time: task.budget.elapsed(),
+        pv: vec![best],
+        variations: Vec::new(),
+        current: None,
+    };
+    Outcome { best, ponder: None, info, trouble, cache: None, notes: Vec::new() }
+}

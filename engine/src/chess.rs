@@ -1,0 +1,13 @@
+//! Chess without a search, in reading order.
+//!
+//! * [`game`] — the game so far: repetitions and the fifty-move clock;
+//! * [`notation`] — positions and moves as text;
+//! * [`score`] — values, mates and draws, and how UCI writes them;
+//! * [`verdicts`] — what the rules decide without an evaluator;
+//! * [`tablebase`] — Syzygy tables.
+
+pub mod game;
+pub mod notation;
+pub mod score;
+pub mod tablebase;
+pub mod verdicts;

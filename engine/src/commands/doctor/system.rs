@@ -1,0 +1,133 @@
+//! The machine, without its devices.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, thread};
+
+use super::Finding;
+use crate::setup::roster;
+
+/// What the network, its batches and the program take beside `Hash` and `KVCache`, MiB.
+const REST_MB: usize = 400;
+
+/// Cores and the vector instructions that the network's kernels use.
+pub(super) fn processor() -> Finding {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let vectors = vectors();
+    let found = format!("{cores} cores, {}", vectors.unwrap_or("no vector instructions we use"));
+    match vectors {
+        Some(_) => Finding::fine("processor", found),
+        None => Finding::weak(
+            "processor",
+            found,
+            "on this processor the network is several times slower; use a GPU, or Evaluator = Classical",
+        ),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn vectors() -> Option<&'static str> {
+    if is_x86_feature_detected!("avx512f") {
+        Some("AVX-512")
+    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        Some("AVX2 and FMA")
+    } else {
+        None
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn vectors() -> Option<&'static str> {
+    cfg!(target_arch = "aarch64").then_some("NEON")
+}
+
+/// Whether the options' defaults, so many MiB, fit into what is free.
+pub(super) fn memory(wanted_mb: usize) -> Finding {
+    let needed = wanted_mb + REST_MB;
+    match roster::free_memory_mb() {
+        None => Finding::fine("memory", "this system does not say how much is free".to_owned()),
+        Some(free) if free >= needed => Finding::fine("memory", format!("{free} MiB free")),
+        Some(free) => Finding::weak(
+            "memory",
+            format!("{free} MiB free, {needed} wanted by the options' defaults"),
+            "end other programs, or lower the options Hash and KVCache",
+        ),
+    }
+}
+
+/// Vulkan's drivers and the kernel's, where Linux keeps them.
+pub(super) fn drivers() -> Finding {
+    let found = drivers_found();
+    if !cfg!(target_os = "linux") {
+        return Finding::fine("drivers", "the system's own (not looked at)".to_owned());
+    }
+    if found.iter().any(|name| !is_software(name)) {
+        return Finding::fine("drivers", found.join(", "));
+    }
+    let text = if found.is_empty() { "no Vulkan driver".to_owned() } else { found.join(", ") };
+    let advice = "for a GPU install the maker's driver with Vulkan (check: vulkaninfo --summary); in a container give \
+                  it the GPU and its Vulkan file, for NVIDIA NVIDIA_DRIVER_CAPABILITIES=all";
+    Finding::weak("drivers", text, advice)
+}
+
+/// Mesa's rasteriser on the CPU.
+fn is_software(name: &str) -> bool {
+    name.starts_with("lvp_")
+}
+
+fn drivers_found() -> Vec<String> {
+    let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
+    let mut names: Vec<String> = folders.iter().flat_map(|folder| names_in(folder)).collect();
+    names.sort();
+    names.dedup();
+    if let Ok(text) = fs::read_to_string("/proc/driver/nvidia/version") {
+        names.extend(text.lines().next().map(str::to_owned));
+    }
+    names
+}
+
+fn names_in(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Where tuned kernels are kept between starts. The place is cubecl's choice (0.11, `CacheConfig::Target`).
+pub(super) fn tuned_kernels() -> Finding {
+    let Some(folder) = tuned_folder() else {
+        return Finding::fine("kernels", "tuned anew at every start: no cache folder".to_owned());
+    };
+    let place = folder.display();
+    if !folder.exists() {
+        let found = format!("not tuned yet; the first start on a GPU takes longer ({place})");
+        return Finding::fine("kernels", found);
+    }
+    let kilobytes = size(&folder) / 1024;
+    Finding::fine("kernels", format!("{kilobytes} kB in {place}; delete it to tune anew"))
+}
+
+/// The outermost package around the working folder has it, else the user's cache.
+fn tuned_folder() -> Option<PathBuf> {
+    let here = env::current_dir().ok()?;
+    let package = here.ancestors().filter(|folder| folder.join("Cargo.toml").exists()).last();
+    if let Some(package) = package {
+        return Some(package.join("target").join("environment"));
+    }
+    let named = |variable| env::var_os(variable).filter(|value| !value.is_empty());
+    let cache = if cfg!(windows) {
+        named("LOCALAPPDATA").map(PathBuf::from)
+    } else {
+        let home = || Some(PathBuf::from(named("HOME")?).join(".cache"));
+        named("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)
+    };
+    Some(cache?.join("cubecl"))
+}
+
+/// Bytes in a folder and those below; what cannot be read counts nothing.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(data) if data.is_dir() => size(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
+}

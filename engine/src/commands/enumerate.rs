@@ -1,0 +1,178 @@
+//! `tesla enumerate`: the command line's side of it.
+
+use std::fmt::Write as _;
+use std::io::BufWriter;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use shakmaty::{Chess, EnPassantMode, FromSetup as _, Position as _};
+
+use crate::chess::notation::from_fen;
+use crate::console::output::Output;
+use crate::console::terminal::{INTERRUPTED, complain, interruptible};
+use crate::enumerate::{
+    self, Archive, Ended, EnumerateError, PliesRequest, Request, Resources, count_plies, grouped,
+};
+
+/// Least memory, MiB; buffers and the program itself need some of it.
+const LEAST_MEMORY: u64 = 128;
+
+/// MiB of the bound that are not for sets: the program, and buffers of threads and files.
+const OWN_MEMORY: u64 = 72;
+
+/// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back for a
+/// while, so that the process takes up to twice what the sets do (measured).
+const SETS: u64 = 2;
+
+/// What to enumerate.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct EnumerateArgs {
+    #[command(subcommand)]
+    show: Option<Show>,
+    /// The first position; the start position if not given
+    #[arg(long)]
+    fen: Option<String>,
+    /// Take its castling rights away
+    #[arg(long)]
+    no_castling: bool,
+    /// Count the distinct positions after each number of plies up to this one, instead
+    #[arg(long, value_name = "N", conflicts_with_all = ["edges", "roots"])]
+    plies: Option<u32>,
+    /// Memory to use at most; with --dir, what does not fit goes to files
+    #[arg(long, value_name = "MIB", default_value_t = 4096,
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+    memory: u64,
+    /// Threads; as many as there are cores if not given
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Folder for checkpoints, edges, roots and what does not fit memory; the same command goes on
+    /// with what is in it
+    #[arg(long, value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+    /// Write all edges to the folder: position, move, position
+    #[arg(long, requires = "dir")]
+    edges: bool,
+    /// Write all roots to the folder, hive by hive
+    #[arg(long, requires = "dir")]
+    roots: bool,
+    /// Time between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    checkpoint: f64,
+}
+
+#[derive(Debug, Subcommand)]
+enum Show {
+    /// Lists the moves from a position and those that lead to it, as an enumeration with --edges kept them
+    Edges {
+        /// The enumeration's folder
+        #[arg(long, value_name = "FOLDER")]
+        dir: PathBuf,
+        /// The position; the enumeration's first one if not given
+        #[arg(long)]
+        fen: Option<String>,
+    },
+    /// Lists the roots that an enumeration with --roots kept: a line for each, its hive and its FEN
+    Roots {
+        /// The enumeration's folder
+        #[arg(long, value_name = "FOLDER")]
+        dir: PathBuf,
+    },
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
+        _ => Err("write a number of seconds, for example 60".to_owned()),
+    }
+}
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// When it cannot be done; the error is a sentence for people.
+pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
+    match &arguments.show {
+        Some(Show::Edges { dir, fen }) => {
+            let archive = Archive::open(dir)?;
+            let position = match fen {
+                Some(fen) => from_fen(fen, false)?,
+                None => archive.start().clone(),
+            };
+            output.say(&archive.edges_text(&position)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Show::Roots { dir }) => {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            match Archive::open(dir)?.write_roots(&mut out) {
+                // A reader that has gone away has read enough.
+                Err(error) if error.is_broken_pipe() => Ok(ExitCode::SUCCESS),
+                result => result.map(|()| ExitCode::SUCCESS),
+            }
+        }
+        None => count(arguments, output),
+    }
+}
+
+fn count(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
+    let start = start(arguments)?;
+    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok());
+    let resources = Resources {
+        memory: ((arguments.memory - OWN_MEMORY) << 20) / SETS,
+        threads: threads.map_or(1, NonZeroUsize::get),
+        checkpoint: Duration::from_secs_f64(arguments.checkpoint),
+    };
+    let folder = arguments.dir.clone();
+    // Not earlier: what only lists files may end at any moment.
+    let stop = interruptible().map_err(EnumerateError::Signals)?;
+    let text = if let Some(plies) = arguments.plies {
+        let request = PliesRequest { start, plies, folder, resources };
+        match count_plies(&request, &stop)? {
+            Ended::Complete(counts) => Some(plies_text(&counts)),
+            Ended::Stopped => None,
+        }
+    } else {
+        let (edges, roots) = (arguments.edges, arguments.roots);
+        match enumerate::enumerate(&Request { start, folder, edges, roots, resources }, &stop)? {
+            Ended::Complete(found) => Some(found.text()),
+            Ended::Stopped => None,
+        }
+    };
+    if let Some(text) = text {
+        output.say(&text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    complain(&match &arguments.dir {
+        Some(dir) => format!("stopped; the same command goes on in {}", dir.display()),
+        None => "stopped, and nothing is kept; --dir names a folder that keeps it".to_owned(),
+    });
+    Ok(ExitCode::from(INTERRUPTED))
+}
+
+fn start(arguments: &EnumerateArgs) -> Result<Chess, EnumerateError> {
+    let start =
+        arguments.fen.as_deref().map_or(Ok(Chess::default()), |fen| from_fen(fen, false))?;
+    if !arguments.no_castling {
+        return Ok(start);
+    }
+    let mut setup = start.to_setup(EnPassantMode::Legal);
+    setup.castling_rights.clear();
+    let mode = start.castles().mode();
+    // Without rights it is a position all the more; checks that no game gives stay what they were.
+    Ok(Chess::from_setup(setup, mode)
+        .or_else(shakmaty::PositionError::ignore_impossible_check)
+        .unwrap_or(start))
+}
+
+fn plies_text(counts: &[u64]) -> String {
+    let mut text = "Ply | Distinct positions |\n---|---|".to_owned();
+    for (ply, &count) in counts.iter().enumerate() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n{ply} | {} |", grouped(count));
+    }
+    text
+}

@@ -1,0 +1,93 @@
+//! `tesla experience`: looks into an experience file, or makes one by playing.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::chess::notation::from_fen;
+use crate::console::output::Output;
+use crate::search::StopToken;
+use crate::three_state::learn::{self, LearnArgs};
+use crate::three_state::{Experience, Packed, load, report};
+
+/// What `tesla experience` can do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ExperienceCommand {
+    /// Lists positions, the most seen first
+    Show(ShowArgs),
+    /// Sums up positions, moves and games
+    Stats(StatsArgs),
+    /// Plays games against an opponent that learns nothing, and shows what experience is worth
+    Learn(LearnArgs),
+}
+
+/// Which positions.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// The experience file; it may be in use
+    pub file: PathBuf,
+    /// Only this position
+    #[arg(long)]
+    pub fen: Option<String>,
+    /// How many positions
+    #[arg(long, default_value_t = 20, conflicts_with = "fen")]
+    pub top: usize,
+    /// All of them
+    #[arg(long, conflicts_with_all = ["fen", "top"])]
+    pub all: bool,
+}
+
+/// Which file.
+#[derive(Clone, Debug, Args)]
+pub struct StatsArgs {
+    /// The experience file; it may be in use
+    pub file: PathBuf,
+    /// A line a game: result, moves by state, threshold, positions
+    #[arg(long)]
+    pub csv: Option<PathBuf>,
+}
+
+/// Does it. An error is a sentence for people.
+///
+/// # Errors
+/// When a file cannot be used or a position is not in it.
+pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Result<(), String> {
+    match command {
+        ExperienceCommand::Show(args) => show(args, output),
+        ExperienceCommand::Stats(args) => {
+            let experience = read(&args.file, output)?;
+            output.say(&report::stats(&experience));
+            args.csv.as_ref().map_or(Ok(()), |path| report::write_csv(&experience, path))
+        }
+        ExperienceCommand::Learn(args) => learn::run(args, stop, output),
+    }
+}
+
+/// A file's experience, which stays as it is.
+fn read(path: &Path, output: &Output) -> Result<Experience, String> {
+    let (experience, cut_bytes) = load(path).map_err(|error| error.to_string())?;
+    if cut_bytes > 0 {
+        output.say(&format!("the last {cut_bytes} bytes are of a record that is not whole"));
+    }
+    Ok(experience)
+}
+
+fn show(args: &ShowArgs, output: &Output) -> Result<(), String> {
+    let experience = read(&args.file, output)?;
+    let mut rows: Vec<_> = if let Some(fen) = &args.fen {
+        let position = from_fen(fen, false).map_err(|problem| problem.to_string())?;
+        let packed = Packed::new(&position);
+        let known = packed.and_then(|packed| Some((packed, experience.get(packed)?)));
+        vec![known.ok_or_else(|| format!("'{fen}' is not in {}", args.file.display()))?]
+    } else {
+        experience.entries().collect()
+    };
+    rows.sort_by_key(|&(position, entry)| (Reverse(entry.seen), position));
+    output.say(report::LINE_HEAD);
+    let count = if args.all { usize::MAX } else { args.top };
+    let lines: Vec<String> =
+        rows.iter().take(count).map(|(position, entry)| report::line(*position, entry)).collect();
+    output.say(&lines.join("\n"));
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Mates counted by exhaustive search, against the distances that an EPD file gives.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::{MatesArgs, position, read};
+use crate::chess::game::Game;
+use crate::console::output::Output;
+use crate::console::terminal::bar;
+use crate::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
+
+/// A position whose mate is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Item {
+    /// The four fields of the position.
+    fen: String,
+    /// Moves to the mate; negative where the side to move is mated.
+    moves: i32,
+}
+
+impl Item {
+    /// Reads a line `FEN … dm N;`; `None` where it has no `dm`.
+    fn parse(line: &str) -> Option<Self> {
+        let moves = line.split_once(" dm ")?.1.split(';').next()?.trim().parse().ok()?;
+        let fields: Vec<&str> = line.split_whitespace().take(4).collect();
+        Some(Self { fen: fields.join(" "), moves })
+    }
+
+    /// Plies within which the mate lies.
+    fn plies(&self) -> u32 {
+        let moves = self.moves.unsigned_abs();
+        if self.moves > 0 { 2 * moves - 1 } else { 2 * moves }
+    }
+}
+
+/// What the search says of a position.
+struct Answer {
+    /// As [`Item::moves`]; `None` = no mate within the depth.
+    moves: Option<i32>,
+    nodes: u64,
+}
+
+/// Searches to the depth of the mate and no further: if there were a shorter one, this would find it.
+fn answer(item: &Item, pruning: Pruning) -> Result<Answer, String> {
+    let game = Game::new(position(&item.fen)?);
+    let found = solve(&game, item.plies(), pruning, EndsOnly);
+    let plies = MATE - found.value.abs();
+    let moves = match found.value {
+        value if value >= MATE_BOUND => Some((plies + 1) / 2),
+        value if value <= -MATE_BOUND => Some(-plies / 2),
+        _ => None,
+    };
+    Ok(Answer { moves, nodes: found.nodes })
+}
+
+/// Solves the file's mates and says how many came out exactly.
+pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
+    let text = read(&args.file)?;
+    let all: Vec<Item> = text.lines().filter_map(Item::parse).collect();
+    let longest = args.longest as i32;
+    let items: Vec<&Item> = all
+        .iter()
+        .filter(|item| item.moves != 0 && item.moves.unsigned_abs() <= args.longest)
+        .collect();
+    if items.is_empty() {
+        let file = args.file.display();
+        return Err(format!("{file} holds no line with a mate of at most {longest} moves (dm N)"));
+    }
+    let (started, bar) = (Instant::now(), bar(items.len(), "mates"));
+    let pruning = Pruning::named(&args.pruning);
+    let answers = items.par_iter().map(|item| {
+        let answer = answer(item, pruning);
+        bar.inc(1);
+        answer
+    });
+    let answers: Vec<Answer> = answers.collect::<Result<_, _>>()?;
+    bar.finish_and_clear();
+    output.say("| mate in | positions | exact | positions looked at |\n|---|---|---|---|");
+    let mut wrong = 0;
+    for moves in (-longest..=longest).filter(|&moves| moves != 0) {
+        let rows = || items.iter().zip(&answers).filter(|(item, _)| item.moves == moves);
+        let exact = rows().filter(|(item, answer)| answer.moves == Some(item.moves)).count();
+        let nodes: u64 = rows().map(|(_, answer)| answer.nodes).sum();
+        wrong += rows().count() - exact;
+        if rows().count() > 0 {
+            output.say(&format!("| {moves} | {} | {exact} | {nodes} |", rows().count()));
+        }
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let solved = items.len() - wrong;
+    output.say(&format!("\n{solved} of {} exact, {} in {seconds:.1} s", items.len(), args.pruning));
+    for (item, answer) in
+        items.iter().zip(&answers).filter(|(i, a)| a.moves != Some(i.moves)).take(9)
+    {
+        output.say(&format!("{}: dm {} there, {:?} here", item.fen, item.moves, answer.moves));
+    }
+    if wrong > 0 { Err(format!("{wrong} mates are not as the file says")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read() {
+        let item = Item::parse("8/1k6/8/1K5R/8/8/8/8 w - - dm 4; id \"x\";").unwrap();
+        assert_eq!((item.fen.as_str(), item.moves), ("8/1k6/8/1K5R/8/8/8/8 w - -", 4));
+        assert_eq!(Item::parse("8/8/8/6R1/8/4K3/6k1/8 b - - dm -4;").unwrap().plies(), 8);
+        assert_eq!(Item::parse("8/8/8/6R1/8/4K3/6k1/8 b - - bm Kg1;"), None);
+    }
+
+    /// Rook endings from a table of mates, and a composed mate in three.
+    #[test]
+    fn mates_are_exact() {
+        for (fen, moves) in [
+            ("8/1k6/8/1K5R/8/8/8/8 w - -", 4),
+            ("8/4K1k1/8/1R6/8/8/8/8 w - -", 4),
+            ("8/6k1/4K3/8/8/8/8/6R1 b - -", -4),
+            ("7k/8/6K1/8/8/8/8/R7 w - -", 1),
+            ("7k/8/8/8/8/8/R7/1R4K1 w - -", 2),
+            ("kbK5/pp6/1P6/8/8/8/8/R7 w - -", 2),
+            ("rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq -", 3),
+        ] {
+            let item = Item { fen: fen.to_owned(), moves };
+            assert_eq!(answer(&item, Pruning::Ordered).unwrap().moves, Some(moves), "{fen}");
+            // A ply less, and there is none.
+            let game = Game::new(position(fen).unwrap());
+            if item.plies() > 1 {
+                let less = solve(&game, item.plies() - 1, Pruning::Ordered, EndsOnly);
+                assert_eq!(less.value, 0, "{fen}");
+            }
+        }
+    }
+}

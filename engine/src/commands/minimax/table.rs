@@ -1,0 +1,140 @@
+//! The table of what pruning saves: the same values from fewer positions.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use shakmaty::Chess;
+
+use super::{TableArgs, fen, position, read};
+use crate::chess::game::Game;
+use crate::console::output::Output;
+use crate::console::terminal::bar;
+use crate::minimax::{Found, Material, Pruning, solve};
+
+/// One FEN per line: the start, five test positions of move generators, and four from openings to endings.
+const POSITIONS: &str = include_str!("../../../data/minimax.epd");
+
+/// What one pruning found at each depth from 1, and how long it took in all.
+type Column = (Vec<Found>, Duration);
+
+/// Searches all positions with all prunings, on all cores, and prints the table.
+pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
+    let text = match &args.positions {
+        Some(path) => read(path)?,
+        None => POSITIONS.to_owned(),
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let positions = lines.map(position).collect::<Result<Vec<Chess>, _>>()?;
+    if positions.is_empty() {
+        return Err("there is no position in the file; give one FEN a line".to_owned());
+    }
+    let work: Vec<(usize, Pruning)> = Pruning::ALL
+        .iter()
+        .flat_map(|&pruning| (0..positions.len()).map(move |place| (place, pruning)))
+        .collect();
+    let bar = bar(work.len(), "searches");
+    let columns: Vec<Column> = work
+        .par_iter()
+        .with_max_len(1)
+        .map(|&(place, pruning)| {
+            let column = column(&positions[place], args.depth, pruning);
+            bar.inc(1);
+            column
+        })
+        .collect();
+    bar.finish_and_clear();
+    let [plain, pruned, ordered] = [0, 1, 2].map(|part| &columns[part * positions.len()..]);
+    output.say(HEAD);
+    for (place, position) in positions.iter().enumerate() {
+        let columns = [&plain[place], &pruned[place], &ordered[place]];
+        output.say(&rows(place + 1, position, columns)?);
+    }
+    output.say(&sums(args.depth, positions.len(), [plain, pruned, ordered]));
+    Ok(())
+}
+
+fn column(position: &Chess, deepest: u32, pruning: Pruning) -> Column {
+    let (game, started) = (Game::new(position.clone()), Instant::now());
+    let found = (1..=deepest).map(|depth| solve(&game, depth, pruning, Material)).collect();
+    (found, started.elapsed())
+}
+
+const HEAD: &str = "\
+| position | depth | value | minimax | alpha-beta | saved | ordered | saved |
+|---|---|---|---|---|---|---|---|";
+
+/// The rows of one position.
+///
+/// # Errors
+/// When the values differ, which they must not.
+fn rows(number: usize, position: &Chess, columns: [&Column; 3]) -> Result<String, String> {
+    let mut text = String::new();
+    let [plain, pruned, ordered] = columns.map(|(found, _)| found);
+    for (depth, ((plain, pruned), ordered)) in (1..).zip(plain.iter().zip(pruned).zip(ordered)) {
+        if plain.value != pruned.value || plain.value != ordered.value {
+            return Err(format!("the values of {} differ; please report it", fen(position)));
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let nodes = [plain.nodes, pruned.nodes, ordered.nodes];
+        // Writing to a String cannot fail.
+        let _ = write!(text, "| {number} | {depth} | {} |{}", plain.value, counts(nodes));
+    }
+    Ok(text)
+}
+
+/// Positions looked at by minimax, and by the others with what they save.
+fn counts([plain, pruned, ordered]: [u64; 3]) -> String {
+    let saved = |nodes: u64| 100.0 * (1.0 - nodes as f64 / plain.max(1) as f64);
+    let (one, two) = (saved(pruned), saved(ordered));
+    format!(" {plain} | {pruned} | {one:.2} % | {ordered} | {two:.2} % |")
+}
+
+/// All positions together, by depth, and the time.
+fn sums(deepest: u32, positions: usize, columns: [&[Column]; 3]) -> String {
+    let mut text = String::new();
+    for depth in 1..=deepest as usize {
+        let sum = |part: &[Column]| {
+            part.iter().take(positions).map(|(found, _)| found[depth - 1].nodes).sum()
+        };
+        let _ = writeln!(text, "| all | {depth} | |{}", counts(columns.map(sum)));
+    }
+    for (pruning, part) in Pruning::ALL.iter().zip(columns) {
+        let part = || part.iter().take(positions);
+        let seconds = part().map(|(_, time)| time.as_secs_f64()).sum::<f64>().max(1e-9);
+        let nodes: u64 = part().flat_map(|(found, _)| found).map(|found| found.nodes).sum();
+        let pace = nodes as f64 / seconds / 1e6;
+        let name = pruning.name();
+        let _ = write!(text, "\n{name}: {nodes} positions in {seconds:.1} s, {pace:.1} million/s");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_compares_ten_positions() {
+        let positions: Vec<Chess> = POSITIONS.lines().map(|line| position(line).unwrap()).collect();
+        assert_eq!(positions.len(), 10);
+        let columns: Vec<Vec<Column>> = Pruning::ALL
+            .iter()
+            .map(|&pruning| positions.iter().map(|at| column(at, 2, pruning)).collect())
+            .collect();
+        for (place, at) in positions.iter().enumerate() {
+            let columns = [&columns[0][place], &columns[1][place], &columns[2][place]];
+            let text = rows(place + 1, at, columns).unwrap();
+            assert_eq!(text.lines().count(), 2, "{text}");
+        }
+        let text = sums(2, 10, [&columns[0], &columns[1], &columns[2]]);
+        assert!(text.contains("| all | 2 | |") && text.contains("Ordered: "), "{text}");
+    }
+
+    #[test]
+    fn savings_are_shares_of_minimax() {
+        assert_eq!(counts([200, 100, 20]), " 200 | 100 | 50.00 % | 20 | 90.00 % |");
+    }
+}

@@ -1,0 +1,66 @@
+//! The network inside the program, and how a user's choice of device and file becomes an evaluator.
+
+use std::panic::catch_unwind;
+use std::path::Path;
+
+use tesla_nn::device::{DeviceChoice, choose};
+use tesla_nn::evaluator::Evaluator;
+use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::weights;
+
+use crate::setup::roster::{self, Machine};
+
+/// The shipped network, whose row in `models/README.md` says what made it, or the one that `EVALFILE`
+/// named when the program was built.
+const EMBEDDED: &[u8] = include_bytes!(env!("TESLA_NETWORK"));
+
+/// The embedded network's name, which is its file's, and its hash.
+pub fn embedded() -> (&'static str, String) {
+    (env!("TESLA_NETWORK_NAME"), weights::short_hash(EMBEDDED))
+}
+
+/// The GPU on which the network would run if nothing else is asked for; `None` = the CPU. Nothing is computed on it, so
+/// it may still turn out not to agree with the CPU.
+pub fn device() -> Option<String> {
+    // A driver's fault may come as a panic from below.
+    let chosen = catch_unwind(|| choose(DeviceChoice::Auto));
+    let chosen = chosen.ok().and_then(Result::ok)?;
+    chosen.is_gpu.then_some(chosen.name)
+}
+
+/// Whether the device of this name is a GPU where there is one.
+pub fn may_use_gpu(device: &str) -> bool {
+    matches!(device.parse(), Ok(DeviceChoice::Auto | DeviceChoice::Gpu))
+}
+
+/// Starts the network on its device. The second part is sentences for the user. Where many searches
+/// share it, no answer depends on who else asks.
+///
+/// # Errors
+/// A sentence, when the device or the weights cannot be used.
+pub fn start(
+    machine: &Machine,
+    is_shared: bool,
+) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    let source = match &machine.weights_file {
+        None => WeightsSource::Bytes(EMBEDDED),
+        Some(path) => WeightsSource::File(Path::new(path)),
+    };
+    let device = machine.device.parse().map_err(|error| format!("{error}"))?;
+    let (kv_cache_mb, remark) = roster::affordable("KVCache", machine.kv_cache_mb, 0);
+    let settings = Settings {
+        device,
+        threads: 0,
+        batch_size: machine.batch_size.unwrap_or(0),
+        one_shape: is_shared,
+        cache_bytes: kv_cache_mb << 20,
+        anchors: Anchors {
+            work: machine.params.anchor_work as u32,
+            staleness: machine.params.anchor_staleness as usize,
+        },
+    };
+    let mut evaluator =
+        TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;
+    let notes = remark.into_iter().chain(std::mem::take(&mut evaluator.notes)).collect();
+    Ok((Box::new(evaluator), notes))
+}

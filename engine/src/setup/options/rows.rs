@@ -1,0 +1,205 @@
+//! The rows of the register: one per option.
+
+mod protocol;
+
+use super::{OptionError, Settings};
+use crate::minimax::Pruning;
+use crate::setup::roster::{EVALUATORS, SEARCHES};
+
+/// One option.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    /// For people: one sentence, with the unit.
+    pub(super) help: &'static str,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    Spin {
+        default: u64,
+        min: u64,
+        max: u64,
+        set: fn(&mut Settings, u64),
+    },
+    Check {
+        default: bool,
+        set: fn(&mut Settings, bool),
+    },
+    Combo {
+        default: &'static str,
+        values: &'static [&'static str],
+        set: fn(&mut Settings, &'static str),
+    },
+    Text {
+        default: &'static str,
+        /// Fails where the text cannot be used; the default never does.
+        set: fn(&mut Settings, &str) -> Result<(), OptionError>,
+    },
+    Button,
+}
+
+/// What a text option holds that means "the network inside the program".
+const EMBEDDED: &str = "<embedded>";
+
+/// What a text option holds that means none.
+pub(super) const EMPTY: &str = "<empty>";
+
+/// All options; `network` tells whether the program was built with the transformer.
+pub(super) fn register(network: bool) -> Vec<Row> {
+    let mut rows = memory_rows();
+    rows.extend(mode_rows(network));
+    rows.extend(baseline_rows());
+    rows.extend(protocol::tablebase_rows());
+    rows.extend(protocol::protocol_rows());
+    rows.extend(protocol::telling_rows());
+    rows
+}
+
+fn memory_rows() -> Vec<Row> {
+    vec![
+        Row {
+            name: "Hash",
+            help: "Memory for tree and table together, in MiB: a hard cap.",
+            kind: Kind::Spin {
+                default: 256,
+                min: 1,
+                max: 1_048_576,
+                set: |settings, megabytes| settings.hash_mb = megabytes as usize,
+            },
+        },
+        Row {
+            name: "KVCache",
+            help: "Memory for the network's keys and values of evaluated positions, from which \
+                   their children are evaluated, in MiB beside `Hash`: a hard cap; 0 evaluates \
+                   every position from scratch.",
+            kind: Kind::Spin {
+                default: 512,
+                min: 0,
+                max: 1_048_576,
+                set: |settings, megabytes| settings.kv_cache_mb = megabytes as usize,
+            },
+        },
+        Row {
+            name: "Clear Hash",
+            help: "Forgets everything learnt from earlier searches.",
+            kind: Kind::Button,
+        },
+        Row {
+            name: "Threads",
+            help: "Accepted for match runners and without effect: one thread searches, and the \
+                   device uses all the cores it has.",
+            kind: Kind::Spin { default: 1, min: 1, max: 1024, set: |_, _| {} },
+        },
+    ]
+}
+
+fn mode_rows(network: bool) -> [Row; 6] {
+    [
+        Row {
+            name: "Search",
+            help: "The search mode.",
+            kind: Kind::Combo {
+                default: SEARCHES[0],
+                values: SEARCHES,
+                set: |settings, name| settings.search = name,
+            },
+        },
+        Row {
+            name: "Evaluator",
+            help: "What judges positions: the network, or piece counting that needs none.",
+            kind: Kind::Combo {
+                // Without a network, the list starts at the evaluator that needs none.
+                default: if network { EVALUATORS[0] } else { EVALUATORS[1] },
+                values: if network { EVALUATORS } else { &EVALUATORS[1..] },
+                set: |settings, name| settings.evaluator = name,
+            },
+        },
+        Row {
+            name: "Device",
+            help: "Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.",
+            kind: Kind::Text {
+                default: "auto",
+                set: |settings, name| {
+                    name.clone_into(&mut settings.device);
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "WeightsFile",
+            help: "The network's file; `<embedded>` is the one inside the program.",
+            kind: Kind::Text {
+                default: EMBEDDED,
+                set: |settings, path| {
+                    let embedded = matches!(path, "" | EMPTY | EMBEDDED);
+                    settings.weights_file = (!embedded).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "TunablesFile",
+            help: "A file of tunables as `tesla-train tune` writes them, read when it is named; \
+                   what it does not name is as it ships.",
+            kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
+        },
+        Row {
+            name: "BatchSize",
+            help: "Positions per batch; 0 lets the device choose.",
+            kind: Kind::Spin {
+                default: 0,
+                min: 0,
+                max: 4096,
+                set: |settings, size| settings.batch_size = (size > 0).then_some(size as usize),
+            },
+        },
+    ]
+}
+
+fn baseline_rows() -> [Row; 4] {
+    [
+        Row {
+            name: "MinimaxPruning",
+            help: "What `Search` = `Minimax` leaves out without changing the value: nothing, what \
+                   alpha-beta proves irrelevant, or that with the moves ordered.",
+            kind: Kind::Combo {
+                default: Pruning::NAMES[0],
+                values: Pruning::NAMES,
+                set: |settings, name| settings.minimax_pruning = Pruning::named(name),
+            },
+        },
+        Row {
+            name: "ExperienceFile",
+            help: "Where `Search` = `ThreeState` keeps the positions it met; without a file it \
+                   forgets them at the end.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    let is_none = matches!(path, "" | EMPTY);
+                    settings.three_state.file = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "ExperienceSize",
+            help: "Most positions in it; the least seen and oldest make room for new ones.",
+            kind: Kind::Spin {
+                default: 1_000_000,
+                min: 1,
+                max: 100_000_000,
+                set: |settings, size| settings.three_state.size = size as usize,
+            },
+        },
+        Row {
+            name: "Seed",
+            help: "Decides the random moves of `Search` = `ThreeState` and the mistakes of `UCI_LimitStrength`.",
+            kind: Kind::Spin {
+                default: 1,
+                min: 0,
+                max: 0xffff_ffff,
+                set: |settings, seed| settings.three_state.seed = seed,
+            },
+        },
+    ]
+}

@@ -1,0 +1,153 @@
+//! Options of the protocol, of the tables and of what is told.
+
+use std::time::Duration;
+
+use super::{EMPTY, Kind, Row};
+use crate::chess::tablebase::MOST_PIECES;
+use crate::search::handicap::{STRONGEST, WEAKEST};
+
+/// What `UCI_EngineAbout` says.
+const ABOUT: &str = concat!(
+    "Tesla ",
+    env!("CARGO_PKG_VERSION"),
+    ", best-first minimax search over a batched transformer; GPL-3.0-or-later"
+);
+
+pub(super) fn tablebase_rows() -> [Row; 3] {
+    [
+        Row {
+            name: "SyzygyPath",
+            help: "Folders of Syzygy endgame tables, with `:` between them, on Windows `;`. At the root they choose \
+                   among the moves in every search mode; Tesla, PUCT and AlphaBeta also ask them while they search.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    let is_none = matches!(path, "" | EMPTY);
+                    settings.tablebase.path = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "SyzygyProbeLimit",
+            help: "Most pieces of a position that is looked up; 0 looks up none.",
+            kind: Kind::Spin {
+                default: MOST_PIECES as u64,
+                min: 0,
+                max: MOST_PIECES as u64,
+                set: |settings, pieces| settings.tablebase.most_pieces = pieces as usize,
+            },
+        },
+        Row {
+            name: "Syzygy50MoveRule",
+            help: "Whether a win that takes more than fifty moves without a capture or pawn move counts as a draw.",
+            kind: Kind::Check {
+                default: true,
+                set: |settings, on| settings.tablebase.fifty_moves = on,
+            },
+        },
+    ]
+}
+
+pub(super) fn protocol_rows() -> [Row; 5] {
+    [
+        Row {
+            name: "Move Overhead",
+            help: "Time kept back per move for the GUI and the line, in ms.",
+            kind: Kind::Spin {
+                // Stockfish keeps back 10 ms, lc0 200 ms. We end within one batch, which on a CPU
+                // takes a few ms more than an alpha-beta node.
+                default: 20,
+                min: 0,
+                max: 5_000,
+                set: |settings, ms| settings.move_overhead = Duration::from_millis(ms),
+            },
+        },
+        Row {
+            name: "Ponder",
+            help: "Tells the GUI that Tesla can think on the opponent's time.",
+            kind: Kind::Check { default: false, set: |_, _| {} },
+        },
+        Row {
+            name: "UCI_Chess960",
+            help: "Fischer random chess: castling is written as king takes rook.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.chess960 = on },
+        },
+        Row {
+            name: "UCI_LimitStrength",
+            help: "Plays weaker, as `UCI_Elo` says: fewer nodes, and at times not the best move (`Seed` decides which). \
+                   `Search` = `ThreeState` has only fewer nodes.",
+            kind: Kind::Check {
+                default: false,
+                set: |settings, on| settings.strength.is_limited = on,
+            },
+        },
+        Row {
+            name: "UCI_Elo",
+            help: "How weak, with `UCI_LimitStrength`: a rating on Stockfish's own scale, from 690 games of the search Tesla.",
+            kind: Kind::Spin {
+                default: 1_500,
+                min: WEAKEST,
+                max: STRONGEST,
+                set: |settings, elo| settings.strength.elo = elo,
+            },
+        },
+    ]
+}
+
+pub(super) fn telling_rows() -> [Row; 6] {
+    [
+        Row {
+            name: "MultiPV",
+            help: "Best moves that are told of, each with its line. Tesla and PUCT tell what they know of them and \
+                   search as ever, AlphaBeta and Minimax search each; ThreeState tells of one.",
+            kind: Kind::Spin {
+                default: 1,
+                min: 1,
+                max: 218,
+                set: |settings, lines| settings.lines = lines as usize,
+            },
+        },
+        Row {
+            name: "UCI_ShowWDL",
+            help: "Adds win, draw and loss in permille to the score.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.show_wdl = on },
+        },
+        Row {
+            name: "VerboseMoveStats",
+            help: "At the end of a search, a line for every root move: value and error scale (expected score), chance \
+                   to overtake the best, work (evaluations), policy. Tesla and PUCT only.",
+            kind: Kind::Check { default: false, set: |settings, on| settings.verbose = on },
+        },
+        Row {
+            name: "LogFile",
+            help: "A file to which everything that is said and heard is appended, with seconds since it was named.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    let is_none = matches!(path, "" | EMPTY);
+                    settings.log_file = (!is_none).then(|| path.to_owned());
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "UCI_Opponent",
+            help: "Whom we play, as `title rating computer or human name`, for example `GM 2800 human Anna Muzychuk`; told \
+                   with `debug on`, without effect on play.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, text| {
+                    let is_none = matches!(text, "" | EMPTY);
+                    settings.opponent = if is_none { None } else { Some(text.parse()?) };
+                    Ok(())
+                },
+            },
+        },
+        Row {
+            name: "UCI_EngineAbout",
+            help: "For GUIs to show; without effect.",
+            kind: Kind::Text { default: ABOUT, set: |_, _| Ok(()) },
+        },
+    ]
+}

@@ -1,0 +1,210 @@
+//! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
+//!
+//! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
+//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well where the mate would
+//! come too late: as a draw that rests on the path, which is true of this search only.
+
+use shakmaty::{Chess, Move, Position};
+
+use crate::best_first::model::Model;
+use crate::chess::tablebase::Tables;
+use crate::chess::verdicts::{decide, repetitions};
+use crate::search::table::Table;
+use crate::tree::arena::Tree;
+use crate::tree::expand::start_from;
+use crate::tree::node::{BARE, BranchId, PATH, PENDING, ROOT, Spot, Verdict};
+
+/// Longest line in the tree, plies.
+pub const MAX_PLY: usize = 240;
+
+/// A leaf on its way to the evaluator.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// Where its node is.
+    pub spot: Spot,
+    /// The position.
+    pub position: Chess,
+    /// Key of the position.
+    pub key: u64,
+    /// Its legal moves, at least one.
+    pub moves: Box<[Move]>,
+    /// Earlier occurrences on the path and in the game, at most 2.
+    pub repetitions: u8,
+}
+
+/// A batch, perhaps empty.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The leaves, in the order picked.
+    pub leaves: Vec<Leaf>,
+    /// Whether the tree had no room for more.
+    pub is_full: bool,
+    /// Whether the batch is small only because many leaves were settled on the way.
+    pub is_paused: bool,
+}
+
+/// What became of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picked {
+    /// It waits for the evaluator.
+    Queued,
+    /// It is proven, or the table knows it: its value has changed.
+    Settled,
+    /// It is pending already, too deep, or there is no room.
+    Refused,
+}
+
+/// A batch in the making.
+#[derive(Debug)]
+pub struct Harvest<'a> {
+    /// Values of positions seen elsewhere; `None` = leaves start from nothing.
+    table: Option<&'a Table>,
+    /// Endgame tables.
+    endings: Option<&'a Tables>,
+    /// Of `go mate`: plies to the last position in which the opponent may be mated.
+    mate_plies: Option<usize>,
+    /// Keys of the game, then of the path; the present node's ancestors.
+    pub keys: Vec<u64>,
+    /// Where the path begins among the keys.
+    path_start: usize,
+    leaves: Vec<Leaf>,
+    /// Positions and legal moves already promised room in the tree.
+    promised: (usize, usize),
+    /// Whether a leaf was turned away for want of room.
+    pub is_full: bool,
+    /// Leaves that may still be settled on the spot before the gathering pauses.
+    free: u32,
+}
+
+impl<'a> Harvest<'a> {
+    /// An empty batch for at most `budget` leaves, below a game whose earlier positions have these
+    /// keys. `promised` = positions and legal moves in flight, which need room too.
+    pub fn new(
+        table: Option<&'a Table>,
+        earlier: &[u64],
+        promised: (usize, usize),
+        budget: u32,
+    ) -> Self {
+        Self {
+            table,
+            endings: None,
+            mate_plies: None,
+            keys: earlier.to_vec(),
+            path_start: earlier.len(),
+            leaves: Vec::new(),
+            promised,
+            is_full: false,
+            free: 256 + 16 * budget,
+        }
+    }
+
+    /// The same with endgame tables.
+    #[must_use]
+    pub fn with_endings(self, endings: Option<&'a Tables>) -> Self {
+        Self { endings, ..self }
+    }
+
+    /// The same for a mate in so many moves.
+    #[must_use]
+    pub fn with_mate(self, moves: Option<u32>) -> Self {
+        let mate_plies = moves.map(|moves| (moves as usize).saturating_mul(2).saturating_sub(1));
+        Self { mate_plies, ..self }
+    }
+
+    /// Leaves so far.
+    pub fn picked(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// False ends the gathering: enough was settled for now, or the tree is full (to try every other
+    /// leaf of a full tree would take as long as the tree is large).
+    pub fn may_go_on(&self) -> bool {
+        self.free > 0 && !self.is_full
+    }
+
+    /// Counts something that cost no evaluation.
+    pub fn settle(&mut self) {
+        self.free = self.free.saturating_sub(1);
+    }
+
+    /// Ends the gathering for now: what was settled counts before more is picked.
+    pub fn pause(&mut self) {
+        self.free = 0;
+    }
+
+    /// The batch.
+    pub fn finish(self, tree: &Tree) -> Gathered {
+        let is_paused = self.free == 0 && !tree.node(ROOT).is_proven();
+        Gathered { leaves: self.leaves, is_full: self.is_full, is_paused }
+    }
+
+    /// Gives a move of a branch, by its place among the legal ones in `position`, a node; answers with
+    /// the node's place. Without room the harvest is full.
+    pub fn promote(
+        &mut self,
+        tree: &mut Tree,
+        parent: BranchId,
+        edge: usize,
+        position: &Chess,
+    ) -> Option<u8> {
+        let place = tree.promote(parent, edge, position.legal_moves()[edge]);
+        self.is_full |= place.is_none();
+        place
+    }
+
+    /// Queues the leaf in this spot, a position with this key, or settles it. `keys` ends with its
+    /// parent's.
+    pub fn pick(
+        &mut self,
+        tree: &mut Tree,
+        model: &Model,
+        spot: Spot,
+        (position, key): (&Chess, u64),
+    ) -> Picked {
+        let node = tree.at(spot);
+        let ply = self.keys.len() - self.path_start;
+        if tree.node(node).has(PENDING) || ply >= MAX_PLY {
+            return Picked::Refused;
+        }
+        let moves = position.legal_moves();
+        let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
+        let known = || Some((self.endings?.verdict(position)?, 0));
+        // A mate with the last move would have been seen.
+        let is_too_late = || (ply + 1 >= self.mate_plies?).then_some((Verdict::Draw, PATH));
+        let settled = || decide(position, &moves, visits).or_else(known).or_else(is_too_late);
+        if node != ROOT
+            && let Some((verdict, flags)) = settled()
+        {
+            let leaf = tree.node_mut(node);
+            leaf.verdict = verdict;
+            leaf.mark(flags, true);
+            self.settle();
+            return Picked::Settled;
+        }
+        // What the table knows changes what this leaf is worth; it may yet be picked again.
+        let leaf = tree.node_mut(node);
+        if node != ROOT
+            && leaf.has(BARE)
+            && let Some(table) = self.table
+            && let Some(entry) = table.probe(key)
+            && start_from(leaf, table, &entry, position.halfmoves(), || position.clone())
+        {
+            self.settle();
+            return Picked::Settled;
+        }
+        if !tree.has_room(self.promised.0 + 1, self.promised.1 + moves.len()) {
+            self.is_full = true;
+            return Picked::Refused;
+        }
+        self.promised.0 += 1;
+        self.promised.1 += moves.len();
+        let leaf = tree.node_mut(node);
+        leaf.mark(PENDING, true);
+        leaf.work += 1;
+        leaf.depth = leaf.depth.max(model.depth(leaf.work));
+        let repetitions = visits.in_all.min(2) as u8;
+        let (position, moves) = (position.clone(), moves.iter().copied().collect());
+        self.leaves.push(Leaf { spot, position, key, moves, repetitions });
+        Picked::Queued
+    }
+}

@@ -1,0 +1,257 @@
+//! An answer becomes a branch: the leaf's value and one child per legal move.
+//!
+//! What the rules decide about a child (mate, bare kings, repetition, fifty moves) is found here,
+//! so that mates in one need no evaluation; what the table knows of a child is taken over.
+
+use shakmaty::{Chess, Move, Position};
+use tesla_nn::evaluator::{Evaluation, MoveEstimate};
+
+use crate::best_first::backup::recall;
+use crate::best_first::model::Model;
+use crate::chess::game::{key_after, position_key};
+use crate::chess::verdicts::repetitions;
+use crate::search::table::{Entry, Table};
+use crate::tree::arena::{Branch, Tree};
+use crate::tree::batch::Leaf;
+use crate::tree::edge::Edge;
+use crate::tree::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot, Verdict};
+
+/// Plies that a principal variation from the table is walked down before it is believed.
+const WALK: usize = 8;
+
+/// Keys of the positions before `parent`'s children: the game's, then the path's down to `parent`.
+/// Returns where the path begins.
+pub fn path_keys(tree: &Tree, parent: BranchId, earlier: &[u64], keys: &mut Vec<u64>) -> usize {
+    keys.clear();
+    keys.extend_from_slice(earlier);
+    keys.extend(tree.upwards(parent).map(|id| tree.branch(id).key));
+    keys[earlier.len()..].reverse();
+    earlier.len()
+}
+
+/// What an expansion draws on besides the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Knowledge<'a> {
+    /// The error model.
+    pub model: &'a Model,
+    /// Values of positions seen elsewhere.
+    pub table: &'a Table,
+    /// Policy from which a child is looked up in the table.
+    pub table_policy: f32,
+    /// Keys of the game's earlier positions.
+    pub earlier: &'a [u64],
+}
+
+/// Space for an expansion, kept between them.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Keys of the game and the path.
+    keys: Vec<u64>,
+    /// Children that may need a node at once.
+    wanted: Vec<Wanted>,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    edge: usize,
+    played: Move,
+    key: u64,
+    /// What the table knows.
+    entry: Option<Entry>,
+}
+
+impl Knowledge<'_> {
+    /// Puts the answer to `leaf` into the tree and returns the new branch.
+    pub fn expand(
+        self,
+        tree: &mut Tree,
+        leaf: &Leaf,
+        answer: &Evaluation,
+        scratch: &mut Scratch,
+    ) -> BranchId {
+        let Scratch { keys, wanted } = scratch;
+        let scope = Scope::of(leaf);
+        let mut path_start = 0;
+        keys.clear();
+        if scope.is_long {
+            path_start = path_keys(tree, leaf.spot.parent, self.earlier, keys);
+            keys.push(leaf.key);
+        }
+        let spread = self.model.spread(answer.error);
+        let mut branch = Branch::new(leaf.key, leaf.spot, answer.value.clamp(0.0, 1.0));
+        branch.handle = answer.handle.0;
+        let id = tree.at(leaf.spot);
+        let node = tree.node_mut(id);
+        if node.has(KNOWN) {
+            (branch.known_value, branch.known_depth) = (node.value, node.depth);
+            branch.known_rests_on_path = node.has(PATH);
+        }
+        node.spread = spread;
+        node.mark(PENDING | BARE, false);
+        let said = |estimate: &MoveEstimate| Edge::new(estimate.policy, estimate.action_value);
+        let id = tree.expand(branch, answer.moves.iter().map(said));
+        if scope.is_root {
+            tree.reserve(id);
+        }
+        let likely = |estimate: &MoveEstimate| estimate.policy >= self.table_policy;
+        wanted.clear();
+        for (edge, (&played, said)) in leaf.moves.iter().zip(&answer.moves).enumerate() {
+            if likely(said) || scope.may_end(played) {
+                let key = key_after(&leaf.position, leaf.key, played);
+                wanted.push(Wanted { edge, played, key, entry: None });
+            }
+        }
+        // All look-ups together: each is a cache miss, and they can be waited for at once.
+        for Wanted { edge, key, entry, .. } in wanted.iter_mut() {
+            *entry = likely(&answer.moves[*edge]).then(|| self.table.probe(*key)).flatten();
+        }
+        for Wanted { edge, played, key, entry } in wanted.drain(..) {
+            let said = answer.moves[edge];
+            let value = (1.0 - said.action_value).clamp(0.0, 1.0);
+            let mut child = Node::bare(played, value, said.policy, spread);
+            let is_settled = scope.may_end(played)
+                && scope.settle(&mut child, key, keys, path_start)
+                || entry.is_some_and(|entry| {
+                    let after = || scope.after(played);
+                    start_from(&mut child, self.table, &entry, scope.halfmoves_after(played), after)
+                });
+            // Where there is no room it is seen when the move is picked.
+            if (is_settled || scope.is_root)
+                && let Some(place) = tree.promote(id, edge, played)
+            {
+                let to = tree.at(Spot { parent: id, place });
+                *tree.node_mut(to) = Node { edge: edge as u8, ..child };
+            }
+        }
+        id
+    }
+}
+
+/// What can be the matter with the children of a leaf: most of the rules need not be asked about most
+/// of them.
+#[derive(Clone, Copy, Debug)]
+struct Scope<'a> {
+    leaf: &'a Leaf,
+    /// A child may be mate: below the root no position with a mating move is expanded.
+    is_root: bool,
+    /// A child may lack the material to mate.
+    is_bare: bool,
+    /// A child may repeat a position or be drawn by the fifty-move rule.
+    is_long: bool,
+}
+
+impl<'a> Scope<'a> {
+    fn of(leaf: &'a Leaf) -> Self {
+        let board = leaf.position.board();
+        let mating = board.pawns() | board.rooks() | board.queens();
+        Self {
+            leaf,
+            is_root: leaf.spot.is_root(),
+            // One of them may be captured while another becomes a knight.
+            is_bare: mating.count() <= 2,
+            is_long: leaf.position.halfmoves() >= 3,
+        }
+    }
+
+    /// Whether the rules may end the game with this move.
+    fn may_end(&self, played: Move) -> bool {
+        self.is_root || self.is_bare || self.is_long && !played.is_zeroing()
+    }
+
+    fn after(&self, played: Move) -> Chess {
+        let mut position = self.leaf.position.clone();
+        position.play_unchecked(played);
+        position
+    }
+
+    /// Halfmoves since the last irreversible one, after `played`.
+    fn halfmoves_after(&self, played: Move) -> u32 {
+        if played.is_zeroing() { 0 } else { self.leaf.position.halfmoves().saturating_add(1) }
+    }
+
+    /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's; where
+    /// the child cannot repeat a position they are not read.
+    fn settle(&self, child: &mut Node, key: u64, keys: &[u64], path_start: usize) -> bool {
+        let halfmoves = self.halfmoves_after(child.played);
+        if self.is_root && self.after(child.played).is_checkmate() {
+            child.verdict = Verdict::Loss(0);
+        } else if self.is_bare && self.after(child.played).is_insufficient_material() {
+            child.verdict = Verdict::Draw;
+        } else if halfmoves >= 100 || repetitions(keys, path_start, key, halfmoves).is_draw() {
+            child.verdict = Verdict::Draw;
+            child.mark(PATH, true);
+        }
+        child.is_proven()
+    }
+}
+
+/// Starts a bare node from what the table knows of its position, if that can be believed, and says
+/// whether it did. `halfmoves` = the position's; `position` makes it, which is rarely needed.
+pub fn start_from(
+    child: &mut Node,
+    table: &Table,
+    entry: &Entry,
+    halfmoves: u32,
+    position: impl FnOnce() -> Chess,
+) -> bool {
+    let Some((value, verdict, depth)) = recall(entry) else { return false };
+    if entry.is_pv && !line_is_legal(table, entry, position()) {
+        return false;
+    }
+    if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
+        && halfmoves + u32::from(plies) >= 100
+    {
+        return false; // the fifty-move rule may come first
+    }
+    child.value = value;
+    child.verdict = verdict;
+    child.depth = depth;
+    child.mark(BARE, false);
+    child.mark(KNOWN, true);
+    true
+}
+
+/// Walks the line that the table gives for a position on a principal variation: a move that is not
+/// legal there betrays a key that two positions share.
+fn line_is_legal(table: &Table, entry: &Entry, mut position: Chess) -> bool {
+    let mut entry = *entry;
+    for _ in 0..WALK {
+        let Some(best) = entry.best else { return true };
+        let Some(played) = best.find(&position.legal_moves()) else { return false };
+        position.play_unchecked(played);
+        let Some(next) = table.probe(position_key(&position)) else { return true };
+        entry = next;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::table::PackedMove;
+
+    fn entry(best: Move, is_pv: bool) -> Entry {
+        Entry { payload: 0.7_f32.to_bits(), best: Some(PackedMove::pack(best)), depth: 24, is_pv }
+    }
+
+    #[test]
+    fn a_colliding_principal_variation_is_not_believed() {
+        let mut table = Table::new(1);
+        let start = Chess::new();
+        let played = start.legal_moves()[3];
+        let mut after = start.clone();
+        after.play_unchecked(played);
+        let mut child = Node::bare(played, 0.5, 0.1, 1.0);
+        // White's move is not legal for Black: the entry belongs to another position.
+        let key = position_key(&after);
+        table.store(key, entry(played, true));
+        let probed = table.probe(key).unwrap();
+        assert!(!start_from(&mut child, &table, &probed, 1, || after.clone()));
+        assert!(child.has(BARE) && !child.has(KNOWN));
+        table.store(key, entry(after.legal_moves()[0], true));
+        let probed = table.probe(key).unwrap();
+        assert!(start_from(&mut child, &table, &probed, 1, || after.clone()));
+        assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
+        assert!((child.depth - 3.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,138 @@
+//! A position in the search tree: value, work, proof and flags in one small record.
+
+use shakmaty::Move;
+
+use crate::chess::score::Score;
+
+/// Index of a node. It is good until the next promotion below its parent: the nodes of one position
+/// lie side by side and move when there are more of them. What must last is a [`Spot`].
+pub type NodeId = u32;
+/// Index of a branch.
+pub type BranchId = u32;
+/// No node, no branch.
+pub const NONE: u32 = u32::MAX;
+/// The root's node.
+pub const ROOT: NodeId = 0;
+
+/// Where a node is, however often it moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Spot {
+    /// The branch it belongs to; [`NONE`] at the root.
+    pub parent: BranchId,
+    /// Its place among the branch's nodes.
+    pub place: u8,
+}
+
+impl Spot {
+    /// The root's.
+    pub const ROOT: Self = Self { parent: NONE, place: 0 };
+
+    /// Whether it is the root's.
+    pub fn is_root(self) -> bool {
+        self.parent == NONE
+    }
+}
+
+/// What is proven of a position, for its side to move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing yet.
+    #[default]
+    Open,
+    /// It mates in this many plies.
+    Win(u16),
+    /// It is mated in this many plies.
+    Loss(u16),
+    /// A draw.
+    Draw,
+}
+
+/// Set while the evaluator works on the node.
+pub const PENDING: u8 = 1;
+/// The value is the parent's action value: the position itself was never looked at.
+pub const BARE: u8 = 1 << 1;
+/// Value or verdict rests on the path: repetition or the fifty-move rule.
+pub const PATH: u8 = 1 << 2;
+/// Not to be searched (`searchmoves`).
+pub const EXCLUDED: u8 = 1 << 3;
+/// Nothing below can be picked until an answer arrives.
+pub const BLOCKED: u8 = 1 << 4;
+/// Depth and value came from the table or a folded subtree and exceed what the work here says.
+pub const KNOWN: u8 = 1 << 5;
+
+/// A position in the tree, reached by one move.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Expected score for the side to move: backed up, or the action value while [`BARE`].
+    pub value: f32,
+    /// Depth in plies that the work amounts to; -1 where the value is a bare action value.
+    pub depth: f32,
+    /// Factor on the error scale, from the evaluator's own error (the parent's while [`BARE`]).
+    pub spread: f32,
+    /// The parent's policy for this move.
+    pub policy: f32,
+    /// Evaluations at and below, pending ones included.
+    pub work: u32,
+    /// Its branch once expanded, else [`NONE`].
+    pub branch: BranchId,
+    /// What is proven.
+    pub verdict: Verdict,
+    /// The move that leads here; meaningless at the root.
+    pub played: Move,
+    /// Place of that move among the parent's legal moves.
+    pub edge: u8,
+    /// [`PENDING`] and its like.
+    pub flags: u8,
+}
+
+impl Node {
+    /// An unevaluated node below the move `played`.
+    pub fn bare(played: Move, value: f32, policy: f32, spread: f32) -> Self {
+        Self {
+            value,
+            depth: -1.0,
+            spread,
+            policy,
+            work: 0,
+            branch: NONE,
+            verdict: Verdict::Open,
+            played,
+            edge: 0,
+            flags: BARE,
+        }
+    }
+
+    /// Whether any of these flags is set.
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Sets or clears flags.
+    pub fn mark(&mut self, flags: u8, on: bool) {
+        if on {
+            self.flags |= flags;
+        } else {
+            self.flags &= !flags;
+        }
+    }
+
+    /// Whether the position has children.
+    pub fn is_expanded(&self) -> bool {
+        self.branch != NONE
+    }
+
+    /// Whether its result is proven, so that no work is left.
+    pub fn is_proven(&self) -> bool {
+        self.verdict != Verdict::Open
+    }
+
+    /// Value or proof for the side to move.
+    pub fn score(&self) -> Score {
+        match self.verdict {
+            Verdict::Open => Score::Estimate(self.value),
+            Verdict::Win(plies) => Score::Win(plies),
+            Verdict::Loss(plies) => Score::Loss(plies),
+            Verdict::Draw => Score::Draw,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Files: the one place where the workspace reads and writes them safely.
+//!
+//! Writing: [`replace`] for content in memory, [`NewFile`] for content that is written bit by bit.
+//! Both write beside the file, wait for the disk and rename, so that a kill or a power cut leaves
+//! the old content or the new. Neither replaces a folder, a pipe, a socket or a device.
+//!
+//! Reading: [`read_bounded`], [`read_text`] and [`open`] accept regular files only, so that no
+//! pipe makes a program wait and no device fills its memory.
+//!
+//! Errors: [`FileError`] names the path, what was tried, the system's words and the remedy.
+
+mod error;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use error::{FileCause, FileError, FileKind};
+pub use read::{open, read_bounded, read_text};
+pub use write::{NewFile, make_folder, remove_unfinished, replace, sync_folder};

@@ -1,0 +1,116 @@
+//! `tesla-train evaluate`: what a network is worth on held-out games and on puzzles.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use clap::Args;
+use tesla_nn::device::{DeviceChoice, choose};
+
+use crate::evaluate::puzzles::{self, Solvers};
+use crate::evaluate::{Evaluated, Report, evaluate};
+use crate::suite::{self, Options, Selection};
+use crate::train::dataset::Dataset;
+
+/// The command line of an evaluation.
+#[derive(Debug, Args)]
+pub struct EvaluateArgs {
+    /// Weights file.
+    #[arg(long)]
+    weights: PathBuf,
+    /// Held-out .games.zst file, or a folder of them (train* is left out).
+    #[arg(long, required_unless_present = "puzzles")]
+    data: Option<PathBuf>,
+    /// Use every n-th game only.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
+    /// Threads for the games; for the puzzles, how many are solved at once.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: u16,
+    /// CSV file of puzzles, in the form of the Lichess database: solved by each head alone, and by
+    /// searches.
+    #[arg(long)]
+    puzzles: Option<PathBuf>,
+    /// So many puzzles at random instead of all.
+    #[arg(long, requires = "puzzles")]
+    sample: Option<usize>,
+    /// Evaluations of the searches that solve puzzles, as 100,400; none without.
+    #[arg(long, requires = "puzzles", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    nodes: Vec<u64>,
+    /// Device that solves puzzles: auto, cpu, gpu, or software for tests.
+    #[arg(long, default_value_t = DeviceChoice::Cpu)]
+    device: DeviceChoice,
+    /// Write all figures into this file too.
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+/// Prints what the network is worth. `say` gets sentences for people.
+///
+/// # Errors
+/// A sentence, when the network, the games, the puzzles or the file for the figures cannot be used.
+pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(twice) =
+        (1..args.nodes.len()).find(|&at| args.nodes[..at].contains(&args.nodes[at]))
+    {
+        return Err(format!("--nodes names {} twice; leave one out", args.nodes[twice]).into());
+    }
+    let device = Device::flex();
+    let network = tesla_nn::weights::load_file(&args.weights, &device)?;
+    let items = match &args.puzzles {
+        None => Vec::new(),
+        Some(path) => {
+            let selection =
+                args.sample.map_or(Selection::All, |count| Selection::Sample { count, seed: 1 });
+            suite::read(path, &Options { selection, ..Options::default() })?.items
+        }
+    };
+    // Before the long part.
+    if !items.is_empty() {
+        choose(args.device)?;
+    }
+    let (block_parameters, parameters) = network.model.parameters();
+    let mut all = Evaluated {
+        network: format!("{}-{}", network.config.name, network.hash),
+        block_parameters,
+        parameters,
+        every: args.every,
+        games: None,
+        puzzles: Vec::new(),
+    };
+    // Not println, which panics where the reader has gone.
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "Network {}: {block_parameters} weights in the blocks, {parameters} in all.\n",
+        all.network
+    )?;
+    if let Some(path) = &args.data {
+        let dataset = Dataset::read(path, "train")?;
+        let (every, threads) = (args.every as usize, usize::from(args.threads));
+        let figures = evaluate(&network.model, &dataset, every, threads, &device);
+        writeln!(out, "{}", all.games.insert(Report::from(&figures)))?;
+        // What took long is kept, whatever becomes of the puzzles.
+        write(args, &all)?;
+    }
+    if !items.is_empty() {
+        let device = args.device.to_string();
+        let concurrency = usize::from(args.threads);
+        let solvers =
+            Solvers { weights: &args.weights, device: &device, nodes: &args.nodes, concurrency };
+        all.puzzles = puzzles::solve(&solvers, &items, say)?;
+        writeln!(out, "Puzzles solved, in percent (95 %), and the rating that follows:\n")?;
+        write!(out, "{}", puzzles::table(&all.puzzles).to_markdown())?;
+    }
+    write(args, &all)
+}
+
+/// Writes the figures into the file that was named, if one was.
+fn write(args: &EvaluateArgs, all: &Evaluated) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(path) = &args.json {
+        let text = serde_json::to_vec_pretty(all)?;
+        std::fs::write(path, text)
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    }
+    Ok(())
+}

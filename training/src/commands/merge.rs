@@ -1,0 +1,73 @@
+//! `tesla-train merge`: games of several runs or machines in one place, none twice.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
+
+use crate::console::progress::bar;
+use crate::datagen::config::LARGEST_SHARD;
+use crate::datagen::output::Output;
+use crate::labelled::{GameReader, find_files};
+
+/// The command line of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// .games.zst files and folders of them; games are taken in this order, files of a folder by
+    /// name.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// Folder for shards, or one file that ends in .games.zst.
+    #[arg(long)]
+    out: PathBuf,
+    /// Games of a shard.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
+    shard_games: u64,
+}
+
+/// Merges the files and says what became of the games.
+///
+/// # Errors
+/// When a file cannot be read or is damaged, or the output exists or cannot be written; nothing is
+/// left of it then.
+pub fn run(
+    args: &MergeArgs,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut files = Vec::new();
+    for input in &args.inputs {
+        files.extend(find_files(input)?);
+    }
+    let mut output = Output::create(&args.out, args.shard_games)?;
+    let bar = bar(files.len() as u64, "{bar:20} {pos}/{len} files, {elapsed} gone, {eta} left");
+    let mut lines = String::new();
+    for file in &files {
+        let mut games = 0_u64;
+        for game in GameReader::open(file)? {
+            if interrupted.is_stopped() {
+                bar.finish_and_clear();
+                say("stopped; nothing was kept, so the same command begins anew");
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            output.add(&game?)?;
+            games += 1;
+        }
+        // Writing to a String cannot fail.
+        let _ = writeln!(lines, "{}: {games} games", file.display());
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let (written, kept, dropped) = output.finish()?;
+    // Not println, which panics where the reader has gone.
+    writeln!(
+        std::io::stdout(),
+        "{lines}{kept} games in {} files, {dropped} dropped because they were there before",
+        written.len()
+    )?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,29 @@
+//! `tesla-train report`: the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::report;
+
+/// The command line of a report.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Folders of train, match, tune, or folders of such folders; files of evaluate --json.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The page.
+    #[arg(long, default_value = "report.html")]
+    out: PathBuf,
+    /// Its heading.
+    #[arg(long, default_value = "Tesla: what was measured")]
+    title: String,
+}
+
+/// Writes the page. `say` gets sentences for people.
+///
+/// # Errors
+/// A sentence, when a path holds nothing or something damaged, or the page cannot be written.
+pub fn run(args: &ReportArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+    report::write(&args.paths, &args.title, &args.out, say)
+}

@@ -1,0 +1,305 @@
+//! `tesla-train suite`: test suites for configurations of ours and UCI engines.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
+
+use crate::console::progress::bar;
+use crate::console::table::Table;
+use crate::disk::hash::sha256;
+use crate::disk::journal::{Journal, Resumed};
+use crate::game::limit::Limit;
+use crate::players::devices::Devices;
+use crate::players::lineup;
+use crate::players::peer::Fault;
+use crate::players::side::{self, Side};
+use crate::players::signature::search_signatures;
+use crate::suite::examiner::Examination;
+use crate::suite::{
+    self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
+    estimate_rating, puzzle_results, summarize,
+};
+
+/// Width of a band of puzzle ratings in the table.
+const RATING_BAND: u32 = 200;
+
+/// How items are grouped in the table, besides the line for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Not at all.
+    Whole,
+    /// By the suite's own themes (the Strategic Test Suite).
+    Theme,
+    /// Puzzles by rating, in bands of 200.
+    Rating,
+    /// Puzzles by theme.
+    PuzzleTheme,
+    /// Mates by distance.
+    Mate,
+}
+
+impl From<By> for Grouping {
+    fn from(by: By) -> Self {
+        match by {
+            By::Whole => Self::Whole,
+            By::Theme => Self::Theme,
+            By::Rating => Self::Rating(RATING_BAND),
+            By::PuzzleTheme => Self::PuzzleTheme,
+            By::Mate => Self::Mate,
+        }
+    }
+}
+
+/// The command line of an examination.
+#[derive(Debug, Args)]
+pub struct SuiteArgs {
+    /// Suites: .epd files, or .csv files of puzzles.
+    #[arg(required = true)]
+    suites: Vec<PathBuf>,
+    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime, option.NAME;
+    /// without cmd it is ours. Say --side once or for each.
+    #[arg(long, num_args = 1.., value_name = "KEY=VALUE", required = true)]
+    side: Vec<String>,
+    /// Folder for the answers, one file for each suite and side.
+    #[arg(long)]
+    out: PathBuf,
+    /// Questions at once; the answers of our own sides do not depend on it, except by time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    concurrency: u16,
+    /// Evaluations or nodes for each position, for sides without a limit of their own.
+    #[arg(long)]
+    nodes: Option<u64>,
+    /// Depth in plies, likewise.
+    #[arg(long)]
+    depth: Option<u32>,
+    /// Seconds for each position, likewise.
+    #[arg(long)]
+    movetime: Option<f64>,
+    /// What is judged: auto, points, moves or mate.
+    #[arg(long, default_value = "auto")]
+    judge: JudgeBy,
+    /// The first so many items of each suite.
+    #[arg(long, conflicts_with = "sample")]
+    first: Option<usize>,
+    /// So many items of each suite at random.
+    #[arg(long)]
+    sample: Option<usize>,
+    /// Seed of the sample.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Skip lines that cannot be read, saying how many.
+    #[arg(long)]
+    lenient: bool,
+    /// Groups in the tables.
+    #[arg(long, value_enum, default_value = "whole")]
+    by: By,
+    /// How long an engine is waited for beyond its time, seconds.
+    #[arg(long, default_value_t = 60)]
+    patience: u64,
+}
+
+impl SuiteArgs {
+    fn sides(&self) -> Result<Vec<Side>, Box<dyn std::error::Error>> {
+        let limit = Limit {
+            nodes: self.nodes,
+            depth: self.depth,
+            movetime: self.movetime,
+            ..Limit::default()
+        };
+        let mut sides = side::parse_sides(&self.side)?;
+        side::complete_sides(&mut sides, limit)?;
+        match sides.iter().find(|side| side.limit.tc.is_some()) {
+            Some(Side { name, .. }) => {
+                Err(format!("side {name}: a suite has no clock; give it movetime, nodes or depth")
+                    .into())
+            }
+            None => Ok(sides),
+        }
+    }
+
+    fn options(&self) -> Options {
+        let selection = match (self.first, self.sample) {
+            (Some(count), _) => Selection::First(count),
+            (None, Some(count)) => Selection::Sample { count, seed: self.seed },
+            (None, None) => Selection::All,
+        };
+        Options { judge: self.judge, selection, lenient: self.lenient }
+    }
+}
+
+/// Asks all sides about all suites and prints the tables.
+///
+/// # Errors
+/// When a suite, a side or the folder cannot be used; answers that were given are on disk.
+pub fn run(
+    args: &SuiteArgs,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let sides = args.sides()?;
+    let patience = Duration::from_secs(args.patience);
+    let suites: Vec<Suite> = args
+        .suites
+        .iter()
+        .map(|path| suite::read(path, &args.options()))
+        .collect::<Result<_, _>>()?;
+    check_names(&suites, &sides)?;
+    if let Err(error) = lineup::try_engines(&sides, patience, false, interrupted) {
+        let is_stopped = error.fault == Fault::Interrupted;
+        return if is_stopped { Ok(stopped(say)) } else { Err(error.into()) };
+    }
+    let devices = Devices::start(&sides)?;
+    devices.notes.iter().for_each(|note| say(note));
+    std::fs::create_dir_all(&args.out)
+        .map_err(|error| format!("{} cannot be made: {error}", args.out.display()))?;
+    let identities = identities(&sides, &devices);
+    let mut report = String::new();
+    for suite in &suites {
+        if let Some(first) = suite.skipped.first() {
+            say(&format!(
+                "{}: {} lines skipped, the first is line {}: {}",
+                suite.name,
+                suite.skipped.len(),
+                first.line,
+                first.fault
+            ));
+        }
+        let mut answers = Vec::new();
+        for (side, identity) in sides.iter().zip(&identities) {
+            let player = |stop| lineup::player(side, &devices, patience, stop);
+            let exam = Examination {
+                player: &player,
+                limit: &side.limit,
+                concurrency: usize::from(args.concurrency),
+                patience,
+                mates: MateLimits::default(),
+                interrupted,
+            };
+            let Some(records) = examine(&exam, (side, identity), suite, &args.out)? else {
+                return Ok(stopped(say));
+            };
+            answers.push(records);
+        }
+        let text = tables(args.by, suite, &sides, &answers);
+        // Not println, which panics where the reader has gone.
+        write!(std::io::stdout(), "{text}")?;
+        report += &text;
+    }
+    std::fs::write(args.out.join("report.md"), report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stopped(say: &dyn Fn(&str)) -> ExitCode {
+    say("stopped; the same command goes on");
+    ExitCode::from(INTERRUPTED)
+}
+
+/// Name of the file with one side's answers to one suite.
+fn file_name(suite: &Suite, side: &Side) -> String {
+    let name = format!("{}-{}", suite.name, side.name);
+    let plain = |c: char| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    name.chars().map(plain).collect::<String>() + ".jsonl"
+}
+
+/// Checks that no two answers go into one file.
+fn check_names(suites: &[Suite], sides: &[Side]) -> Result<(), String> {
+    let mut names = HashSet::new();
+    for suite in suites {
+        for side in sides {
+            let name = file_name(suite, side);
+            if !names.insert(name.clone()) {
+                return Err(format!(
+                    "two runs would write {name}; rename the suite {} or the side {}",
+                    suite.name, side.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Who is asked, by side: the part of the head of a file of answers that all suites share.
+fn identities(sides: &[Side], devices: &Devices) -> Vec<Value> {
+    let signatures = search_signatures(sides);
+    let signature = |side: &Side| {
+        let search = side.machine().ok().filter(|_| side.is_own())?.search;
+        Some(json!({ search: signatures.as_ref()?.get(search)? }))
+    };
+    let identity = |side: &Side| {
+        json!({
+            "side": side,
+            "program_sha256": side.program_hash(),
+            "network": devices.network(side),
+            "search_signature": signature(side),
+        })
+    };
+    sides.iter().map(identity).collect()
+}
+
+/// Who was asked what, for the head of the file of answers.
+fn fingerprint(identity: &Value, suite: &Suite) -> Value {
+    let items: Vec<String> = suite.items.iter().map(|item| format!("{item:?}")).collect();
+    let mut head = identity.clone();
+    head["suite"] = json!(suite.name);
+    head["items_sha256"] = json!(sha256(items.join("\n").as_bytes()));
+    head
+}
+
+/// One side's answers to one suite; `None` = stopped.
+fn examine(
+    exam: &Examination<'_>,
+    (side, identity): (&Side, &Value),
+    suite: &Suite,
+    folder: &Path,
+) -> Result<Option<Vec<Record>>, Box<dyn std::error::Error>> {
+    let name = file_name(suite, side);
+    let path = folder.join(&name);
+    let Resumed { mut journal, mut records, .. } =
+        Journal::<Record>::open(&path, &fingerprint(identity, suite))?;
+    let template = "{prefix} {bar:20} {pos}/{len}, {eta} left";
+    let bar = bar(suite.items.len() as u64, template).with_prefix(name);
+    bar.set_position(records.len() as u64);
+    let keep = |record: &Record| journal.append(record);
+    let is_whole = exam.ask(&suite.items, keep, &mut records, &bar)?;
+    bar.finish_and_clear();
+    Ok(is_whole.then_some(records))
+}
+
+fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> String {
+    let idle = match suite.idle {
+        0 => String::new(),
+        idle => format!("; {idle} lines with nothing to judge"),
+    };
+    let mut parts = vec![format!("{}: {} items{idle}\n", suite.name, suite.items.len())];
+    for (side, records) in sides.iter().zip(answers) {
+        parts.push(format!("{} ({})\n", side.name, side.limit));
+        let mut groups = summarize(records, Grouping::Whole);
+        if by != By::Whole {
+            groups.extend(summarize(records, by.into()));
+        }
+        parts.push(Table::of_summaries(&groups).to_markdown());
+        let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
+        for failure in records.iter().filter_map(|record| record.failure.as_deref()) {
+            *failures.entry(failure.split(':').next().unwrap_or(failure)).or_default() += 1;
+        }
+        if !failures.is_empty() {
+            let counts = failures.iter().map(|(how, count)| format!("{count} {how}"));
+            parts.push(format!("Failed: {}\n", counts.collect::<Vec<_>>().join(", ")));
+        }
+        let puzzles = puzzle_results(records);
+        if !puzzles.is_empty() {
+            parts.push(format!("Puzzle rating: {}\n", estimate_rating(&puzzles)));
+        }
+    }
+    if let ([a, b], [first, second]) = (sides, answers) {
+        parts.push(Table::of_comparison(&compare(first, second), &a.name, &b.name).to_markdown());
+    }
+    parts.join("\n") + "\n"
+}

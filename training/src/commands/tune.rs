@@ -1,0 +1,245 @@
+//! `tesla-train tune`: the command line.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use tesla_engine::best_first::params::Params;
+use tesla_engine::console::terminal::INTERRUPTED;
+use tesla_engine::search::StopToken;
+
+use crate::disk::journal::Journal;
+use crate::game::adjudicate::{DrawRule, ResignRule};
+use crate::game::limit::Limit;
+use crate::matches::config::MatchConfig;
+use crate::players::devices::Devices;
+use crate::players::side::{Side, SideError, parse_sides};
+use crate::train::dataset::Dataset;
+use crate::tune::fit;
+use crate::tune::log::{self, Material, Plan};
+use crate::tune::observe::Observation;
+use crate::tune::spsa::{Knob, Schedule};
+use crate::tune::spsa_run;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum TuneCommand {
+    /// Search positions and look at some of the moves in their trees by themselves; goes on where
+    /// the folder stands.
+    Log(LogArgs),
+    /// Fit the laws of the search to what `tune log` saw; writes fit.json and tunables.toml.
+    Fit(FitArgs),
+    /// Tune by games what no law gives (SPSA); goes on where the folder stands.
+    Spsa(SpsaArgs),
+}
+
+/// The command line of `tune spsa`.
+#[derive(Debug, Args)]
+pub struct SpsaArgs {
+    /// What to tune: a tunable, and its step at the end of the run if another than its own is
+    /// wanted, as `error_scale=0.005`. Say --knob once or for each.
+    #[arg(long, num_args = 1.., value_name = "NAME[=STEP]", required = true)]
+    knob: Vec<String>,
+    /// Folder for spsa.jsonl, spsa.csv and tunables.toml.
+    #[arg(long)]
+    out: PathBuf,
+    /// Opening book; each pair of games has its own opening.
+    #[arg(long)]
+    openings: PathBuf,
+    /// Pairs of games.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=500_000))]
+    pairs: u64,
+    /// Pairs played from one point.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    batch: u64,
+    /// How far a pair's result moves the point at the end, in steps.
+    #[arg(long, default_value_t = 0.01)]
+    rate: f64,
+    /// Evaluations a move.
+    #[arg(long, default_value_t = 400)]
+    nodes: u64,
+    /// Decides openings and directions.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Pairs at once; the result does not depend on it.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    concurrency: u16,
+    /// Draw when both sides see an even game: movenumber=40,movecount=8,score=10.
+    #[arg(long)]
+    draw: Option<DrawRule>,
+    /// Lost when a side sees it lost: movecount=4,score=600,twosided=true.
+    #[arg(long)]
+    resign: Option<ResignRule>,
+    /// An option of the engine, as NAME=VALUE; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    option: Vec<String>,
+}
+
+/// The command line of `tune fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// Folder with the observations; the results go there.
+    #[arg(long)]
+    out: PathBuf,
+    /// Tunables to start from and compare with [default: the engine's].
+    #[arg(long)]
+    from: Option<PathBuf>,
+}
+
+/// The command line of `tune log`.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Labelled games that positions are drawn from: a .games.zst file or a folder of them.
+    #[arg(long)]
+    data: PathBuf,
+    /// Folder for the observations.
+    #[arg(long)]
+    out: PathBuf,
+    /// Positions.
+    #[arg(long, default_value_t = 1000)]
+    positions: u32,
+    /// Evaluations of the smallest tree.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(32..))]
+    least: u32,
+    /// Evaluations of the largest tree.
+    #[arg(long, default_value_t = 1600, value_parser = clap::value_parser!(u32).range(32..))]
+    most: u32,
+    /// Decides what is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Positions at once; they share the device.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    concurrency: u16,
+    /// An option of the engine, as NAME=VALUE; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    option: Vec<String>,
+}
+
+/// Does it.
+///
+/// # Errors
+/// A sentence; what was done is on disk.
+pub fn run(
+    command: &TuneCommand,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    match command {
+        TuneCommand::Log(args) => observe(args, interrupted, say),
+        TuneCommand::Fit(args) => fit_all(args, say),
+        TuneCommand::Spsa(args) => play(args, interrupted, say),
+    }
+}
+
+/// Our own search with these options.
+fn side(options: &[String]) -> Result<Side, SideError> {
+    let mut words = vec!["name=Tesla".to_owned()];
+    words.extend(options.iter().map(|option| format!("option.{option}")));
+    // A side for each name.
+    Ok(parse_sides(&words)?.remove(0))
+}
+
+fn make(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
+}
+
+fn observe(
+    args: &LogArgs,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    if args.least > args.most {
+        return Err("--least is above --most; exchange them".into());
+    }
+    let side = side(&args.option)?;
+    let dataset = Dataset::read(&args.data, "")?;
+    let devices = Devices::start(std::slice::from_ref(&side))?;
+    devices.notes.iter().for_each(|note| say(note));
+    make(&args.out)?;
+    let LogArgs { positions, least, most, seed, .. } = *args;
+    let plan = Plan { positions, most, least, seed };
+    let concurrency = usize::from(args.concurrency);
+    let material = Material { dataset: &dataset, side: &side, devices: &devices, concurrency };
+    let seen = log::collect(plan, &material, &args.out, interrupted)?;
+    let moves: usize =
+        seen.iter().flat_map(|seen| &seen.seen.choices).map(|choice| 1 + choice.others.len()).sum();
+    writeln!(
+        std::io::stdout(),
+        "{} positions, {moves} moves in {}",
+        seen.len(),
+        args.out.join(log::FILE).display()
+    )?;
+    if interrupted.is_stopped() {
+        say("stopped; the same command goes on");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let before = match &args.from {
+        Some(path) => Params::read(path)?,
+        None => Params::default(),
+    };
+    let observations = Journal::<Observation>::read(&args.out.join(log::FILE))?;
+    let (report, params) = fit::fit(&observations, &before)?;
+    write!(std::io::stdout(), "{report}")?;
+    let write = |name: &str, text: String| {
+        let path = args.out.join(name);
+        std::fs::write(&path, text)
+            .map(|()| say(&format!("wrote {}", path.display())))
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+    };
+    write("fit.json", serde_json::to_string_pretty(&report)?)?;
+    write("fit.md", report.to_string())?;
+    let head = format!(
+        "Fitted by `tesla-train tune fit` to {} pairs of moves in {} positions.\n\
+         The engine loads it: setoption name TunablesFile value <this file>",
+        report.pairs, report.positions.0
+    );
+    write("tunables.toml", params.to_file(&head))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn play(
+    args: &SpsaArgs,
+    interrupted: &StopToken,
+    say: &dyn Fn(&str),
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    if !(args.rate.is_finite() && args.rate > 0.0) {
+        return Err(format!("--rate is {}; it must be above 0", args.rate).into());
+    }
+    let knobs = args.knob.iter().map(|text| Knob::parse(text)).collect::<Result<_, _>>()?;
+    let SpsaArgs { pairs, batch, rate, seed, .. } = *args;
+    let schedule = Schedule { knobs, pairs, batch, rate, seed };
+    let base = side(&args.option)?;
+    let games = MatchConfig {
+        games: 2 * pairs,
+        openings: Some(args.openings.clone()),
+        seed,
+        limit: Limit { nodes: Some(args.nodes), ..Limit::default() },
+        draw: args.draw,
+        resign: args.resign,
+        side: vec![base.clone(), Side { name: "the other".to_owned(), ..base }],
+        ..MatchConfig::default()
+    }
+    .complete()?;
+    make(&args.out)?;
+    let concurrency = usize::from(args.concurrency);
+    let path = spsa_run::run(&schedule, &games, &args.out, concurrency, interrupted, say)?;
+    writeln!(
+        std::io::stdout(),
+        "after {} of {} batches: {}\nsettled at: {}",
+        path.batches(),
+        schedule.batches(),
+        spsa_run::text(&schedule, path.point()),
+        spsa_run::text(&schedule, &path.settled())
+    )?;
+    if path.batches() < schedule.batches() {
+        say("stopped; the same command goes on");
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,8 @@
+//! One game by the rules: where it begins, its state, when it ends, and what an engine said of it.
+
+pub mod adjudicate;
+pub mod ending;
+pub mod limit;
+pub mod openings;
+pub mod score;
+pub mod state;

@@ -1,0 +1,211 @@
+//! Openings: where games start, read from EPD, FEN and PGN files, in order or shuffled.
+
+mod epd;
+mod pgn;
+
+pub(crate) use pgn::{is_chess, unreadable_word};
+
+use std::path::{Path, PathBuf};
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+use shakmaty::uci::UciMove;
+
+use super::state::start_fen;
+
+/// Where one game starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// FEN of the start position, all six fields.
+    pub fen: String,
+    /// Moves played from there before the engines think.
+    #[serde(with = "uci_moves", default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<UciMove>,
+    /// Whether castling is read and written as in Chess960.
+    pub chess960: bool,
+    /// What the book calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// Moves as a list of texts, for serde.
+mod uci_moves {
+    use super::UciMove;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(moves: &[UciMove], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(moves.iter().map(ToString::to_string))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<UciMove>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let parse = |text: &String| {
+            text.parse().map_err(|_| D::Error::custom(format!("\"{text}\" is not a UCI move")))
+        };
+        texts.iter().map(parse).collect()
+    }
+}
+
+/// In which order a match takes the openings of a book.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// As the file has them, over and over.
+    #[default]
+    Sequential,
+    /// Shuffled, and shuffled anew each time all have been taken.
+    Random {
+        /// Decides the shuffles.
+        seed: u64,
+    },
+}
+
+/// How to read a book.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookOptions {
+    /// Read castling as in Chess960.
+    pub chess960: bool,
+    /// Most moves to take of a PGN game, both sides' counted; `None` takes all.
+    pub plies: Option<usize>,
+    /// The order.
+    pub order: Order,
+    /// How many openings of that order to skip, for a match that goes on where another stopped.
+    pub start: u64,
+}
+
+/// Why a book cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BookError {
+    /// The file cannot be read.
+    #[error("cannot read the opening book {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An entry is no opening.
+    #[error("opening book {path}, {place}: {what}")]
+    BadEntry {
+        /// The file.
+        path: PathBuf,
+        /// Line, or game and line, from 1.
+        place: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// No entries.
+    #[error("the opening book {0} holds no openings")]
+    Empty(PathBuf),
+}
+
+/// An entry that is no opening: where it stands, and what is wrong.
+struct BadEntry {
+    place: String,
+    what: String,
+}
+
+/// A list of openings and an order to take them in. Never empty.
+#[derive(Clone, Debug)]
+pub struct Book {
+    openings: Vec<Opening>,
+    order: Order,
+    start: u64,
+}
+
+impl Book {
+    /// The book that holds only the start position of standard chess.
+    pub fn start_position(chess960: bool) -> Self {
+        let opening = Opening { fen: start_fen(), moves: Vec::new(), chess960, name: None };
+        Self { openings: vec![opening], order: Order::Sequential, start: 0 }
+    }
+
+    /// Reads an EPD, FEN or PGN file. The extension tells which it is; without one of `.epd`,
+    /// `.fen` and `.pgn`, the first line does.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is empty, or any entry is damaged, not legal or already
+    /// over. A whole PGN game is often over: then limit the plies.
+    pub fn read(path: &Path, options: &BookOptions) -> Result<Self, BookError> {
+        let bytes = std::fs::read(path)
+            .map_err(|source| BookError::Io { path: path.to_owned(), source })?;
+        Self::parse(path, &bytes, options)
+    }
+
+    /// Reads a book from memory; `path` gives the format and stands in errors.
+    ///
+    /// # Errors
+    /// As [`Book::read`].
+    pub fn parse(path: &Path, bytes: &[u8], options: &BookOptions) -> Result<Self, BookError> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let openings = if is_pgn(path, bytes) {
+            pgn::parse(bytes, options.chess960, options.plies)
+        } else {
+            epd::parse(bytes, options.chess960)
+        }
+        .map_err(|BadEntry { place, what }| BookError::BadEntry {
+            path: path.to_owned(),
+            place,
+            what,
+        })?;
+        if openings.is_empty() {
+            return Err(BookError::Empty(path.to_owned()));
+        }
+        Ok(Self { openings, order: options.order, start: options.start })
+    }
+
+    /// All openings, in the order of the file.
+    pub fn openings(&self) -> &[Opening] {
+        &self.openings
+    }
+
+    /// The n-th opening of a match, from 0. It depends on the book, the order and `n` alone, so
+    /// a match can be resumed at any game. A random order costs a shuffle of the whole book.
+    pub fn opening(&self, n: u64) -> &Opening {
+        let length = self.openings.len() as u128;
+        let index = u128::from(self.start) + u128::from(n);
+        let place = (index % length) as usize;
+        match self.order {
+            Order::Sequential => &self.openings[place],
+            Order::Random { seed } => {
+                let round = (index / length) as u64;
+                &self.openings[permutation(self.openings.len(), seed, round)[place]]
+            }
+        }
+    }
+}
+
+/// A shuffle of `0..length` that depends on `seed` and `round` alone. Written out here (Fisher
+/// and Yates), so that no update of a library changes which openings a match plays.
+fn permutation(length: usize, seed: u64, round: u64) -> Vec<usize> {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut rng = ChaCha8Rng::from_seed(key);
+    rng.set_stream(round);
+    let mut order: Vec<usize> = (0..length).collect();
+    for last in (1..length).rev() {
+        // The bias of the remainder is below 2^-32 for any book that fits in memory.
+        order.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
+/// Whether a file is PGN rather than EPD or FEN.
+fn is_pgn(path: &Path, bytes: &[u8]) -> bool {
+    let extension = path.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("pgn") => true,
+        Some("epd" | "fen") => false,
+        // Only the board of a FEN has a slash in the first word; PGN starts `[Event` or `1.`.
+        _ => bytes
+            .split(u8::is_ascii_whitespace)
+            .find(|word| !word.is_empty())
+            .is_some_and(|word| !word.contains(&b'/')),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! Who plays.
+//!
+//! * [`player`] — the trait: [`own`] sides in this process, [`external`] ones behind [`peer`], [`heads`] that do
+//!   not search;
+//! * [`side`] — a side as it is written down; [`lineup`] — from sides to players;
+//! * [`pool`] — several at work at once.
+
+pub mod devices;
+pub mod external;
+pub mod heads;
+pub mod lineup;
+pub mod own;
+pub mod peer;
+pub mod player;
+pub mod pool;
+pub mod side;
+pub(crate) mod signature;

@@ -1,0 +1,159 @@
+//! The devices that our own searches of a run share.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use tesla_engine::best_first::params::Params;
+use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::search::Search as _;
+use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::roster::{self, Machine};
+use tesla_nn::evaluator::Evaluator;
+use tesla_nn::shared::{SharedDevice, Usage};
+use tesla_nn::weights::short_hash;
+
+use super::side::Side;
+
+/// The devices of a match's own sides: one for each network and device, which all searches with
+/// limits in evaluations or depth share. A search by time has one of its own: it may not wait for
+/// others, nor profit from what they asked.
+#[derive(Debug, Default)]
+pub struct Devices {
+    shared: Vec<(Machine, SharedDevice)>,
+    /// The devices of searches by time, as they describe themselves.
+    alone: Vec<(Machine, String)>,
+    /// Sentences on what is not as the user might have hoped.
+    pub notes: Vec<String>,
+}
+
+/// The part of a machine that a device depends on.
+fn device_of(machine: &Machine) -> Machine {
+    let plain = Machine::of(&Settings::default());
+    let params = Params {
+        anchor_work: machine.params.anchor_work,
+        anchor_staleness: machine.params.anchor_staleness,
+        ..plain.params
+    };
+    Machine { search: plain.search, params, batch_size: None, ..machine.clone() }
+}
+
+impl Devices {
+    /// Starts the devices that these sides need.
+    ///
+    /// # Errors
+    /// A sentence, when a device or a network cannot be used.
+    pub fn start(sides: &[Side]) -> Result<Self, String> {
+        let mut devices = Self::default();
+        for side in sides.iter().filter(|side| side.is_own()) {
+            let machine = device_of(&side.machine().map_err(|error| error.to_string())?);
+            let is_timed = side.limit.is_timed();
+            if !machine.needs_device() || devices.description(&machine, is_timed).is_some() {
+                continue;
+            }
+            let make = if is_timed { roster::evaluator } else { roster::shared_evaluator };
+            let (evaluator, notes) =
+                make(&machine).map_err(|sentence| format!("side {}: {sentence}", side.name))?;
+            for note in notes {
+                if !devices.notes.contains(&note) {
+                    devices.notes.push(note);
+                }
+            }
+            if is_timed {
+                devices.alone.push((machine, evaluator.description()));
+                continue;
+            }
+            let shared = SharedDevice::start(evaluator).map_err(|error| error.to_string())?;
+            devices.shared.push((machine, shared));
+        }
+        Ok(devices)
+    }
+
+    fn find(&self, machine: &Machine) -> Option<&SharedDevice> {
+        self.shared.iter().find(|(known, _)| known == machine).map(|(_, shared)| shared)
+    }
+
+    fn description(&self, machine: &Machine, is_timed: bool) -> Option<&str> {
+        if !is_timed {
+            return self.find(machine).map(SharedDevice::description);
+        }
+        let known = self.alone.iter().find(|(known, _)| known == machine);
+        known.map(|(_, description)| description.as_str())
+    }
+
+    /// The shared devices' descriptions and what went through them.
+    pub fn usage(&self) -> Vec<(String, Usage)> {
+        self.shared
+            .iter()
+            .map(|(_, shared)| (shared.description().to_owned(), shared.usage()))
+            .collect()
+    }
+
+    /// An evaluator for one search, or for whoever asks one.
+    ///
+    /// # Errors
+    /// A sentence, when it is not shared and cannot be started.
+    pub fn evaluator(
+        &self,
+        machine: &Machine,
+        is_timed: bool,
+    ) -> Result<Box<dyn Evaluator>, String> {
+        let shared = if is_timed { None } else { self.find(&device_of(machine)) };
+        match shared {
+            Some(shared) => Ok(Box::new(shared.client(machine.batch_size.unwrap_or(0)))),
+            None => Ok(roster::evaluator(machine)?.0),
+        }
+    }
+
+    /// The search of one of our own sides that keeps a tree.
+    ///
+    /// # Errors
+    /// A sentence, when the side's search keeps none or its options cannot be used.
+    pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
+        let settings = side.settings().map_err(|error| error.to_string())?;
+        let machine = Machine::of(&settings);
+        if !roster::keeps_tree(machine.search) {
+            return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
+        }
+        let evaluator = self.evaluator(&machine, side.limit.is_timed())?;
+        let mut search = roster::tree_search(&machine, evaluator);
+        search.set_hash_mb(settings.hash_mb);
+        Ok(search)
+    }
+
+    /// What evaluates for this side, without the device it runs on, and the hash of the tunables that
+    /// it took from a file; `None` where there is neither.
+    pub fn network(&self, side: &Side) -> Option<String> {
+        let machine = side.machine().ok()?;
+        let description = self.description(&device_of(&machine), side.limit.is_timed());
+        let network =
+            description.map(|text| text.split(" on ").next().unwrap_or_default().to_owned());
+        // A file of this name may say something else tomorrow.
+        let tunables = side
+            .has_tunables_file()
+            .then(|| format!("tunables {}", short_hash(machine.params.to_file("").as_bytes())));
+        match (network, tunables) {
+            (Some(network), Some(tunables)) => Some(format!("{network}, {tunables}")),
+            (network, tunables) => network.or(tunables),
+        }
+    }
+}
+
+/// What went through the shared devices of a run that took this long.
+pub(crate) fn device_lines(devices: &[(String, Usage)], time: Duration) -> String {
+    let mut text = String::new();
+    for (device, usage) in devices {
+        let _ = writeln!(
+            text,
+            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. Games \
+             that share it wait for each other, and the sides' times hold the wait.",
+            usage.asked,
+            usage.evaluated,
+            usage.mean_batch(),
+            usage.evaluated as f64 / time.as_secs_f64().max(1e-9)
+        );
+        if let Some(cache) = &usage.cache {
+            let _ = writeln!(text, "{device}: {cache}.");
+        }
+    }
+    text
+}

@@ -1,0 +1,388 @@
+//! Who plays: a configuration of our own, or any UCI engine.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tesla_engine::setup::options::{Change, Settings};
+use tesla_engine::setup::roster::Machine;
+
+use crate::disk::hash::sha256;
+use crate::game::limit::{Limit, LimitError};
+
+/// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
+/// runs has one for each side.
+const OWN_HASH_MB: &str = "16";
+
+/// One side of a match.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// Its name in tables and PGN.
+    pub name: String,
+    /// The program of a UCI engine; `None` = ours, in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cmd: Option<PathBuf>,
+    /// The program's arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Where the program runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dir: Option<PathBuf>,
+    /// Start the program anew for each game.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restart: bool,
+    /// UCI options, in the order in which they are set; ours are the same as the engine's.
+    #[serde(default, skip_serializing_if = "UciOptions::is_empty")]
+    pub option: UciOptions,
+    /// What ends its thought.
+    #[serde(default)]
+    pub limit: Limit,
+}
+
+/// UCI options by name, in the order in which they were given; a name in any case is given once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UciOptions(pub Vec<(String, String)>);
+
+impl UciOptions {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds an option; `false` = it was given before.
+    fn insert(&mut self, name: String, value: String) -> bool {
+        let is_new = !self.0.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name));
+        if is_new {
+            self.0.push((name, value));
+        }
+        is_new
+    }
+}
+
+impl Serialize for UciOptions {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for UciOptions {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Options;
+        impl<'de> Visitor<'de> for Options {
+            type Value = UciOptions;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("option names with their values as text")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UciOptions, A::Error> {
+                let mut options = UciOptions::default();
+                while let Some((name, value)) = map.next_entry::<String, String>()? {
+                    if !options.insert(name.clone(), value) {
+                        return Err(A::Error::custom(format!("option {name} is given twice")));
+                    }
+                }
+                Ok(options)
+            }
+        }
+        from.deserialize_map(Options)
+    }
+}
+
+/// Why a side cannot play.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SideError {
+    /// The words do not begin with a name.
+    #[error("a side begins with its name, as in: --side name=Tesla nodes=200; '{0}' came first")]
+    NoName(String),
+    /// A name that swallowed the words after it.
+    #[error(
+        "a side is called '{0}', which holds a '='; write each key=value as a word of its own, \
+         without quotes around them all: --side name=Tesla nodes=200"
+    )]
+    WordsInName(String),
+    /// A word is not `key=value`.
+    #[error("side {side}: '{word}' is not of the form key=value")]
+    NotAPair {
+        /// The side's name.
+        side: String,
+        /// The word.
+        word: String,
+    },
+    /// A key is none of ours.
+    #[error(
+        "side {side}: there is no key '{key}'; use name, cmd, arg, dir, restart, nodes, depth, \
+         movetime, tc or option.NAME"
+    )]
+    UnknownKey {
+        /// The side's name.
+        side: String,
+        /// The key.
+        key: String,
+    },
+    /// A value cannot be read.
+    #[error("side {side}: {key} cannot be '{value}'; {wanted}")]
+    BadValue {
+        /// The side's name.
+        side: String,
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What is expected.
+        wanted: &'static str,
+    },
+    /// A limit is missing or makes no sense.
+    #[error("side {side}: {fault}")]
+    Limit {
+        /// The side's name.
+        side: String,
+        /// What is wrong.
+        fault: LimitError,
+    },
+    /// One of our own options was refused.
+    #[error("side {side}: {fault}")]
+    Option {
+        /// The side's name.
+        side: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// A key that was given before.
+    #[error("side {side}: {key} is given twice")]
+    Twice {
+        /// The side's name.
+        side: String,
+        /// The key.
+        key: String,
+    },
+    /// Results could not be told apart.
+    #[error("two sides are called {0}; give each a name of its own")]
+    SameName(String),
+    /// Only programs have arguments.
+    #[error("side {0}: arg, dir and restart go with cmd, the program of a UCI engine")]
+    NotAProgram(String),
+}
+
+/// Reads the words behind `--side`; each side begins with `name=`.
+///
+/// # Errors
+/// A sentence on the first word that is wrong.
+pub fn parse_sides(words: &[String]) -> Result<Vec<Side>, SideError> {
+    let mut sides: Vec<Side> = Vec::new();
+    for word in words {
+        let pair = word.split_once('=');
+        if let Some(("name", name)) = pair {
+            sides.push(Side { name: name.to_owned(), ..Side::default() });
+            continue;
+        }
+        let side = sides.last_mut().ok_or_else(|| SideError::NoName(word.clone()))?;
+        let (key, value) = pair
+            .ok_or_else(|| SideError::NotAPair { side: side.name.clone(), word: word.clone() })?;
+        side.set(key, value)?;
+    }
+    Ok(sides)
+}
+
+/// Gives each side without a limit of its own the `common` one, and checks all that can be checked
+/// before a game.
+///
+/// # Errors
+/// A sentence on the first thing that is wrong.
+pub fn complete_sides(sides: &mut [Side], common: Limit) -> Result<(), SideError> {
+    let mut names = HashSet::new();
+    for side in sides {
+        side.limit = side.limit.or(common);
+        side.check()?;
+        if !names.insert(&side.name) {
+            return Err(SideError::SameName(side.name.clone()));
+        }
+    }
+    Ok(())
+}
+
+impl Side {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), SideError> {
+        let bad = |side: &Self, wanted| SideError::BadValue {
+            side: side.name.clone(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            wanted,
+        };
+        let whole = "it is a whole number";
+        let is_given = match key {
+            "cmd" => self.cmd.is_some(),
+            "dir" => self.dir.is_some(),
+            "nodes" => self.limit.nodes.is_some(),
+            "depth" => self.limit.depth.is_some(),
+            "movetime" => self.limit.movetime.is_some(),
+            "tc" => self.limit.tc.is_some(),
+            _ => false,
+        };
+        if is_given {
+            return Err(self.twice(key));
+        }
+        match key {
+            "cmd" => self.cmd = Some(value.into()),
+            "arg" => self.args.push(value.to_owned()),
+            "dir" => self.dir = Some(value.into()),
+            "restart" => {
+                self.restart = value.parse().map_err(|_| bad(self, "it is true or false"))?;
+            }
+            "nodes" => self.limit.nodes = Some(value.parse().map_err(|_| bad(self, whole))?),
+            "depth" => self.limit.depth = Some(value.parse().map_err(|_| bad(self, whole))?),
+            "movetime" => {
+                let time = value.parse().map_err(|_| bad(self, "it is a number of seconds"))?;
+                self.limit.movetime = Some(time);
+            }
+            "tc" => {
+                let control = value.parse();
+                self.limit.tc = Some(control.map_err(|fault| self.limit_error(fault))?);
+            }
+            _ => match key.strip_prefix("option.") {
+                Some(name) if !name.is_empty() => {
+                    if !self.option.insert(name.to_owned(), value.to_owned()) {
+                        return Err(self.twice(key));
+                    }
+                }
+                _ => {
+                    let (side, key) = (self.name.clone(), key.to_owned());
+                    return Err(SideError::UnknownKey { side, key });
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn twice(&self, key: &str) -> SideError {
+        SideError::Twice { side: self.name.clone(), key: key.to_owned() }
+    }
+
+    fn limit_error(&self, fault: LimitError) -> SideError {
+        SideError::Limit { side: self.name.clone(), fault }
+    }
+
+    /// Whether it plays in this process.
+    pub fn is_own(&self) -> bool {
+        self.cmd.is_none()
+    }
+
+    /// Whether it takes tunables from a file.
+    pub fn has_tunables_file(&self) -> bool {
+        self.is_own()
+            && self.option.0.iter().any(|(name, _)| name.eq_ignore_ascii_case("TunablesFile"))
+    }
+
+    /// SHA-256 of the engine's program, hexadecimal; `unknown` where the file is not found.
+    pub fn program_hash(&self) -> String {
+        let Some(cmd) = &self.cmd else { return String::new() };
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        // As the system looks for it: a bare name in PATH, a path as it stands.
+        let is_bare = cmd.parent().is_some_and(|parent| parent.as_os_str().is_empty());
+        let candidates: Vec<PathBuf> = if is_bare {
+            std::env::split_paths(&paths).map(|folder| folder.join(cmd)).collect()
+        } else {
+            vec![cmd.clone()]
+        };
+        let program = candidates.iter().find_map(|path| std::fs::read(path).ok());
+        program.map_or_else(|| "unknown".to_owned(), |bytes| sha256(&bytes))
+    }
+
+    /// Checks all that can be checked before a game.
+    ///
+    /// # Errors
+    /// A sentence on the first thing that is wrong.
+    pub fn check(&self) -> Result<(), SideError> {
+        if self.name.contains('=') {
+            return Err(SideError::WordsInName(self.name.clone()));
+        }
+        self.limit.check().map_err(|fault| self.limit_error(fault))?;
+        if self.is_own() {
+            if self.restart || !self.args.is_empty() || self.dir.is_some() {
+                return Err(SideError::NotAProgram(self.name.clone()));
+            }
+            self.settings()?;
+        }
+        Ok(())
+    }
+
+    /// The options of one of our own sides. What the engine would mend with a remark is refused
+    /// here: a match must be what it says it is.
+    ///
+    /// # Errors
+    /// When there is no such option or its value is refused.
+    pub fn settings(&self) -> Result<Settings, SideError> {
+        let fault = |fault: String| SideError::Option { side: self.name.clone(), fault };
+        let mut settings = Settings::default();
+        settings.set("Hash", OWN_HASH_MB).map_err(|error| fault(error.to_string()))?;
+        for (name, value) in &self.option.0 {
+            match settings.set(name, value) {
+                Ok(Change::Clamped(remark)) => return Err(fault(remark)),
+                Ok(_) => {}
+                Err(error) => return Err(fault(error.to_string())),
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Search, evaluator and device of one of our own sides.
+    ///
+    /// # Errors
+    /// As [`Side::settings`].
+    pub fn machine(&self) -> Result<Machine, SideError> {
+        Ok(Machine::of(&self.settings()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Vec<Side>, SideError> {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        let sides = parse_sides(&words)?;
+        sides.iter().try_for_each(Side::check)?;
+        Ok(sides)
+    }
+
+    #[test]
+    fn two_sides() {
+        let sides = parse(
+            "name=A nodes=200 option.Search=AlphaBeta option.BatchSize=8 \
+             name=B cmd=stockfish arg=--x tc=1+0.1 option.Skill=3 restart=true",
+        )
+        .unwrap();
+        assert_eq!(sides.len(), 2);
+        assert!(sides[0].is_own() && !sides[1].is_own());
+        assert_eq!(sides[0].machine().unwrap().batch_size, Some(8));
+        assert_eq!(sides[0].machine().unwrap().search, "AlphaBeta");
+        assert_eq!(sides[0].settings().unwrap().hash_mb, 16);
+        assert_eq!(sides[1].args, ["--x"]);
+        assert!(sides[1].restart && sides[1].limit.is_timed());
+        let text = toml::to_string(&sides[1]).unwrap();
+        assert_eq!(toml::from_str::<Side>(&text).unwrap(), sides[1]);
+    }
+
+    #[test]
+    fn every_fault_has_its_sentence() {
+        let fault = |text: &str| parse(text).unwrap_err().to_string();
+        assert!(fault("nodes=3").contains("begins with its name"));
+        assert!(fault("name=A nodes").contains("key=value"));
+        let quoted = ["name=A nodes=1 option.Hash=2".to_owned()];
+        let error = parse_sides(&quoted).unwrap()[0].check().unwrap_err().to_string();
+        assert!(error.contains("a word of its own"), "{error}");
+        assert!(fault("name=A nods=3").contains("no key 'nods'"));
+        assert!(fault("name=A nodes=many").contains("whole number"));
+        assert!(fault("name=A tc=fast").contains("time control"));
+        assert!(fault("name=A").contains("no limit"));
+        assert!(fault("name=A nodes=1 option.Hash=0").contains("goes from"));
+        assert!(fault("name=A nodes=1 option.Style=wild").contains("no option named"));
+        assert!(fault("name=A nodes=1 arg=x").contains("cmd"));
+        assert!(fault("name=A nodes=1 nodes=2").contains("nodes is given twice"));
+        assert!(fault("name=A nodes=1 option.Hash=2 option.hash=4").contains("given twice"));
+        assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
+    }
+}

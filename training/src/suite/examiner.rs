@@ -1,0 +1,173 @@
+//! Asks a player about the items of a suite: several at once, each answer kept before it counts.
+
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use shakmaty::{CastlingMode, Chess, Move, Position};
+use tesla_engine::search::StopToken;
+
+use super::item::{Answer, Item};
+use super::judge::judge;
+use super::mate::MateLimits;
+use super::puzzle::{PuzzleRun, PuzzleState};
+use super::record::{Record, remaining};
+use super::verdict::Verdict;
+use crate::disk::journal::JournalError;
+use crate::game::ending::Termination;
+use crate::game::limit::Limit;
+use crate::game::state::GameState;
+use crate::players::player::{Mishap, Player, Reply, Turn};
+use crate::players::pool;
+
+/// Why an examination ended early. Answers that were given are kept.
+#[derive(Debug, thiserror::Error)]
+pub enum ExamError {
+    /// The answers' file.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// What the side stands on is gone.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+/// Makes a player in the thread that will ask it; the token ends its thought. The error is a sentence.
+pub type MakePlayer<'a> = dyn Fn(StopToken) -> Result<Box<dyn Player + 'a>, String> + Sync + 'a;
+
+/// Who is asked, and how.
+pub struct Examination<'a> {
+    /// Who is asked.
+    pub player: &'a MakePlayer<'a>,
+    /// What ends a thought.
+    pub limit: &'a Limit,
+    /// Questions at once.
+    pub concurrency: usize,
+    /// How long an engine is waited for beyond its time.
+    pub patience: Duration,
+    /// How far a mate is checked.
+    pub mates: MateLimits,
+    /// Set when somebody wants to stop.
+    pub interrupted: &'a StopToken,
+}
+
+impl std::fmt::Debug for Examination<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Examination").field("limit", self.limit).finish_non_exhaustive()
+    }
+}
+
+type Answered = Result<Record, Mishap>;
+
+impl Examination<'_> {
+    /// Asks about the items that have no record yet; `records` gets the answers, in the order they
+    /// come, each after `keep` has it. `bar` is advanced by one for each item. `false` = somebody
+    /// wanted to stop.
+    ///
+    /// # Errors
+    /// When it cannot go on.
+    pub fn ask(
+        &self,
+        items: &[Item],
+        mut keep: impl FnMut(&Record) -> Result<(), JournalError>,
+        records: &mut Vec<Record>,
+        bar: &ProgressBar,
+    ) -> Result<bool, ExamError> {
+        let todo = remaining(items, records);
+        let worker = |stop| {
+            let mut player = (self.player)(stop);
+            move |item| match &mut player {
+                Ok(player) => self.examine(player.as_mut(), item),
+                Err(sentence) => Err(Mishap::Fatal(sentence.clone())),
+            }
+        };
+        let hear = |answered: Option<Answered>| {
+            match answered {
+                Some(Ok(record)) => {
+                    keep(&record)?;
+                    records.push(record);
+                    bar.inc(1);
+                }
+                Some(Err(Mishap::Fatal(sentence))) => return Err(ExamError::Fatal(sentence)),
+                Some(Err(_)) => {}
+                None => bar.tick(),
+            }
+            Ok(true)
+        };
+        pool::run(todo, self.concurrency, self.interrupted, worker, hear)?;
+        Ok(!self.interrupted.is_stopped())
+    }
+
+    fn examine(&self, player: &mut dyn Player, item: &Item) -> Answered {
+        let begun = player.new_game(item.castling_mode == CastlingMode::Chess960);
+        let mut answers = Vec::new();
+        let verdict = begun.and_then(|()| {
+            if let Some(run) = PuzzleRun::new(item) {
+                return self.solve(player, run, &mut answers);
+            }
+            let answer = self.put(player, &item.position)?;
+            let verdict = judge(item, &answer, &self.mates);
+            answers.push(answer);
+            Ok(verdict)
+        });
+        match verdict {
+            Ok(verdict) => Ok(Record::new(item, &answers, verdict)),
+            Err(Mishap::Failed { how, what }) => Ok(Record {
+                failure: Some(format!("{}: {what}", how.word())),
+                ..Record::new(item, &answers, Verdict::no_move(item))
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Plays a puzzle move by move.
+    fn solve(
+        &self,
+        player: &mut dyn Player,
+        mut run: PuzzleRun<'_>,
+        answers: &mut Vec<Answer>,
+    ) -> Result<Verdict, Mishap> {
+        while run.state() == PuzzleState::Asking {
+            let answer = self.put(player, run.position())?;
+            let best = answer.best;
+            answers.push(answer);
+            run.answer(best);
+        }
+        Ok(run.verdict())
+    }
+
+    /// Asks about one position.
+    fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<Answer, Mishap> {
+        let state = GameState::from_position(position.clone());
+        let limit = self.limit;
+        let allowance = limit.move_time().unwrap_or_default().saturating_add(self.patience);
+        let turn = Turn { state: &state, limit, clocks: [None; 2], allowance, only: &[] };
+        let reply = player.play(&turn)?;
+        let best = reply.best.to_move(position).map_err(|_| Mishap::Failed {
+            how: Termination::IllegalMove,
+            what: format!("{} is not legal", reply.best),
+        })?;
+        Ok(answer(best, &reply, position))
+    }
+}
+
+fn answer(best: Move, reply: &Reply, position: &Chess) -> Answer {
+    let mut pv = Vec::new();
+    let mut at = position.clone();
+    for text in &reply.pv {
+        let Some(played) = text.parse::<shakmaty::uci::UciMove>().ok() else { break };
+        let Ok(played) = played.to_move(&at) else { break };
+        pv.push(played);
+        at.play_unchecked(played);
+    }
+    // A line that begins with another move says nothing about this one.
+    if pv.first() != Some(&best) {
+        pv = vec![best];
+    }
+    Answer {
+        best,
+        score: reply.score,
+        depth: reply.depth.unwrap_or(0),
+        nodes: reply.nodes.unwrap_or(0),
+        time: reply.elapsed,
+        pv,
+    }
+}

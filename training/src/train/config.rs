@@ -1,0 +1,196 @@
+//! What decides a training run.
+
+mod file;
+
+use serde::{Deserialize, Serialize};
+use tesla_nn::device::DeviceChoice;
+use tesla_nn::model::{ModelConfig, Precision};
+
+use crate::train::adamw::AdamW;
+use crate::train::loss::LossWeights;
+
+pub use file::ConfigFileError;
+
+/// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
+pub const LONGEST_WINDOW: u16 = 31;
+
+/// Most workers and most encoders: each is a thread.
+const MOST_THREADS: usize = 256;
+
+/// Everything that decides a training run; stored beside the weights, and written down in TOML.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Shape of the network: `tiny`, `small`, `base`, or a table of its sizes.
+    #[serde(deserialize_with = "file::shape")]
+    pub model: ModelConfig,
+    /// Labelled positions of the data.
+    pub positions: usize,
+    /// Hash of the weights that the run started from, if any.
+    pub started_from: Option<String>,
+    /// Seed of the weights and of the order of the windows.
+    pub seed: u64,
+    /// Share of the moves on a search's paths that are refuted; where it is given, readouts after
+    /// a move that was not the teacher's best weigh (in value, policy and error) as much as if that
+    /// were their share.
+    pub refuted: Option<f32>,
+    /// Positions per window, the anchor included.
+    pub window: u16,
+    /// Windows per worker and step.
+    pub batch: usize,
+    /// Workers; each takes its own batch of a step, gradients are summed.
+    pub workers: usize,
+    /// Threads that encode batches ahead of the workers; the batches do not depend on it.
+    pub encoders: usize,
+    /// Steps of the whole run.
+    pub steps: u64,
+    /// Steps of the linear warm-up.
+    pub warm_up: u64,
+    /// Largest learning rate.
+    pub rate: f32,
+    /// Learning rate at the end, as a share of the largest.
+    pub final_rate: f32,
+    /// Device that trains.
+    pub device: DeviceChoice,
+    /// Precision of the matrix products; weights and optimizer are f32.
+    pub precision: Precision,
+    /// Seconds between checkpoints.
+    pub checkpoint_seconds: u64,
+    /// Steps between checkpoints, besides.
+    pub checkpoint_steps: Option<u64>,
+    /// Optimizer.
+    pub optimizer: AdamW,
+    /// Weights of the parts of the loss.
+    pub loss: LossWeights,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self::new(ModelConfig::small())
+    }
+}
+
+/// What decides which windows the batches of an epoch hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) window: u16,
+    pub(crate) batch: usize,
+    /// Of the data.
+    pub(crate) positions: usize,
+}
+
+impl TrainConfig {
+    /// The defaults for a network of this shape; the data are still to be named.
+    pub fn new(model: ModelConfig) -> Self {
+        Self {
+            model,
+            positions: 0,
+            started_from: None,
+            seed: 1,
+            refuted: None,
+            window: 9,
+            batch: 32,
+            workers: 2,
+            encoders: 1,
+            steps: 20_000,
+            warm_up: 500,
+            rate: 3e-3,
+            final_rate: 0.02,
+            // A GPU has to be asked for until a run on one has been compared with the CPU's.
+            device: DeviceChoice::Cpu,
+            precision: Precision::F32,
+            checkpoint_seconds: 300,
+            checkpoint_steps: None,
+            optimizer: AdamW::default(),
+            loss: LossWeights::default(),
+        }
+    }
+
+    /// Says what is wrong with the numbers, if anything.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.batch == 0 {
+            return Err("batch must be at least 1".to_owned());
+        }
+        for (name, threads) in [("workers", self.workers), ("encoders", self.encoders)] {
+            if !(1..=MOST_THREADS).contains(&threads) {
+                return Err(format!("{name} is {threads}; it must be 1 to {MOST_THREADS}"));
+            }
+        }
+        if !(1..=LONGEST_WINDOW).contains(&self.window) {
+            return Err(format!(
+                "the window is {}; it must be 1 to {LONGEST_WINDOW} positions",
+                self.window
+            ));
+        }
+        if self.refuted.is_some_and(|share| !(0.0..1.0).contains(&share)) {
+            return Err("the share of refuted moves must be at least 0 and below 1".to_owned());
+        }
+        if !(self.rate.is_finite() && self.rate > 0.0) {
+            return Err(format!("the learning rate is {}; it must be above 0", self.rate));
+        }
+        if !(0.0..=1.0).contains(&self.final_rate) {
+            return Err(format!("final_rate is {}; it must be 0 to 1", self.final_rate));
+        }
+        if self.checkpoint_steps == Some(0) {
+            return Err("checkpoint_steps must be at least 1".to_owned());
+        }
+        self.check_loss()?;
+        self.check_optimizer()?;
+        self.model.check()
+    }
+
+    fn check_loss(&self) -> Result<(), String> {
+        let LossWeights { value, policy, action, error, consistency } = self.loss;
+        for (name, weight) in [
+            ("value", value),
+            ("policy", policy),
+            ("action", action),
+            ("error", error),
+            ("consistency", consistency),
+        ] {
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(format!("the weight of {name} is {weight}; it must be 0 or more"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_optimizer(&self) -> Result<(), String> {
+        let AdamW { beta_1, beta_2, epsilon, weight_decay, clip_norm } = self.optimizer;
+        for (name, beta) in [("beta_1", beta_1), ("beta_2", beta_2)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(format!("{name} is {beta}; it must be at least 0 and below 1"));
+            }
+        }
+        for (name, number) in [("epsilon", epsilon), ("clip_norm", clip_norm)] {
+            if !(number.is_finite() && number > 0.0) {
+                return Err(format!("{name} is {number}; it must be above 0"));
+            }
+        }
+        if !(weight_decay.is_finite() && weight_decay >= 0.0) {
+            return Err(format!("weight_decay is {weight_decay}; it must be 0 or more"));
+        }
+        Ok(())
+    }
+
+    /// What decides the batches of an epoch.
+    pub(crate) fn plan(&self) -> Plan {
+        let Self { seed, window, batch, positions, .. } = *self;
+        Plan { seed, window, batch, positions }
+    }
+
+    /// Learning rate at `step`: linear warm-up, then cosine.
+    pub fn rate_at(&self, step: u64) -> f32 {
+        if step < self.warm_up {
+            return self.rate * (step + 1) as f32 / self.warm_up as f32;
+        }
+        let done =
+            (step - self.warm_up) as f32 / self.steps.saturating_sub(self.warm_up).max(1) as f32;
+        let cosine = 0.5 * (1.0 + (std::f32::consts::PI * done.min(1.0)).cos());
+        self.rate * (self.final_rate + (1.0 - self.final_rate) * cosine)
+    }
+}

@@ -1,0 +1,242 @@
+//! Games to batches: windows of an anchor and the plies that follow it, with their labels.
+
+use std::path::Path;
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use shakmaty::{Chess, Move, Position};
+use tesla_nn::batch::Batch;
+use tesla_nn::encode::Window;
+
+use crate::labelled::{GameRecord, RecordError, find_files, key, read_file, unpack};
+use crate::train::labels::Labels;
+
+/// Games in memory, each checked move by move.
+#[derive(Debug)]
+pub struct Dataset {
+    games: Vec<GameRecord>,
+    /// Pieces on the board before each ply, per game.
+    pieces: Vec<Vec<u8>>,
+    /// Weights of readouts that follow the teacher's best move and another one.
+    path_weights: [f32; 2],
+    /// Plies dropped because a move was illegal (the game is cut there).
+    pub dropped_plies: usize,
+}
+
+/// Names a window: the positions `start .. start + length` of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowRef {
+    /// Index of the game.
+    pub game: u32,
+    /// Ply of the anchor.
+    pub start: u16,
+    /// Positions, the anchor included.
+    pub length: u16,
+}
+
+/// Whole encodes of the last positions of a batch's windows.
+#[derive(Debug)]
+pub struct Whole {
+    /// One position per window.
+    pub batch: Batch,
+    /// The readouts of these positions in the windows' own batch.
+    pub readouts: Vec<i32>,
+}
+
+impl Default for Dataset {
+    fn default() -> Self {
+        Self { games: Vec::new(), pieces: Vec::new(), path_weights: [1.0; 2], dropped_plies: 0 }
+    }
+}
+
+impl Dataset {
+    /// Reads every file that `path` names; of a folder, not those whose names begin with `skip`, where
+    /// that says something.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged.
+    pub fn read(path: &Path, skip: &str) -> Result<Self, RecordError> {
+        let mut dataset = Self::default();
+        for file in find_files(path)? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() && !skip.is_empty() && name.starts_with(skip) {
+                continue;
+            }
+            for game in read_file(&file)? {
+                dataset.push(game);
+            }
+        }
+        if dataset.positions() == 0 {
+            return Err(RecordError::Empty(path.to_owned()));
+        }
+        Ok(dataset)
+    }
+
+    /// Adds a game, cut before its first illegal move.
+    pub fn push(&mut self, mut game: GameRecord) {
+        let mut position = game.start.clone();
+        let mut pieces = Vec::with_capacity(game.plies.len());
+        for ply in &game.plies {
+            let (Some(played), Some(_)) =
+                (unpack(&position, ply.played), unpack(&position, ply.best))
+            else {
+                break;
+            };
+            pieces.push(position.board().occupied().count() as u8);
+            position.play_unchecked(played);
+        }
+        self.dropped_plies += game.plies.len() - pieces.len();
+        game.plies.truncate(pieces.len());
+        game.others.truncate(pieces.len());
+        self.games.push(game);
+        self.pieces.push(pieces);
+    }
+
+    /// Number of games.
+    pub fn games(&self) -> usize {
+        self.games.len()
+    }
+
+    /// A game.
+    pub fn game(&self, index: usize) -> &GameRecord {
+        &self.games[index]
+    }
+
+    /// Number of labelled positions.
+    pub fn positions(&self) -> usize {
+        self.pieces.iter().map(Vec::len).sum()
+    }
+
+    /// Share of the moves played that were not the teacher's best.
+    pub fn refuted(&self) -> f32 {
+        let plies = self.games.iter().flat_map(|game| &game.plies);
+        let refuted = plies.filter(|ply| ply.played != ply.best).count();
+        refuted as f32 / self.positions().max(1) as f32
+    }
+
+    /// From now on readouts weigh as much as if this share of the moves were refuted.
+    ///
+    /// A network that sees few refuted moves learns that moves on a path are good, and trusts a
+    /// search's leaves too much: most of its moves are tried to be refuted.
+    pub fn weigh_as_refuted(&mut self, share: f32) {
+        let actual = self.refuted();
+        if actual > 0.0 && actual < 1.0 {
+            self.path_weights = [(1.0 - share) / (1.0 - actual), share / actual];
+        }
+    }
+
+    /// The batches of an epoch: every position once, in windows of `length` positions cut at a
+    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about the same number of pieces, so that
+    /// little is padding. Depends on `seed` and `epoch` only.
+    pub fn plan(&self, length: u16, batch: usize, seed: u64, epoch: u64) -> Vec<Vec<WindowRef>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed ^ epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut buckets: [Vec<WindowRef>; 9] = Default::default();
+        for (game, pieces) in self.pieces.iter().enumerate() {
+            let mut start = 0;
+            let mut end = rng.random_range(1..=length);
+            while start < pieces.len() as u16 {
+                end = end.min(pieces.len() as u16);
+                let bucket = usize::from(pieces[usize::from(start)].div_ceil(4)).min(8);
+                let window = WindowRef { game: game as u32, start, length: end - start };
+                buckets[bucket].push(window);
+                start = end;
+                end = start.saturating_add(length);
+            }
+        }
+        let mut batches = Vec::new();
+        for mut bucket in buckets {
+            bucket.shuffle(&mut rng);
+            batches.extend(bucket.chunks(batch).map(<[WindowRef]>::to_vec));
+        }
+        batches.shuffle(&mut rng);
+        batches
+    }
+
+    /// Encodes a window and collects its labels.
+    fn window(&self, window: WindowRef, labels: &mut Labels) -> Window {
+        let game = &self.games[window.game as usize];
+        let start = usize::from(window.start);
+        let end = start + usize::from(window.length);
+        let mut position = game.start.clone();
+        let mut seen = Vec::with_capacity(end);
+        let mut encoded: Option<Window> = None;
+        let mut last: Option<Move> = None;
+        for (index, ply) in game.plies[..end].iter().enumerate() {
+            if index >= start {
+                let key = key(&position);
+                let repetitions = seen.iter().filter(|&&other| other == key).count() as u8;
+                let moves = position.legal_moves();
+                match (&mut encoded, last) {
+                    (Some(encoded), Some(last)) => {
+                        encoded.push(last, &position, repetitions, &moves);
+                    }
+                    _ => encoded = Some(Window::new(&position, repetitions, &moves)),
+                }
+                let after = after_ply(game, index, &position);
+                let was_refuted = index > 0 && {
+                    let last = game.plies[index - 1];
+                    last.played != last.best
+                };
+                let weight = self.path_weights[usize::from(was_refuted)];
+                labels.push(*ply, weight, &moves, after, game.others_at(index));
+            }
+            let Some(played) = unpack(&position, ply.played) else { break };
+            if played.is_zeroing() {
+                seen.clear();
+            } else {
+                seen.push(key(&position));
+            }
+            position.play_unchecked(played);
+            last = Some(played);
+        }
+        encoded.unwrap_or_else(|| Window::new(&Chess::default(), 0, &[]))
+    }
+
+    /// The last position of every window, encoded whole: what a stale readout could have known.
+    pub fn whole(&self, windows: &[WindowRef]) -> Whole {
+        let longest = windows.iter().map(|w| usize::from(w.length)).max().unwrap_or(0);
+        let last = windows.iter().map(|&WindowRef { game, start, length }| {
+            let start = start + length.max(1) - 1;
+            self.window(WindowRef { game, start, length: 1 }, &mut Labels::new(1))
+        });
+        let batch = Batch::pack(&last.collect::<Vec<_>>());
+        let row = |(index, window): (usize, &WindowRef)| {
+            (index * longest + usize::from(window.length.max(1)) - 1) as i32
+        };
+        Whole { batch, readouts: windows.iter().enumerate().map(row).collect() }
+    }
+
+    /// Packs windows into a batch with its labels.
+    pub fn batch(&self, windows: &[WindowRef]) -> (Batch, Labels) {
+        let readouts = windows.iter().map(|w| usize::from(w.length)).max().unwrap_or(0);
+        let mut labels = Labels::new(readouts);
+        let encoded: Vec<Window> = windows
+            .iter()
+            .map(|&window| {
+                let encoded = self.window(window, &mut labels);
+                labels.end_window();
+                encoded
+            })
+            .collect();
+        let batch = Batch::pack(&encoded);
+        labels.finish(&batch);
+        (batch, labels)
+    }
+}
+
+/// Expected score, for the side that played ply `index`, of the position after it, where known.
+fn after_ply(game: &GameRecord, index: usize, position: &Chess) -> Option<f32> {
+    if let Some(next) = game.plies.get(index + 1) {
+        return Some(1.0 - next.expected());
+    }
+    let mut after = position.clone();
+    after.play_unchecked(unpack(position, game.plies[index].played)?);
+    if after.is_checkmate() {
+        Some(1.0)
+    } else if after.is_stalemate() || after.is_insufficient_material() {
+        Some(0.5)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,305 @@
+//! The training loop: schedule, workers, progress, checkpoints that resume.
+
+mod checkpoint;
+mod feed;
+mod guard;
+mod log;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::tensor::{Device, Tensor};
+use tesla_engine::search::StopToken;
+use tesla_nn::model::Model;
+use tesla_nn::weights;
+
+use crate::console::progress::bar;
+use crate::train::adamw::State;
+use crate::train::config::TrainConfig;
+use crate::train::dataset::Dataset;
+use checkpoint::{Checkpoint, Progress, access};
+use feed::Feed;
+use guard::Ruling;
+use log::{Log, Pace};
+use step::{Job, Pass};
+
+pub use log::{LogLine, read_log};
+
+/// Why training stopped early.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A checkpoint file.
+    #[error("cannot access {path}: {source}; choose another folder with --out")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A checkpoint that is no checkpoint.
+    #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
+    Checkpoint(PathBuf, String),
+    /// Numbers that cannot be trained with.
+    #[error("{0}; mend the options")]
+    Config(String),
+    /// The weights.
+    #[error(transparent)]
+    Weights(#[from] weights::WeightsError),
+    /// Not a number.
+    #[error("the loss is no number any more at step {0}; lower the learning rate and resume")]
+    Diverged(u64),
+}
+
+/// Random numbers are the process's, and weights are drawn when they are first looked at: one network
+/// after another, so that its seed alone decides it.
+static DRAWING: Mutex<()> = Mutex::new(());
+
+/// The network of a new run.
+fn fresh(config: &TrainConfig, device: &Device) -> Model {
+    let _alone = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+    device.seed(config.seed);
+    let model = config.model.init(device);
+    model.visit(&mut Look);
+    model
+}
+
+/// Looks at every weight.
+struct Look;
+
+impl ModuleVisitor for Look {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let _ = param.val();
+    }
+}
+
+/// A run in its folder.
+#[derive(Debug)]
+pub struct Trainer {
+    config: TrainConfig,
+    folder: PathBuf,
+    device: Device,
+    model: Model,
+    optimizer: State,
+    progress: Progress,
+    is_resumed: bool,
+}
+
+impl Trainer {
+    /// The config of the run that `folder` holds, if it holds one.
+    ///
+    /// # Errors
+    /// When it is there but cannot be read.
+    pub fn stored_config(folder: &Path) -> Result<Option<TrainConfig>, TrainError> {
+        checkpoint::stored_config(folder)
+    }
+
+    /// Starts a run in `folder`, or resumes the one that is there (with `config` in force from now
+    /// on, its shape and its start excepted). Weights and moments live on `device`.
+    ///
+    /// # Errors
+    /// When `config` is impossible, the folder cannot be used or its checkpoint is damaged.
+    pub fn open(
+        mut config: TrainConfig,
+        folder: &Path,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        config.check().map_err(TrainError::Config)?;
+        access(folder, fs::create_dir_all(folder))?;
+        let stored = Self::stored_config(folder)?;
+        let training = device.clone().autodiff();
+        let found = checkpoint::read(folder, device)?;
+        let is_resumed = found.is_some();
+        let (model, optimizer, mut progress) = match found {
+            Some(Checkpoint { model, shape, optimizer, mut progress }) => {
+                config.model = shape;
+                if let Some(stored) = stored {
+                    // The plan in force when the checkpoint was written, whatever was meant since.
+                    let plan = progress.plan.unwrap_or_else(|| stored.plan());
+                    if config.plan() != plan && progress.batch > 0 {
+                        // Its batches are others now; the epoch is not begun twice.
+                        progress.epoch += 1;
+                        progress.batch = 0;
+                    }
+                    config.started_from = stored.started_from;
+                }
+                (model.train(), optimizer, progress)
+            }
+            None => (fresh(&config, &training), State::default(), Progress::default()),
+        };
+        progress.plan = Some(config.plan());
+        progress.guard.set_precision(config.precision);
+        checkpoint::store_config(folder, &config)?;
+        Ok(Self {
+            config,
+            folder: folder.to_owned(),
+            device: training,
+            model,
+            optimizer,
+            progress,
+            is_resumed,
+        })
+    }
+
+    /// Replaces the fresh network by one that takes every tensor that fits from the weights file
+    /// at `path`; says how many it took, and of how many.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged.
+    pub fn start_from(&mut self, path: &Path) -> Result<(usize, usize), TrainError> {
+        let bytes = access(path, fs::read(path))?;
+        let (model, taken, total) = weights::graft(&bytes, &self.config.model, &self.device)?;
+        self.model = model.train();
+        self.config.started_from = Some(weights::short_hash(&bytes));
+        checkpoint::store_config(&self.folder, &self.config)?;
+        Ok((taken, total))
+    }
+
+    /// Whether `open` found a run.
+    pub fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// The config in force.
+    pub fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    /// The network so far, without gradients.
+    pub fn network(&self) -> Model {
+        self.model.valid()
+    }
+
+    /// Steps done, those left out included.
+    pub fn step(&self) -> u64 {
+        self.progress.step
+    }
+
+    /// Steps left out, because their loss or their gradient was no number.
+    pub fn skipped(&self) -> u64 {
+        self.progress.guard.skipped
+    }
+
+    /// Trains until the last step or until `stop` is set; saves a checkpoint in both cases and as
+    /// often as the config says. `say` gets sentences for people.
+    ///
+    /// # Errors
+    /// When a checkpoint cannot be written or the loss is no number any more. The last good
+    /// checkpoint stays.
+    pub fn run(
+        &mut self,
+        dataset: &Arc<Dataset>,
+        stop: &StopToken,
+        say: &dyn Fn(&str),
+    ) -> Result<(), TrainError> {
+        let template = "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}";
+        let bar = bar(self.config.steps, template);
+        let mut log = Log::open(&self.folder, self.progress.step)?;
+        if self.progress.step == 0 {
+            // From here on a kill finds a run to resume, its start included.
+            self.save()?;
+        }
+        let mut saved = Instant::now();
+        let mut pace = Pace::new();
+        while self.is_going(stop) {
+            let (mut feed, batches) = pace.wait(|| self.feed(dataset));
+            while self.is_going(stop) {
+                let jobs = pace.wait(|| feed.take(self.config.workers));
+                if jobs.is_empty() {
+                    break;
+                }
+                self.progress.batch += jobs.len();
+                let ruling = self.train_step(&jobs, &mut pace);
+                match ruling {
+                    Ruling::Fine => {}
+                    Ruling::Warned(sentence) | Ruling::Skipped(sentence) => {
+                        bar.suspend(|| say(&sentence));
+                    }
+                    Ruling::Stop => return Err(TrainError::Diverged(self.progress.step)),
+                }
+                if let Some(message) = log.tell(&mut self.progress, &self.config, &mut pace)? {
+                    bar.set_message(message);
+                }
+                bar.set_position(self.progress.step);
+                if self.is_due(saved) {
+                    self.save()?;
+                    saved = Instant::now();
+                }
+            }
+            feed.end();
+            if self.progress.batch >= batches {
+                self.progress.epoch += 1;
+                self.progress.batch = 0;
+            }
+        }
+        if !self.progress.guard.is_worried() || self.progress.step >= self.config.steps {
+            self.save()?;
+        }
+        bar.abandon_with_message(format!("stopped after step {}", self.progress.step));
+        Ok(())
+    }
+
+    fn is_going(&self, stop: &StopToken) -> bool {
+        self.progress.step < self.config.steps && !stop.is_stopped()
+    }
+
+    /// Whether a checkpoint is due. None is written while steps are left out: weights that make no
+    /// numbers are not to replace older ones.
+    fn is_due(&self, saved: Instant) -> bool {
+        let TrainConfig { checkpoint_seconds, checkpoint_steps, .. } = self.config;
+        let by_steps = checkpoint_steps.is_some_and(|n| self.progress.step.is_multiple_of(n));
+        let by_time = saved.elapsed() >= Duration::from_secs(checkpoint_seconds);
+        (by_steps || by_time) && !self.progress.guard.is_worried()
+    }
+
+    /// What is left of the epoch, and how many batches the whole of it has.
+    fn feed(&self, dataset: &Arc<Dataset>) -> (Feed, usize) {
+        let TrainConfig { window, batch, seed, encoders, .. } = self.config;
+        let plan = dataset.plan(window, batch, seed, self.progress.epoch);
+        let rest = plan.get(self.progress.batch..).unwrap_or_default();
+        let is_consistent = self.config.loss.consistency > 0.0;
+        (Feed::start(dataset, rest, encoders, is_consistent), plan.len())
+    }
+
+    fn train_step(&mut self, jobs: &[Job], pace: &mut Pace) -> Ruling {
+        let pass = Pass {
+            weights: &self.config.loss,
+            precision: self.config.precision,
+            scale: self.progress.guard.scale,
+            device: &self.device,
+        };
+        let sum = step::gradients(&self.model, jobs, pass);
+        let (is_number, positions) = (sum.is_number(), sum.positions());
+        let parts = sum.parts;
+        let gradient = State::measured(&self.model, sum.grads, pass.scale);
+        let norm = gradient.norm;
+        let ruling = self.progress.guard.judge(self.progress.step, is_number, norm);
+        if matches!(ruling, Ruling::Fine | Ruling::Warned(_)) {
+            let rate = self.config.rate_at(self.progress.step);
+            let model = self.model.clone();
+            self.model = self.optimizer.step(&self.config.optimizer, rate, model, gradient);
+            self.progress.sums.add(&parts, norm);
+        }
+        if ruling != Ruling::Stop {
+            self.progress.step += 1;
+            self.progress.positions += positions;
+            pace.add(positions);
+        }
+        ruling
+    }
+
+    fn save(&self) -> Result<(), TrainError> {
+        let checkpoint = Checkpoint {
+            model: self.model.valid(),
+            shape: self.config.model.clone(),
+            optimizer: self.optimizer.clone(),
+            progress: self.progress.clone(),
+        };
+        checkpoint::write(&self.folder, &checkpoint)
+    }
+}

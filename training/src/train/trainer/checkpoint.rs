@@ -1,0 +1,191 @@
+//! A run on disk: its config and its last checkpoint, of which a kill at any moment leaves one whole.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+use tesla_nn::model::{Model, ModelConfig};
+use tesla_nn::weights::{self, WeightsError};
+
+use super::TrainError;
+use super::guard::Guard;
+use super::log::Sums;
+use crate::disk::hash::sha256;
+use crate::train::adamw::State;
+use crate::train::config::{Plan, TrainConfig};
+
+/// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
+const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
+/// Where the next checkpoint is made.
+const UNFINISHED: &str = "checkpoint.new";
+
+const WEIGHTS: &str = "weights.safetensors";
+const OPTIMIZER: &str = "optimizer.safetensors";
+const PROGRESS: &str = "progress.json";
+const CONFIG: &str = "config.json";
+/// Hashes of the three files of a checkpoint, as `sha256sum --check` reads them. A flipped bit in a
+/// weight would be a number like any other.
+const HASHES: &str = "SHA256SUMS";
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Steps done, those left out included.
+    pub(super) step: u64,
+    pub(super) epoch: u64,
+    /// Batches of the epoch that are done.
+    pub(super) batch: usize,
+    /// Labelled positions seen.
+    pub(super) positions: u64,
+    /// What `epoch` and `batch` count in; `None` = of a version that did not say.
+    #[serde(default)]
+    pub(super) plan: Option<Plan>,
+    #[serde(default)]
+    pub(super) guard: Guard,
+    /// Of the line of `loss.csv` that is not written yet.
+    #[serde(default)]
+    pub(super) sums: Sums,
+}
+
+/// All that a run needs to go on.
+pub(super) struct Checkpoint {
+    pub(super) model: Model,
+    pub(super) shape: ModelConfig,
+    pub(super) optimizer: State,
+    pub(super) progress: Progress,
+}
+
+pub(super) fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
+    result.map_err(|source| TrainError::Io { path: path.to_owned(), source })
+}
+
+/// Writes a file so that a kill leaves the old content or the new one.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    let unfinished = path.with_extension("tmp");
+    access(&unfinished, write_through(&unfinished, bytes))?;
+    access(path, fs::rename(&unfinished, path))
+}
+
+/// Writes a file and waits until it is on disk: a name must not get there before its content.
+fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Whether `folder` holds a checkpoint.
+fn is_there(folder: &Path) -> bool {
+    FOLDERS.iter().any(|name| folder.join(name).is_dir())
+}
+
+/// The config of the run that `folder` holds, if it holds one.
+pub(super) fn stored_config(folder: &Path) -> Result<Option<TrainConfig>, TrainError> {
+    let path = folder.join(CONFIG);
+    if !path.is_file() || !is_there(folder) {
+        return Ok(None);
+    }
+    let bytes = access(&path, fs::read(&path))?;
+    let config: TrainConfig = serde_json::from_slice(&bytes)
+        .map_err(|error| TrainError::Checkpoint(path.clone(), error.to_string()))?;
+    config.check().map_err(|what| TrainError::Checkpoint(path, what))?;
+    Ok(Some(config))
+}
+
+/// Writes the config of the run in `folder`.
+pub(super) fn store_config(folder: &Path, config: &TrainConfig) -> Result<(), TrainError> {
+    let path = folder.join(CONFIG);
+    let text = serde_json::to_vec_pretty(config)
+        .map_err(|error| TrainError::Checkpoint(path.clone(), error.to_string()))?;
+    replace(&path, &text)
+}
+
+/// Reads the checkpoint that `folder` holds, if it holds one: the network with gradients on `device`,
+/// the moments without.
+pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>, TrainError> {
+    let [current, old] = FOLDERS.map(|name| folder.join(name));
+    if !current.is_dir() {
+        if !old.is_dir() {
+            return Ok(None);
+        }
+        // Killed between the two renames of `write`.
+        access(&old, fs::rename(&old, &current))?;
+    }
+    let damaged = |what: String| TrainError::Checkpoint(current.clone(), what);
+    let hashes = match fs::read(current.join(HASHES)) {
+        Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        // Of a version that wrote none.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return access(&current.join(HASHES), Err(error)),
+    };
+    let file = |name: &str| {
+        let path = current.join(name);
+        let bytes = access(&path, fs::read(&path))?;
+        let line = hash_line(name, &bytes);
+        match &hashes {
+            // A line without its end may lack more.
+            Some(hashes) if !hashes.split_inclusive('\n').any(|known| known == line) => {
+                Err(damaged(format!("{name} is not what {HASHES} says")))
+            }
+            _ => Ok(bytes),
+        }
+    };
+    let progress: Progress =
+        serde_json::from_slice(&file(PROGRESS)?).map_err(|error| damaged(error.to_string()))?;
+    let loaded =
+        weights::load_bytes(&file(WEIGHTS)?, &device.clone().autodiff()).map_err(|error| {
+            match error {
+                // Whole, but of another version; its own sentence says what to do.
+                WeightsError::Misfit(_) => TrainError::Weights(error),
+                error => damaged(error.to_string()),
+            }
+        })?;
+    let optimizer =
+        State::from_bytes(&file(OPTIMIZER)?, device).map_err(|error| damaged(error.to_string()))?;
+    optimizer.check(&loaded.model).map_err(|error| damaged(error.to_string()))?;
+    Ok(Some(Checkpoint { model: loaded.model, shape: loaded.config, optimizer, progress }))
+}
+
+/// Writes a checkpoint into `folder` in place of the one that is there, after it has been read back:
+/// weights that are no numbers replace none that are.
+pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainError> {
+    let Checkpoint { model, shape, optimizer, progress } = checkpoint;
+    let fresh = folder.join(UNFINISHED);
+    let [current, old] = FOLDERS.map(|name| folder.join(name));
+    let damaged = |what: String| TrainError::Checkpoint(fresh.clone(), what);
+    let network = weights::to_exact_bytes(model, shape)?;
+    let moments = optimizer.to_bytes().map_err(|error| damaged(error.to_string()))?;
+    let is_sound = weights::load_bytes(&network, &Device::flex()).is_ok()
+        && State::from_bytes(&moments, &Device::flex()).is_ok();
+    if !is_sound {
+        return Err(TrainError::Diverged(progress.step));
+    }
+    let progress = serde_json::to_vec(progress).map_err(|error| damaged(error.to_string()))?;
+    remove(&fresh)?;
+    access(&fresh, fs::create_dir_all(&fresh))?;
+    let files = [(WEIGHTS, network), (OPTIMIZER, moments), (PROGRESS, progress)];
+    let hashes = files.iter().map(|(name, bytes)| hash_line(name, bytes)).collect::<String>();
+    for (name, bytes) in files.into_iter().chain([(HASHES, hashes.into_bytes())]) {
+        let path = fresh.join(name);
+        access(&path, write_through(&path, &bytes))?;
+    }
+    if current.is_dir() {
+        remove(&old)?;
+        access(&current, fs::rename(&current, &old))?;
+    }
+    access(&fresh, fs::rename(&fresh, &current))?;
+    remove(&old)
+}
+
+/// A file's line, with its end.
+fn hash_line(name: &str, bytes: &[u8]) -> String {
+    format!("{}  {name}\n", sha256(bytes))
+}
+
+fn remove(folder: &Path) -> Result<(), TrainError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => access(folder, Err(error)),
+        _ => Ok(()),
+    }
+}

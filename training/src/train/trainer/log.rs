@@ -1,0 +1,246 @@
+//! What a run tells while it goes on: `loss.csv` and the progress bar.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::TrainError;
+use super::checkpoint::{Progress, access, replace};
+use super::step::PARTS;
+use crate::train::config::TrainConfig;
+
+/// First line of `loss.csv`. The parts of the loss are means over the last [`STEPS`] steps, before
+/// the parts' weights; `idle` is the share of the time in which the workers had no data; `skipped`
+/// counts all steps so far that were left out. New columns come last.
+const COLUMNS: &str = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
+                       positions_per_second,consistency,idle,skipped";
+
+/// A line of `loss.csv`, by its columns; those of later versions may be missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+pub struct LogLine {
+    /// Steps done.
+    pub step: u64,
+    /// Supervised positions seen.
+    pub positions: u64,
+    /// Learning rate.
+    pub rate: f64,
+    /// Loss of the value, nats.
+    pub value: f64,
+    /// Loss of the policy, nats.
+    pub policy: f64,
+    /// Loss of the action values.
+    pub action: f64,
+    /// Loss of the error head, nats.
+    pub error: f64,
+    /// Root-mean-square error of the value, points.
+    pub rmse_points: f64,
+    /// Pace.
+    pub positions_per_second: f64,
+    /// Share of the time in which the workers had no data.
+    #[serde(default)]
+    pub idle: Option<f64>,
+    /// Steps left out so far because they were no numbers.
+    #[serde(default)]
+    pub skipped: Option<u64>,
+}
+
+/// The lines of a run's `loss.csv`; one that a kill cut short is passed over.
+///
+/// # Errors
+/// A sentence, when the file cannot be read or is another one.
+pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
+    let bytes =
+        fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let mut reader = csv::Reader::from_reader(&bytes[..whole]);
+    let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
+    lines.map_err(|error| {
+        format!("{} is no loss.csv of a training run ({error}); name another file", path.display())
+    })
+}
+
+/// Steps of a line.
+const STEPS: u64 = 50;
+
+/// Sums over the steps since the last line; a part of the checkpoint, so that a resumed run writes
+/// the lines of an undisturbed one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sums {
+    steps: u64,
+    positions: u64,
+    parts: [f64; PARTS],
+    norm: f64,
+}
+
+impl Sums {
+    /// A step that counted.
+    pub(super) fn add(&mut self, parts: &[([f32; PARTS], u64)], norm: f32) {
+        for (own, positions) in parts {
+            for (sum, part) in self.parts.iter_mut().zip(own) {
+                *sum += f64::from(*part) * *positions as f64;
+            }
+            self.positions += positions;
+        }
+        self.steps += 1;
+        self.norm += f64::from(norm);
+    }
+
+    fn means(&self) -> [f64; PARTS] {
+        self.parts.map(|sum| sum / self.positions.max(1) as f64)
+    }
+}
+
+/// Measures the pace since the last line, or since the run was resumed.
+#[derive(Debug)]
+pub(super) struct Pace {
+    started: Instant,
+    waited: Duration,
+    positions: u64,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self { started: Instant::now(), waited: Duration::ZERO, positions: 0 }
+    }
+
+    /// Does what the workers have to wait for.
+    pub(super) fn wait<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = work();
+        self.waited += started.elapsed();
+        done
+    }
+
+    pub(super) fn add(&mut self, positions: u64) {
+        self.positions += positions;
+    }
+
+    fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64().max(1e-9)
+    }
+
+    fn rate(&self) -> f64 {
+        self.positions as f64 / self.seconds()
+    }
+
+    /// Share of the time without data.
+    fn idle(&self) -> f64 {
+        self.waited.as_secs_f64() / self.seconds()
+    }
+}
+
+/// `loss.csv` of a run.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    file: fs::File,
+}
+
+impl Log {
+    /// Opens the log in `folder` for a run that stands at `step`: lines that a killed run wrote
+    /// after its last checkpoint are dropped, as they will be written again, and the columns of
+    /// older versions are filled up.
+    pub(super) fn open(folder: &Path, step: u64) -> Result<Self, TrainError> {
+        let path = folder.join("loss.csv");
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return access(&path, Err(error)),
+        };
+        let kept = mend(&text, step);
+        if kept != text {
+            replace(&path, kept.as_bytes())?;
+        }
+        let file = access(&path, fs::OpenOptions::new().append(true).open(&path))?;
+        Ok(Self { path, file })
+    }
+
+    /// Writes a line where one is due, and says what the bar is to show.
+    pub(super) fn tell(
+        &mut self,
+        progress: &mut Progress,
+        config: &TrainConfig,
+        pace: &mut Pace,
+    ) -> Result<Option<String>, TrainError> {
+        if !progress.step.is_multiple_of(STEPS) || progress.sums.steps == 0 {
+            return Ok(None);
+        }
+        // In one piece, so that a kill leaves no half line that looks like a whole one.
+        let line = line(progress, config, pace) + "\n";
+        access(&self.path, self.file.write_all(line.as_bytes()))?;
+        let message = message(&progress.sums, pace);
+        progress.sums = Sums::default();
+        *pace = Pace::new();
+        Ok(Some(message))
+    }
+}
+
+fn message(sums: &Sums, pace: &Pace) -> String {
+    let [value, policy, action, error, squared, _] = sums.means();
+    format!(
+        "{:.0} positions/s, {:.0} % idle, value {value:.3}, policy {policy:.3}, action \
+         {action:.4}, error {error:.3}, RMSE {:.2} points",
+        pace.rate(),
+        100.0 * pace.idle(),
+        squared.sqrt() * 100.0
+    )
+}
+
+/// A line of `loss.csv`, see [`COLUMNS`].
+fn line(progress: &Progress, config: &TrainConfig, pace: &Pace) -> String {
+    let sums = &progress.sums;
+    let [value, policy, action, error, squared, consistency] = sums.means();
+    format!(
+        "{},{},{:.6},{value:.4},{policy:.4},{action:.4},{error:.4},{:.3},{:.3},{:.0},\
+         {consistency:.5},{:.4},{}",
+        progress.step,
+        progress.positions,
+        config.rate_at(progress.step),
+        squared.sqrt() * 100.0,
+        sums.norm / sums.steps.max(1) as f64,
+        pace.rate(),
+        pace.idle(),
+        progress.guard.skipped
+    )
+}
+
+/// The log without lines after `step` and without a line that a kill cut short, under today's
+/// columns.
+fn mend(text: &str, step: u64) -> String {
+    let columns = COLUMNS.split(',').count();
+    let mut kept = format!("{COLUMNS}\n");
+    for line in text.split_inclusive('\n') {
+        let Some(line) = line.strip_suffix('\n') else { break };
+        let is_past = line.split(',').next().and_then(|field| field.parse().ok());
+        if is_past.is_some_and(|at: u64| at <= step) {
+            kept.push_str(line);
+            let there = line.split(',').count();
+            kept.extend(std::iter::repeat_n(',', columns.saturating_sub(there)));
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_mended() {
+        let whole = "50,1,2,3,4,5,6,7,8,9,10,11,12\n";
+        assert_eq!(mend("", 7), format!("{COLUMNS}\n"));
+        let log = format!("{COLUMNS}\n{whole}");
+        assert_eq!(mend(&log, 50), log);
+        assert_eq!(mend(&log, 49), format!("{COLUMNS}\n"));
+        // Cut short by a kill: "10" was to become 100.
+        assert_eq!(mend(&format!("{log}10"), 60), log);
+        // An older version's.
+        let old = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
+                   positions_per_second\n50,1,2,3,4,5,6,7,8,9\n";
+        assert_eq!(mend(old, 50), format!("{COLUMNS}\n50,1,2,3,4,5,6,7,8,9,,,\n"));
+    }
+}

@@ -1,0 +1,200 @@
+use std::path::PathBuf;
+
+use shakmaty::{Chess, Position};
+use tesla_nn::model::{ModelConfig, Precision};
+
+use super::guard::BAD_IN_A_ROW;
+use super::*;
+use crate::labelled::{GameRecord, Ply, pack};
+use crate::train::loss::LossWeights;
+
+/// A folder of its own for each test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tesla-run-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Games that go on and on by the `k`-th legal move, with scores that mean nothing.
+fn dataset() -> Dataset {
+    let mut dataset = Dataset::default();
+    for k in 1..=12 {
+        let start = Chess::default();
+        let mut position = start.clone();
+        let mut plies = Vec::new();
+        for ply in 0..40 {
+            let moves = position.legal_moves();
+            let Some(&played) = moves.get((k * 7 + ply) % moves.len().max(1)) else { break };
+            let score = ((ply * 37 + k * 11) % 400) as i16 - 200;
+            plies.push(Ply { played: pack(played), best: pack(moves[0]), score });
+            position.play_unchecked(played);
+        }
+        dataset.push(GameRecord { start, result: 1, plies, others: Vec::new() });
+    }
+    dataset
+}
+
+fn config(steps: u64) -> TrainConfig {
+    TrainConfig {
+        window: 5,
+        batch: 8,
+        steps,
+        warm_up: 0,
+        final_rate: 1.0,
+        ..TrainConfig::new(ModelConfig::tiny())
+    }
+}
+
+fn open(config: TrainConfig, folder: &Folder) -> Trainer {
+    Trainer::open(config, &folder.0, &Device::flex()).unwrap()
+}
+
+fn jobs(dataset: &Dataset, batch: usize) -> Vec<Job> {
+    let plan = dataset.plan(5, 8, 1, 0);
+    let (batch, labels) = dataset.batch(&plan[batch]);
+    vec![Job { batch, labels, whole: None }]
+}
+
+fn weights_of(trainer: &Trainer) -> Vec<u8> {
+    weights::to_exact_bytes(&trainer.network(), &trainer.config.model).unwrap()
+}
+
+#[test]
+fn a_bad_batch_is_left_out() {
+    let (folder, dataset) = (Folder::new("bad"), dataset());
+    let mut trainer = open(config(9), &folder);
+    let mut pace = Pace::new();
+    assert_eq!(trainer.train_step(&jobs(&dataset, 0), &mut pace), Ruling::Fine);
+    let before = (weights_of(&trainer), trainer.optimizer.to_bytes().unwrap());
+    let mut bad = jobs(&dataset, 1);
+    bad[0].labels.score[0] = f32::NAN;
+    assert!(matches!(trainer.train_step(&bad, &mut pace), Ruling::Skipped(_)));
+    // No weight, no moment and no sum has seen it.
+    assert!(before == (weights_of(&trainer), trainer.optimizer.to_bytes().unwrap()));
+    assert_eq!((trainer.step(), trainer.skipped()), (2, 1));
+    assert_eq!(trainer.train_step(&jobs(&dataset, 2), &mut pace), Ruling::Fine);
+    assert!(before.0 != weights_of(&trainer));
+    trainer.save().unwrap();
+    assert_eq!(open(config(9), &folder).skipped(), 1);
+}
+
+/// The batches of a checkpoint are counted in the plan that it was written under, however often the run was killed
+/// under another one before the next checkpoint.
+#[test]
+fn a_changed_plan_begins_a_new_epoch_once() {
+    let folder = Folder::new("plan");
+    let mut trainer = open(config(3), &folder);
+    trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
+    assert_eq!((trainer.progress.epoch, trainer.progress.batch), (0, 6));
+    let other = TrainConfig { batch: 4, ..config(9) };
+    for _ in 0..2 {
+        let trainer = open(other.clone(), &folder);
+        assert_eq!((trainer.progress.epoch, trainer.progress.batch), (1, 0));
+    }
+    // What comes back to the old plan before a checkpoint was made goes on as if nothing had been.
+    let trainer = open(config(9), &folder);
+    assert_eq!((trainer.progress.epoch, trainer.progress.batch), (0, 6));
+}
+
+#[test]
+fn a_run_that_diverges_keeps_its_last_good_checkpoint() {
+    let folder = Folder::new("diverged");
+    let mut data = dataset();
+    let good = Arc::new(dataset());
+    let mut trainer = open(config(3), &folder);
+    trainer.run(&good, &StopToken::default(), &|_| ()).unwrap();
+    let at_three = weights_of(&trainer);
+
+    data.weigh_as_refuted(f32::NAN);
+    // A checkpoint is due after every step.
+    let every = TrainConfig { checkpoint_steps: Some(1), ..config(20) };
+    let mut trainer = open(every, &folder);
+    let heard = std::cell::RefCell::new(Vec::new());
+    let say = |sentence: &str| heard.borrow_mut().push(sentence.to_owned());
+    let error = trainer.run(&Arc::new(data), &StopToken::default(), &say).unwrap_err();
+    assert!(matches!(error, TrainError::Diverged(_)), "{error}");
+    assert_eq!(heard.borrow().len() as u32, BAD_IN_A_ROW - 1);
+    let mut trainer = open(config(5), &folder);
+    assert_eq!(trainer.step(), 3);
+    assert!(weights_of(&trainer) == at_three);
+    trainer.run(&good, &StopToken::default(), &|_| ()).unwrap();
+    assert_eq!((trainer.step(), trainer.skipped()), (5, 0));
+}
+
+#[test]
+fn weights_that_are_no_numbers_replace_none() {
+    let folder = Folder::new("poisoned");
+    let mut trainer = open(config(1), &folder);
+    trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
+    let good = weights_of(&trainer);
+    let settings = crate::train::adamw::AdamW { clip_norm: f32::NAN, ..trainer.config.optimizer };
+    let jobs = jobs(&dataset(), 0);
+    let pass = Pass {
+        weights: &LossWeights::default(),
+        precision: Precision::F32,
+        scale: 1.0,
+        device: &trainer.device,
+    };
+    let sum = step::gradients(&trainer.model, &jobs, pass);
+    let gradient = State::measured(&trainer.model, sum.grads, 1.0);
+    let model = trainer.model.clone();
+    trainer.model = trainer.optimizer.step(&settings, f32::NAN, model, gradient);
+    assert!(matches!(trainer.save(), Err(TrainError::Diverged(1))));
+    assert!(weights_of(&open(config(1), &folder)) == good);
+}
+
+/// Loss and gradient in half precision are those of f32 but for rounding.
+#[test]
+fn half_precision_teaches_the_same() {
+    let (folder, dataset) = (Folder::new("half"), dataset());
+    let trainer = open(config(1), &folder);
+    let jobs = jobs(&dataset, 0);
+    let found = |precision, scale| {
+        let weights = &LossWeights::default();
+        let pass = Pass { weights, precision, scale, device: &trainer.device };
+        let sum = step::gradients(&trainer.model, &jobs, pass);
+        let parts = sum.parts[0].0;
+        (parts, State::measured(&trainer.model, sum.grads, scale).norm)
+    };
+    let (parts, norm) = found(Precision::F32, 1.0);
+    for (precision, scale) in [(Precision::Bf16, 1.0), (Precision::F16, 8192.0)] {
+        let (half, half_norm) = found(precision, scale);
+        let rounds = parts.iter().zip(&half).any(|(a, b)| (a - b).abs() > 0.0);
+        assert!(rounds, "{precision} rounds");
+        for (a, b) in parts.iter().zip(&half) {
+            assert!((a - b).abs() < 0.02 * a.abs().max(0.1), "{precision}: {parts:?} {half:?}");
+        }
+        assert!((norm - half_norm).abs() < 0.05 * norm, "{precision}: {norm} {half_norm}");
+    }
+}
+
+#[test]
+fn half_precision_learns_and_keeps_its_weights_in_f32() {
+    let data = Arc::new(dataset());
+    let after = |precision| {
+        let folder = Folder::new(&format!("learns-{precision}"));
+        let mut trainer = open(TrainConfig { precision, ..config(100) }, &folder);
+        trainer.run(&data, &StopToken::default(), &|_| ()).unwrap();
+        let log = fs::read_to_string(folder.0.join("loss.csv")).unwrap();
+        let value: f32 = log.lines().last().unwrap().split(',').nth(3).unwrap().parse().unwrap();
+        (value, weights_of(&trainer).len(), trainer.skipped())
+    };
+    let (f32_value, size, _) = after(Precision::F32);
+    for precision in [Precision::Bf16, Precision::F16] {
+        let (value, same_size, skipped) = after(precision);
+        assert_eq!(size, same_size);
+        assert!((value - f32_value).abs() < 0.1, "{precision}: {value} against {f32_value}");
+        assert!(skipped < 10);
+    }
+}
