@@ -14,7 +14,45 @@ const LONG: [(&str, &str); 0] = [];
 /// The folders of each crate, the lowest first: a folder knows itself and those before it.
 ///
 /// A single file at the top of a crate is a folder of its own. `lib.rs` and `main.rs` know all.
-const FLOORS: [(&str, &[&str]); 3] = [("nn", &[]), ("engine", &[]), ("training", &[])];
+const FLOORS: [(&str, &[&str]); 3] = [
+    ("nn", &[]),
+    (
+        "engine",
+        &[
+            "chess",
+            "search",
+            "console",
+            "tree",
+            "best_first",
+            "alphabeta",
+            "minimax",
+            "three_state",
+            "enumerate",
+            "setup",
+            "commands",
+            "uci",
+        ],
+    ),
+    (
+        "training",
+        &[
+            "console",
+            "disk",
+            "statistics",
+            "game",
+            "labelled",
+            "players",
+            "matches",
+            "suite",
+            "train",
+            "evaluate",
+            "datagen",
+            "tune",
+            "report",
+            "commands",
+        ],
+    ),
+];
 
 pub(crate) fn long_file(source: &Source) -> Vec<String> {
     let lines = source.text.lines().count();
