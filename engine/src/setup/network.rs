@@ -8,7 +8,8 @@ use tesla_nn::evaluator::Evaluator;
 use tesla_nn::transformer::{AnchorPolicy, Settings, TransformerEvaluator, WeightsSource};
 use tesla_nn::weights;
 
-use crate::setup::roster::{self, Machine};
+use crate::setup::machine::Machine;
+use crate::setup::memory;
 
 /// The shipped network, whose row in `models/README.md` says what made it, or the one that `EVALFILE`
 /// named when the program was built.
@@ -47,7 +48,7 @@ pub fn start(
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
-    let (kv_cache_mb, remark) = roster::affordable("KVCache", machine.kv_cache_mb, 0);
+    let (kv_cache_mb, remark) = memory::affordable("KVCache", machine.kv_cache_mb, 0);
     let settings = Settings {
         device,
         threads: 0,

@@ -8,10 +8,10 @@ use super::TeslaSearch;
 use super::batch_size::Pace;
 use crate::best_first::rule::Order;
 use crate::search::{Task, replace};
-use crate::tree::batch::{Gathered, Leaf};
+use crate::tree::batch::Gathered;
 use crate::tree::expand::Knowledge;
+use crate::tree::leaf::Leaf;
 use crate::tree::node::{BranchId, NONE, ROOT};
-use crate::tree::reuse;
 
 /// An answer that comes sooner was there already.
 const WAITED: Duration = Duration::from_micros(5);
@@ -40,7 +40,7 @@ impl TeslaSearch {
             }
             self.progress.asked += gathered.leaves.len() as u64;
             let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
-            let line = reuse::best_branches(&self.tree);
+            let line = self.tree.principal_variation();
             let line = line.into_iter().map(|id| self.handle(id)).collect();
             self.evaluator.note(0, CacheNote::Protect(line));
             if self.in_flight.is_empty() {
@@ -111,8 +111,9 @@ impl TeslaSearch {
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&mut answers) {
             self.rule.receive(&self.tree, leaf, answer);
-            let (model, table_policy) = (self.rule.model(), self.rule.table_policy());
-            let known = Knowledge { model, table: &self.table, table_policy, earlier };
+            let spread = self.rule.model().spread(answer.error);
+            let table_policy = self.rule.table_policy();
+            let known = Knowledge { spread, table: &self.table, table_policy, earlier };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);
