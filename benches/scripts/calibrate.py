@@ -5,7 +5,7 @@
 
 The rating is a parabola of the place between the weakest and the strongest play, the most likely one where the anchors
 (`SF-1350`) are worth what they are called; beside it, for the eye, stands what each level's own games say. Both have
-95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/handicap.rs. Stockfish's numbers
+95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/search/handicap.rs. Stockfish's numbers
 are its own, of another time control and other opponents: what comes out is Stockfish's scale, not CCRL's.
 Needs the package numpy.
 """

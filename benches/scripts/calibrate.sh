@@ -6,7 +6,7 @@
 #
 # Every level (800, 1000, ... 2400 if none is named) plays GAMES games against each of five anchors, which are
 # Stockfish with UCI_LimitStrength. What is calibrated is a place between the weakest and the strongest play, so
-# run it while SCALE in engine/src/handicap.rs is the straight line [(800, 0.0), (2400, 1.0)]. Every game is on disk when it
+# run it while SCALE in engine/src/search/handicap.rs is the straight line [(800, 0.0), (2400, 1.0)]. Every game is on disk when it
 # ends: the same command goes on. Needs `cargo build --release --workspace`.
 #
 # No limit is a time, so the machine may have other things to do. Stockfish chooses its weak move at depth 1 + level

@@ -3,7 +3,7 @@
 //! * [`incremental`] — whole against incremental evaluation: speed and tokens;
 //! * [`memory`] — what a search takes long after `Hash` is full;
 //! * [`overlap`] — how busy the search keeps a device of a set latency;
-//! * [`paths`], [`roots`] — what a search's trees look like, for training and for the rule's numbers;
+//! * [`paths`], [`roots`] — what a search's trees look like, for training and for the rule;
 //! * [`perft`] — the rules against a file of known counts;
 //! * [`positions`] — what all of them measure on.
 
