@@ -14,7 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 use shakmaty::{Move, Position as _};
-use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
+use tesla_nn::evaluator::{CacheFigures, CacheNote, EvalError, Evaluator};
 
 use self::batch_size::Pace;
 use crate::best_first::mate;
@@ -219,7 +219,7 @@ impl TeslaSearch {
                 || self.fold() && self.tree.promote_all(0, &moves));
         if !has_room {
             self.tree.clear();
-            self.evaluator.forget_all();
+            self.evaluator.note(0, CacheNote::ForgetAll);
         }
         self.game = Some(task.game.clone());
         self.exclude(task);
@@ -321,7 +321,7 @@ impl Search for TeslaSearch {
         self.tree.clear();
         self.table.clear();
         self.game = None;
-        self.evaluator.forget_all();
+        self.evaluator.note(0, CacheNote::ForgetAll);
     }
 
     fn set_hash_mb(&mut self, megabytes: usize) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tesla_nn::evaluator::{EvalError, Handle, Request};
+use tesla_nn::evaluator::{CacheNote, EvalError, Handle, Request};
 
 use super::TeslaSearch;
 use super::batch_size::Pace;
@@ -41,7 +41,8 @@ impl TeslaSearch {
             self.progress.asked += gathered.leaves.len() as u64;
             let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
             let line = self.tree.principal_variation();
-            self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
+            let line = line.into_iter().map(|id| self.handle(id)).collect();
+            self.evaluator.note(0, CacheNote::Protect(line));
             if self.in_flight.is_empty() {
                 // What came before was not the device's time.
                 (self.progress.collected_at, self.progress.is_seen) = (task.budget.elapsed(), true);
@@ -87,7 +88,8 @@ impl TeslaSearch {
     /// Lets the device forget what the tree has dropped.
     pub(super) fn retain_handles(&mut self) {
         let branches = 0..self.tree.branch_count() as BranchId;
-        self.evaluator.retain(0, branches.map(|id| self.handle(id)).collect());
+        let handles = branches.map(|id| self.handle(id)).collect();
+        self.evaluator.note(0, CacheNote::Retain(handles));
     }
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.
