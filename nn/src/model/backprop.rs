@@ -2,7 +2,8 @@
 //!
 //! [`Model`] defines the network, and burn's automatic differentiation of it is what the gradients
 //! are tested against. This does the same with less: weights packed once a step, no padding, no
-//! copies between layouts, the attention biases read and taught where they are used. It runs in f32.
+//! copies between layouts, the attention biases read and taught where they are used. It runs in
+//! f32.
 //! In reading order:
 //!
 //! * `places` — the weights in one list;

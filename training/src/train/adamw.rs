@@ -255,8 +255,8 @@ struct Mover<'a> {
     path: Vec<String>,
 }
 
-/// Whether weight decay pulls at the parameter of this path. Tables are looked up by row: decay would
-/// pull rows that the batch does not touch.
+/// Whether weight decay pulls at the parameter of this path. Tables are looked up by row: decay
+/// would pull rows that the batch does not touch.
 fn decays(path: &[String]) -> bool {
     path.last().is_some_and(|name| name == "weight")
 }

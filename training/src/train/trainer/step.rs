@@ -44,8 +44,8 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Whether [`Backprop`] can do it. The network and its gradients are the same either way, but for
-    /// rounding.
+    /// Whether [`Backprop`] can do it. The network and its gradients are the same either way, but
+    /// for rounding.
     fn is_plain(self) -> bool {
         let is_cpu = self.device.clone().without_autodiff() == Device::flex();
         is_cpu && self.precision == Precision::F32 && self.weights.consistency <= 0.0
