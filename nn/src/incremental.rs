@@ -13,12 +13,13 @@
 //! * [`eviction`] — who is least attended;
 //! * [`plan`] — a request as rows of the network's tables and a list of visible tokens.
 
-pub(crate) mod books;
 pub(crate) mod cache;
 mod eviction;
+pub(crate) mod manager;
 mod node;
 pub(crate) mod plan;
+pub(crate) mod rebuild;
 mod session;
 pub(crate) mod slots;
 
-pub use books::AnchorPolicy;
+pub use rebuild::AnchorPolicy;

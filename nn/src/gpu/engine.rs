@@ -12,9 +12,10 @@ use super::reading::Reading;
 use super::store::{self, Layout, Store};
 use crate::decode::decode;
 use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Handle, Request};
-use crate::incremental::books::{AnchorPolicy, Books, CHILD_ROWS};
+use crate::incremental::AnchorPolicy;
 use crate::incremental::cache::Cache;
-use crate::incremental::plan::{Job, MAX_SOURCES, Plan, Source};
+use crate::incremental::manager::CacheManager;
+use crate::incremental::plan::{CHILD_ROWS, Job, MAX_SOURCES, Plan, Source};
 use crate::incremental::slots::Seen;
 use crate::model::{Model, ModelConfig, VALUE_BINS};
 use crate::weights::{self, WeightsError};
@@ -72,7 +73,7 @@ pub struct DeviceEngine {
     config: ModelConfig,
     device: Device,
     padding: Padding,
-    books: Books<()>,
+    manager: CacheManager<()>,
     /// Nothing where nothing is kept.
     store: Option<Store>,
     /// Most children in a pass.
@@ -150,7 +151,7 @@ impl DeviceEngine {
         let layout = Layout::within(options.cache_bytes, &config, batches);
         let cache = Cache::new(layout.map_or(0, |layout| layout.slots / sessions), sessions);
         Ok(Self {
-            books: Books::new(cache, options.anchors, layout.is_some()),
+            manager: CacheManager::new(cache, options.anchors, layout.is_some()),
             store: layout.map(|layout| Store::new(layout, &config, device)),
             children: layout.map_or(1, |layout| layout.children),
             model,
@@ -171,17 +172,17 @@ impl DeviceEngine {
 
     /// Whether positions are kept for their children.
     pub fn keeps(&self) -> bool {
-        self.books.keeps()
+        self.manager.keeps()
     }
 
     /// What was done so far, and how full the cache is, queued batches included.
     pub fn figures(&self) -> CacheFigures {
-        self.books.figures()
+        self.manager.figures()
     }
 
     #[cfg(test)]
     pub(super) fn attention(&self, session: u32, handle: Handle) -> Vec<f64> {
-        self.books.attention(session, handle)
+        self.manager.attention(session, handle)
     }
 
     /// Does what the search says of its positions. The device's memory stays taken.
@@ -191,13 +192,13 @@ impl DeviceEngine {
             CacheNote::ForgetAll => self.unheard.clear(),
             CacheNote::Protect(_) | CacheNote::Retain(_) => {}
         }
-        self.books.note(session, note);
+        self.manager.note(session, note);
     }
 
     /// Gives the cache's memory back; from now on every position is encoded whole.
     pub fn close_cache(&mut self) {
         self.unheard.clear();
-        self.books.close();
+        self.manager.close();
         self.store = None;
     }
 
@@ -256,7 +257,7 @@ impl DeviceEngine {
         while self.flying.len() >= IN_FLIGHT {
             self.read();
         }
-        if self.store.is_none() && self.books.keeps() {
+        if self.store.is_none() && self.manager.keeps() {
             // It was lost when a pass failed.
             self.close_cache();
         }
@@ -295,7 +296,7 @@ impl DeviceEngine {
     /// Keeps the books of a batch: all that its answers do not decide.
     fn plan(&mut self, requests: &[Request]) -> Vec<Item> {
         let sessions: HashSet<u32> = requests.iter().map(|request| request.session).collect();
-        if self.books.keeps() {
+        if self.manager.keeps() {
             for &session in &sessions {
                 self.hear(session);
             }
@@ -305,30 +306,30 @@ impl DeviceEngine {
             let batches = unheard.get(&session).into_iter().flatten();
             batches.flat_map(|unheard| unheard.nodes.iter().copied())
         };
-        let stale = self.books.prepare(requests, fresh);
-        let mut items = Vec::with_capacity(requests.len() + stale.len());
-        for stale in stale {
+        let rebuilds = self.manager.prepare(requests, fresh);
+        let mut items = Vec::with_capacity(requests.len() + rebuilds.len());
+        for rebuild in rebuilds {
             // What is made from another comes after it, in the same pass or a later one: a pass
             // writes a layer's rows before it reads any.
-            let Some(plan) = self.books.job(stale).map(|job| Plan::new(&job)) else { continue };
-            let own = self.books.renew(stale, &plan, vec![(); plan.rows()], &[]);
-            let (handle, session) = (Handle(stale.id), stale.session);
+            let Some(plan) = self.manager.job(rebuild).map(|job| Plan::new(&job)) else { continue };
+            let own = self.manager.rebuild(rebuild, &plan, vec![(); plan.rows()], &[]);
+            let (handle, session) = (Handle(rebuild.id), rebuild.session);
             let seen = self.seen(&plan, own.as_deref());
             items.push(Item { place: None, handle, session, plan, own, seen });
         }
-        let jobs: Vec<Job<'_>> = self.books.jobs(requests);
+        let jobs: Vec<Job<'_>> = self.manager.jobs(requests);
         let plans: Vec<Plan> = jobs.par_iter().map(Plan::new).collect();
         for (place, (request, plan)) in requests.iter().zip(plans).enumerate() {
-            self.books.count(&plan);
+            self.manager.count(&plan);
             let (mut handle, mut own, mut seen) = (Handle::default(), None, Vec::new());
-            if request.keep && self.books.keeps() {
-                (handle, own) = self.books.admit(request, &plan, vec![(); plan.rows()], &[]);
+            if request.keep && self.manager.keeps() {
+                (handle, own) = self.manager.admit(request, &plan, vec![(); plan.rows()], &[]);
                 seen = self.seen(&plan, own.as_deref());
             }
             let session = request.session;
             items.push(Item { place: Some(place), handle, session, plan, own, seen });
         }
-        if self.books.keeps() {
+        if self.manager.keeps() {
             for session in sessions {
                 let own = items.iter().filter(|item| item.session == session && item.own.is_some());
                 let nodes = own.map(|item| item.handle.0).collect();
@@ -344,7 +345,7 @@ impl DeviceEngine {
         let Some(batches) = self.unheard.get_mut(&session) else { return };
         while batches.len() >= IN_FLIGHT {
             for (seen, attention) in batches.pop_front().into_iter().flat_map(|b| b.attention) {
-                self.books.cache_mut().attend_late(session, seen, attention);
+                self.manager.cache_mut().attend_late(session, seen, attention);
             }
         }
     }
@@ -357,7 +358,7 @@ impl DeviceEngine {
         };
         let sources = plan.sources.iter().enumerate();
         let slots = sources.filter_map(|(place, &source)| Some((place, slot(source)?)));
-        slots.map(|(place, slot)| (place, self.books.cache().seen(slot))).collect()
+        slots.map(|(place, slot)| (place, self.manager.cache().seen(slot))).collect()
     }
 
     /// Positions that may be in one pass.
@@ -365,7 +366,7 @@ impl DeviceEngine {
         match self.padding {
             _ if !is_whole => self.children,
             Padding::Few => SHAPES[SHAPES.len() - 1],
-            Padding::One(shape) if self.books.keeps() => (shape / WHOLE_SHARE).max(1),
+            Padding::One(shape) if self.manager.keeps() => (shape / WHOLE_SHARE).max(1),
             Padding::One(shape) => shape.max(1),
         }
     }

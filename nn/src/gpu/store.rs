@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
 
-use crate::incremental::books::CHILD_ROWS;
+use crate::incremental::plan::CHILD_ROWS;
 use crate::incremental::cache::slots_within;
 use crate::model::ModelConfig;
 
