@@ -85,6 +85,11 @@ impl Engine {
         self.manager.attention(session, handle)
     }
 
+    /// Whether positions are kept for their children.
+    pub fn keeps(&self) -> bool {
+        self.manager.keeps()
+    }
+
     /// What was done so far, and how full the cache is.
     pub fn figures(&self) -> CacheFigures {
         self.manager.figures()

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
 
-use crate::incremental::plan::CHILD_ROWS;
 use crate::incremental::cache::slots_within;
+use crate::incremental::plan::CHILD_ROWS;
 use crate::model::ModelConfig;
 
 /// A row of zeros: the captured piece of a move that captures none.
