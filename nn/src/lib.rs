@@ -29,6 +29,8 @@ pub mod gpu;
 pub mod guess;
 #[cfg(feature = "net")]
 mod incremental;
+#[cfg(feature = "net")]
+mod kernels;
 pub mod meter;
 #[cfg(feature = "net")]
 pub mod model;
