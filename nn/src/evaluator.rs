@@ -1,4 +1,4 @@
-//! What the search asks of a device, and what it is told.
+//! What the search asks of a device, and what the device answers.
 //!
 //! A request names its position's parent on the device: an evaluator that keeps what it computed of
 //! the parent answers for the price of a few tokens instead of a whole board.

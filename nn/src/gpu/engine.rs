@@ -200,7 +200,8 @@ impl DeviceEngine {
     /// waits for the first.
     ///
     /// A request's answer depends on its session's earlier batches and its own batch's requests of
-    /// the same session, and on nobody else's, but for the last bits where passes have other shapes.
+    /// the same session, and on nobody else's, but for the last bits where passes have other
+    /// shapes.
     pub fn launch(&mut self, requests: &[Request]) {
         while self.queued.len() >= IN_FLIGHT {
             self.read();

@@ -71,8 +71,8 @@ pub(super) enum Table {
 #[derive(Debug)]
 pub(super) struct Store {
     tables: Vec<Tensor<2>>,
-    /// burn scatters rows in place and side by side on a GPU, but copies the whole table on the CPU;
-    /// it assigns selected rows in place on both, but one after the other on a GPU.
+    /// burn scatters rows in place and side by side on a GPU, but copies the whole table on the
+    /// CPU; it assigns selected rows in place on both, but one after the other on a GPU.
     scatters: bool,
     pub(super) layout: Layout,
 }

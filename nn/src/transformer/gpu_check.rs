@@ -1,4 +1,6 @@
 //! A GPU before it is used: it must agree with the CPU, and its kernels are compiled and tuned.
+//!
+//! Reads the clock, to say how long the kernels took.
 
 use std::time::Instant;
 
