@@ -4,7 +4,7 @@ use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::alphabeta::AlphaBeta;
-use crate::best_first::search::TeslaSearch;
+use crate::best_first::BestFirst;
 use crate::minimax::Minimax;
 use crate::search::{Search, Spares};
 use crate::setup::machine::Machine;
@@ -90,12 +90,9 @@ pub fn search_on(
 }
 
 /// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.
-pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> TeslaSearch {
-    let mut search = if machine.search == PUCT {
-        TeslaSearch::puct(evaluator)
-    } else {
-        TeslaSearch::new(evaluator)
-    };
+pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> BestFirst {
+    let mut search =
+        if machine.search == PUCT { BestFirst::puct(evaluator) } else { BestFirst::new(evaluator) };
     search.set_params(machine.params.clone());
     search
 }
@@ -182,7 +179,7 @@ pub fn look_for_gpu(_: &Settings) {}
 
 /// The search behind the bench signature: the same on every machine.
 pub fn bench_search() -> Box<dyn Search> {
-    let mut search = TeslaSearch::new(Box::new(ClassicalEvaluator::new()));
+    let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
     search.set_hash_mb(BENCH_HASH_MB);
     Box::new(search)
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
-use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::search::Search as _;
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::mode;
@@ -110,7 +110,7 @@ impl Devices {
     ///
     /// # Errors
     /// A sentence, when the side's search keeps none or its options cannot be used.
-    pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
+    pub fn tree_search(&self, side: &Side) -> Result<BestFirst, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = Machine::of(&settings);
         if !mode::keeps_tree(machine.search) {

@@ -9,7 +9,7 @@ use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
 use super::*;
-use crate::best_first::search::TeslaSearch;
+use crate::best_first::BestFirst;
 use crate::search::Limits;
 use crate::search::clock::Budget;
 use crate::setup::mode::EVALUATORS;
@@ -49,7 +49,7 @@ fn session() -> (Session, Heard) {
     };
     let behaviour = Behaviour { fail_after: Some(3), ..Behaviour::default() };
     let device = SimulatedDevice::new(ClassicalEvaluator::with_batch_size(8), behaviour);
-    let search = Box::new(TeslaSearch::new(Box::new(device)));
+    let search = Box::new(BestFirst::new(Box::new(device)));
     session.adopt(Made { search, description: "a drill".to_owned(), notes: Vec::new() }, gpu);
     session.tried = Some(wanted);
     heard.take();
