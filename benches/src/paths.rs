@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use tesla_engine::best_first::BestFirst;
-use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 use tesla_engine::tree::arena::Tree;
@@ -25,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let machine = Machine::of(&Settings::default());
+    let machine = Settings::default().machine();
     let (evaluator, _) = roster::evaluator(&machine)?;
     println!("{}", evaluator.description());
     let mut search = BestFirst::new(evaluator);

@@ -12,7 +12,7 @@ use super::*;
 use crate::best_first::BestFirst;
 use crate::search::Limits;
 use crate::search::clock::Budget;
-use crate::setup::mode::EVALUATORS;
+use crate::setup::mode::EvaluatorKind;
 use crate::setup::roster::Made;
 
 /// What was said.
@@ -40,9 +40,9 @@ fn session() -> (Session, Heard) {
     let heard = Heard::default();
     let mut session = Session::new(Output::new(Box::new(heard.clone())));
     session.settings.hash_mb = 4;
-    let wanted = Machine::of(&session.settings);
+    let wanted = session.settings.machine();
     let gpu = Machine {
-        evaluator: EVALUATORS.first().unwrap(),
+        evaluator: EvaluatorKind::Transformer,
         device: "gpu".to_owned(),
         kv_cache_mb: 0,
         ..wanted.clone()
