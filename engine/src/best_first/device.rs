@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluation, Evaluator, Handle, Request};
+use tesla_nn::evaluator::{
+    CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Handle, Request,
+};
 
 use crate::best_first::batch_size::{Batches, Costs, Throughput};
 use crate::best_first::params::Params;
@@ -89,7 +91,8 @@ impl Device {
     /// Sends a batch; the cache keeps the principal variation.
     pub(super) fn submit(&mut self, tree: &Tree, leaves: Vec<Leaf>, now: Duration) {
         let line = tree.principal_variation();
-        self.evaluator.protect(0, line.into_iter().map(|id| cache_id(tree, id)).collect());
+        let line = line.into_iter().map(|id| cache_id(tree, id)).collect();
+        self.evaluator.note(0, CacheNote::Protect(line));
         if self.in_flight.is_empty() {
             // What came before was not the evaluator's time.
             (self.since, self.is_seen) = (now, true);
@@ -150,12 +153,13 @@ impl Device {
     /// Lets the cache forget what the tree has dropped.
     pub(super) fn retain(&mut self, tree: &Tree) {
         let ids = 0..tree.branch_count() as BranchId;
-        self.evaluator.retain(0, ids.map(|id| cache_id(tree, id)).collect());
+        let kept = ids.map(|id| cache_id(tree, id)).collect();
+        self.evaluator.note(0, CacheNote::Retain(kept));
     }
 
     /// Lets the cache forget everything.
     pub(super) fn forget_all(&mut self) {
-        self.evaluator.forget_all();
+        self.evaluator.note(0, CacheNote::ForgetAll);
     }
 
     /// The batches to have in flight for a tree of `work` evaluations: they grow with it.

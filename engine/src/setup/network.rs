@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::evaluator::Evaluator;
-use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{AnchorPolicy, Settings, TransformerEvaluator, WeightsSource};
 use tesla_nn::weights;
 
 use crate::setup::machine::Machine;
@@ -55,7 +55,7 @@ pub fn start(
         batch_size: machine.batch_size.unwrap_or(0),
         one_shape: is_shared,
         cache_bytes: kv_cache_mb << 20,
-        anchors: Anchors {
+        anchors: AnchorPolicy {
             work: machine.params.anchor_work as u32,
             staleness: machine.params.anchor_staleness as usize,
         },
