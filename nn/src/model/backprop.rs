@@ -108,7 +108,7 @@ impl Backprop {
     /// Packs the weights of `model`.
     pub fn new(model: &Model) -> Self {
         let (values, places) = places::collect(model);
-        let block = |&places| Block::new(&values, places);
+        let block = |places| Block::new(&values, places);
         let width = model.piece_square.dims()[1];
         Self {
             blocks: places.blocks.iter().map(block).collect(),

@@ -5,9 +5,9 @@ use pulp::{Simd, WithSimd};
 use super::plan::WindowRows;
 use super::product::{Matrix, Size, multiply};
 use crate::batch::HIDDEN;
-use crate::cpu::LINE;
-use crate::cpu::attention::exp;
-use crate::cpu::vectors::dispatch;
+use crate::kernels::attention::exp;
+use crate::kernels::vectors::LINE;
+use crate::kernels::vectors::dispatch;
 
 /// What hiding adds to a logit.
 const HIDDEN_LOGIT: f32 = -1e4;

@@ -3,7 +3,7 @@
 use super::places::Dense;
 use super::product::{Matrix, Size, add_gradient, product, transposed};
 use super::rows::add_rows;
-use crate::cpu::gemm::{Packed, Then};
+use crate::kernels::gemm::{Packed, Then};
 
 /// One or more layers of the same input, their outputs side by side.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::places::Places;
 use super::plan::{MoveRows, NOTHING, Plan};
 use super::rows::{add, relu_back, wide};
 use super::trunk::sized;
-use crate::cpu::gemm::Then;
+use crate::kernels::gemm::Then;
 use crate::model::VALUE_BINS;
 
 /// Columns of the value head's answer: the histogram and the error.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use crate::cpu::gemm::{Packed, Then};
-use crate::cpu::vectors::dispatch;
+use crate::kernels::gemm::{Packed, Then};
+use crate::kernels::vectors::dispatch;
 
 /// Rows of the left matrix that a product takes at a time, so that they stay in the nearest cache.
 const BLOCK: usize = 96;
@@ -23,7 +23,7 @@ pub(super) struct Matrix<'a> {
     pub(super) stride: usize,
 }
 
-impl<'a> Matrix<'a> {
+impl Matrix<'_> {
     /// Without its first `rows` rows and `columns` columns.
     pub(super) fn from(self, rows: usize, columns: usize) -> Self {
         Self { data: &self.data[rows * self.stride + columns..], ..self }

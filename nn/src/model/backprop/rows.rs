@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::cpu::LINE;
-use crate::cpu::vectors::dispatch;
+use crate::kernels::vectors::LINE;
+use crate::kernels::vectors::dispatch;
 
 /// Runs plain loops on the widest vectors there are. `work` must be marked `#[inline(always)]`, or
 /// it is compiled for the oldest processor.

@@ -5,7 +5,7 @@ use super::dense::Layer;
 use super::places::BlockPlaces;
 use super::plan::WindowRows;
 use super::rows::{normalise, normalise_back, square, square_back};
-use crate::cpu::gemm::Then;
+use crate::kernels::gemm::Then;
 
 /// A block with its weights packed.
 #[derive(Debug)]
@@ -54,14 +54,14 @@ pub(super) fn sized(list: &mut Vec<f32>, len: usize) -> &mut [f32] {
 
 impl Block {
     /// The block at `places` of the weights `values`.
-    pub(super) fn new(values: &[f32], places: BlockPlaces) -> Self {
+    pub(super) fn new(values: &[f32], places: &BlockPlaces) -> Self {
         let layer = |part| Layer::new(values, &[part]);
         Self {
             mixers: Layer::new(values, &places.mixers),
             out: layer(places.out),
             up: layer(places.up),
             down: layer(places.down),
-            places,
+            places: *places,
         }
     }
 

@@ -211,7 +211,7 @@ impl<T: Simd, const R: usize, const P: usize, const THEN: u8> WithSimd for Tile<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::vectors::dispatch;
+    use crate::kernels::vectors::dispatch;
 
     struct Run<'a>(&'a Packed, &'a [f32], &'a mut [f32], Then);
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn products_are_right_and_do_not_depend_on_company() {
+    fn products_are_right_and_do_not_depend_on_other_rows() {
         let value = |i: usize| ((i * 2_654_435_761 % 1009) as f32 / 1009.0) - 0.5;
         for (k, m) in [(128, 384), (128, 65), (32, 2), (256, 128), (16, 4)] {
             let weights: Vec<f32> = (0..k * m).map(value).collect();
