@@ -21,7 +21,7 @@ use tesla_nn::evaluator::{CacheNote, Evaluator};
 use crate::chess::game::position_key;
 use crate::chess::tablebase::Tables;
 use crate::search::table::Table;
-use crate::search::{Info, Outcome, Reporter, Search, Spares, Task, Variation};
+use crate::search::{Fallbacks, Info, Outcome, Reporter, Search, Task, Variation};
 
 use self::leaf::{Leaf, Network};
 use self::ordering::History;
@@ -154,7 +154,7 @@ impl Search for AlphaBeta {
         self.table = Table::new(table_mb);
     }
 
-    fn set_spares(&mut self, spares: Spares) {
+    fn set_fallbacks(&mut self, spares: Fallbacks) {
         if let Leaf::Network(network) = &mut self.leaf {
             network.spares = Some(spares);
         }

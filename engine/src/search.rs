@@ -58,7 +58,7 @@ pub struct Task<'a> {
 
 /// Gives the evaluator to go on with where one has failed, which it is told, and tells people of it; nothing where none
 /// is left.
-pub type Spares = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
+pub type Fallbacks = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
 
 /// With less time than this another evaluator is not started: weights have to be read and packed.
 const STARTING: Duration = Duration::from_millis(500);
@@ -98,7 +98,7 @@ pub fn discard(failed: impl Send + 'static) {
 /// Puts the next of the spares in the place of an evaluator that failed; `false` where none is left.
 pub fn replace(
     evaluator: &mut Box<dyn Evaluator>,
-    spares: &mut Option<Spares>,
+    spares: &mut Option<Fallbacks>,
     error: &EvalError,
 ) -> bool {
     let Some(spare) = spares.as_mut().and_then(|spares| spares(error)) else { return false };
@@ -142,7 +142,7 @@ pub trait Search: Send {
 
     /// Goes on with these, in mid-search, when the evaluator fails. Without any, and where there is no time to start one,
     /// the search ends with what it knows, and [`Outcome::trouble`] says so. Searches that ask no evaluator leave it.
-    fn set_spares(&mut self, _: Spares) {}
+    fn set_fallbacks(&mut self, _: Fallbacks) {}
 
     /// Proves positions by these tables from now on; may forget everything. Searches that look at no tables leave it.
     fn set_tables(&mut self, _: Option<Tables>) {}

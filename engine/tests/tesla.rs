@@ -372,14 +372,14 @@ fn keeps_the_tree_between_moves() {
     let mut game = start();
     let outcome = run(&mut search, &game, &nodes(800));
     game.play(outcome.best);
-    let kept = search.root_moves()[0].work;
+    let kept = search.root_moves()[0].visits;
     assert!(kept > 20, "{kept}");
     run(&mut search, &game, &nodes(1));
-    assert_eq!(search.tree().node(ROOT).work, kept + 1);
+    assert_eq!(search.tree().node(ROOT).visits, kept + 1);
     assert_sound(search.tree());
     // A game that did not come this way starts anew.
     run(&mut search, &start(), &nodes(1));
-    assert_eq!(search.tree().node(ROOT).work, 1);
+    assert_eq!(search.tree().node(ROOT).visits, 1);
 }
 
 #[test]
@@ -391,16 +391,16 @@ fn memory_is_a_hard_cap_and_folding_goes_on() {
     assert!(outcome.info.hashfull <= 1000);
     assert!(search.tree().bytes() <= 1 << 20);
     assert!(search.tree().capacity_bytes() <= 1 << 20);
-    assert!(search.tree().branch_count() < 6000);
+    assert!(search.tree().expansion_count() < 6000);
 }
 
 /// Sums of work, parents and children, flags, and values recomputed from scratch.
 fn assert_sound(tree: &Tree) {
-    for id in 0..tree.branch_count() as u32 {
-        let branch = tree.branch(id);
+    for id in 0..tree.expansion_count() as u32 {
+        let branch = tree.expansion(id);
         let node = tree.node(tree.node_of(branch));
-        let below: u32 = tree.children(branch).iter().map(|child| child.work).sum();
-        assert_eq!(node.work, 1 + below);
+        let below: u32 = tree.children(branch).iter().map(|child| child.visits).sum();
+        assert_eq!(node.visits, 1 + below);
         for child in tree.children(branch) {
             assert!(!child.has(PENDING | BLOCKED));
             assert!((0.0..=1.0).contains(&child.value));
@@ -425,8 +425,8 @@ fn the_tree_is_compact() {
     let mut search = BestFirst::new(Box::new(Guesser::new(64)));
     run(&mut search, &middlegame, &nodes(20_000));
     let tree = search.tree();
-    let each = tree.bytes() as f64 / tree.branch_count() as f64;
-    let nodes = tree.nodes().count() as f64 / tree.branch_count() as f64;
+    let each = tree.bytes() as f64 / tree.expansion_count() as f64;
+    let nodes = tree.nodes().count() as f64 / tree.expansion_count() as f64;
     assert!(each <= 200.0 && nodes > 1.0, "{each} bytes, {nodes} nodes");
 }
 

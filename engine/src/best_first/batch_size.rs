@@ -67,47 +67,47 @@ pub(super) struct Costs {
 /// How many batches to have in flight, of how many leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Batches {
-    /// In flight at once: more than one hides the host's work behind the device's.
+    /// In flight at once: more than one hides the host's visits behind the device's.
     pub(super) in_flight: usize,
     /// Leaves of the next one.
     pub(super) size: u32,
 }
 
 impl Costs {
-    /// The batches that get most out of the device, for a tree of `work` evaluations: at most `most`
+    /// The batches that get most out of the device, for a tree of `visits` evaluations: at most `most`
     /// leaves each, at most `in_flight` of them.
     ///
     /// One alone is best while the tree is small: what is under way costs more than what the device
     /// waits for.
-    pub(super) fn best_batches(self, work: f32, most: u32, in_flight: usize) -> Batches {
+    pub(super) fn best_batches(self, visits: f32, most: u32, in_flight: usize) -> Batches {
         let plan = |in_flight: usize| {
-            let size = (self.best_size(work, in_flight) as u32).clamp(1, most.max(1));
+            let size = (self.best_size(visits, in_flight) as u32).clamp(1, most.max(1));
             Batches { in_flight, size }
         };
         let (one, several) = (plan(1), plan(in_flight.max(1)));
-        if self.worth(work, several) > self.worth(work, one) { several } else { one }
+        if self.worth(visits, several) > self.worth(visits, one) { several } else { one }
     }
 
     /// Worth by time. What is under way is not known to what is picked next: with `W` evaluations in
     /// the tree and `P` under way, an evaluation is worth `1 - pending · P/W` of one that knows
     /// everything.
-    fn worth(self, work: f32, batches: Batches) -> f32 {
+    fn worth(self, visits: f32, batches: Batches) -> f32 {
         let size = batches.size as f32;
         let under_way = batches.in_flight as f32 * size;
         let (device, host) = (self.fixed + size, self.handover + self.host * size);
         let time = if batches.in_flight > 1 { device.max(host) } else { device + host };
-        size * (1.0 - self.pending * under_way / work.max(1.0)) / time
+        size * (1.0 - self.pending * under_way / visits.max(1.0)) / time
     }
 
     /// Where that is greatest: of `B·(1 - aB) / (f + gB)` with `a = pending · in_flight / W`, at
     /// `aB·(2f + gB) = f`.
-    fn best_size(self, work: f32, in_flight: usize) -> f32 {
+    fn best_size(self, visits: f32, in_flight: usize) -> f32 {
         let (fixed, slope) = if in_flight > 1 {
             (self.fixed, 1.0)
         } else {
             (self.fixed + self.handover, 1.0 + self.host)
         };
-        let loss = self.pending * in_flight as f32 / work.max(1.0);
+        let loss = self.pending * in_flight as f32 / visits.max(1.0);
         let size = ((fixed * fixed + fixed * slope / loss).sqrt() - fixed) / slope;
         // Beyond that the host is what several wait for.
         let is_bound = in_flight > 1 && self.host > 1.0;
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn the_best_batches_are_the_best() {
-        for (work, costs) in [(100.0, CPU), (5000.0, CPU), (800.0, GPU), (1e5, GPU)] {
-            let best = costs.best_batches(work, u32::MAX, 2);
-            let worth = |in_flight, size| costs.worth(work, Batches { in_flight, size });
+        for (visits, costs) in [(100.0, CPU), (5000.0, CPU), (800.0, GPU), (1e5, GPU)] {
+            let best = costs.best_batches(visits, u32::MAX, 2);
+            let worth = |in_flight, size| costs.worth(visits, Batches { in_flight, size });
             for in_flight in 1..=2 {
                 for size in
                     (1..3000).filter(|&size| (in_flight, size) != (best.in_flight, best.size))

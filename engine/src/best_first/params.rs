@@ -96,7 +96,7 @@ params! {
     error_scale = 0.02 in 0.001..=1.0 step 0.01;
     /// Growth of the error scale with missing depth (p in k·m^p).
     error_growth = 0.7 in 0.1..=1.5 step 0.05;
-    /// Fall of the error scale with the work of the node that chooses: power of its evaluations in
+    /// Fall of the error scale with the visits of the node that chooses: power of its evaluations in
     /// hundreds. Larger searches wider where little is known and narrower where much is.
     error_decay = 0.25 in 0.0..=1.0 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
@@ -105,7 +105,7 @@ params! {
     unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
     /// Evaluations below a position that count as much as its own evaluation; 0 = plain minimax.
     static_weight = 1.0 in 0.0..=100.0 step 0.5;
-    /// Share of the children's average by work in the backup; the rest is minimax.
+    /// Share of the children's average by visits in the backup; the rest is minimax.
     average_share = 0.5 in 0.0..=1.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
@@ -116,9 +116,9 @@ params! {
     /// undecided (one half) whatever its lead, because its value is its parent's, 2 = by its chance
     /// to stay the best. Larger deepens the best line more.
     verify = 1.0 in 0.0..=4.0 step 0.25;
-    /// The same at the root, where the best move's work is also the next search's.
+    /// The same at the root, where the best move's visits is also the next search's.
     verify_root = 1.0 in 0.0..=4.0 step 0.25;
-    /// Evaluations that one more ply multiplies the work by (EBF).
+    /// Evaluations that one more ply multiplies the visits by (EBF).
     branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.
     error_reference = 0.1 in 0.005..=1.0 step 0.01;
@@ -146,13 +146,13 @@ params! {
     host_share = 0.003 in 0.0..=1.0 step 0.001;
     /// Batches in flight at once, at most.
     batches_in_flight = 2.0 in 1.0..=4.0 step 1.0;
-    /// Evaluations a child may be granted at once, as a share of its work; larger gathers faster.
+    /// Evaluations a child may be granted at once, as a share of its visits; larger gathers faster.
     grant_share = 0.125 in 0.0..=1.0 step 0.05;
-    /// Evaluations a child is granted at least, as a share of its work: larger gathers faster.
+    /// Evaluations a child is granted at least, as a share of its visits: larger gathers faster.
     grant_least = 0.016 in 0.0..=1.0 step 0.004;
     /// Error scales that are taken off a root move's value when the move to play is chosen.
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
-    /// What a root move's work adds to its value, score units by natural logarithm, when the move to
+    /// What a root move's visits adds to its value, score units by natural logarithm, when the move to
     /// play is chosen.
     final_work = 0.05 in 0.0..=1.0 step 0.02;
     /// Evaluations below a position from which it is encoded whole, so that its children's chains

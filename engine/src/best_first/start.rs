@@ -18,7 +18,7 @@ use crate::best_first::root;
 use crate::best_first::search::{BestFirst, MakeRule};
 use crate::chess::tablebase::Tables;
 use crate::search::table::Table;
-use crate::search::{Info, Outcome, RootMove, Search, Spares, Task};
+use crate::search::{Fallbacks, Info, Outcome, RootMove, Search, Task};
 use crate::tree::arena::Tree;
 use crate::tree::expand::Scratch;
 use crate::tree::node::{Goal, ROOT};
@@ -124,9 +124,9 @@ impl BestFirst {
         // Of the root every move has a node: it is reported, and may be excluded.
         let moves = task.game.position().legal_moves();
         let has_room = !self.tree.is_empty()
-            && (self.tree.promote_all(0, &moves)
+            && (self.tree.create_children(0, &moves)
                 || remember::fold(&mut self.tree, &mut self.table)
-                    && self.tree.promote_all(0, &moves));
+                    && self.tree.create_children(0, &moves));
         if !has_room {
             self.tree.clear();
             self.device.forget_all();
@@ -162,8 +162,8 @@ impl BestFirst {
         remember::remember_line(&self.tree, &mut self.table);
         self.tree.retain(node, |_, _| true);
         // What the table once said of it is no depth of this search.
-        let root = self.tree.node(ROOT).branch;
-        self.tree.branch_mut(root).known_depth = -1.0;
+        let root = self.tree.node(ROOT).expansion;
+        self.tree.expansion_mut(root).known_depth = -1.0;
         // Draws by repetition are judged anew: what was tree then may be game now.
         reuse::forget_path_draws(&mut self.tree);
         self.device.retain(&self.tree);
@@ -209,7 +209,7 @@ impl Search for BestFirst {
         Self::root_moves(self)
     }
 
-    fn set_spares(&mut self, spares: Spares) {
+    fn set_fallbacks(&mut self, spares: Fallbacks) {
         self.device.fallbacks = Some(spares);
     }
 
@@ -225,7 +225,7 @@ impl fmt::Debug for BestFirst {
             .debug_struct("BestFirst")
             .field("rule", &self.rule)
             .field("evaluator", &self.device.description())
-            .field("positions", &self.tree.branch_count())
+            .field("positions", &self.tree.expansion_count())
             .field("hash_mb", &self.hash_mb)
             .finish_non_exhaustive()
     }

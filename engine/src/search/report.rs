@@ -67,7 +67,7 @@ pub struct RootMove {
     /// Error scale of the value, score units; 0 where proven.
     pub error: f32,
     /// Evaluations spent below it.
-    pub work: u32,
+    pub visits: u32,
     /// The evaluator's policy.
     pub policy: f32,
     /// Chance that it overtakes the best move, or for the best move that it is overtaken.

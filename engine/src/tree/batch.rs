@@ -13,7 +13,7 @@ use crate::search::table::Table;
 use crate::tree::arena::Tree;
 use crate::tree::effort::Effort;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BARE, BranchId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Spot};
+use crate::tree::node::{ExpansionId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Slot, UNEVALUATED};
 use crate::tree::remember::start_from;
 
 /// Longest line in the tree, plies.
@@ -124,30 +124,30 @@ impl<'a> Batch<'a> {
         Selected { leaves: self.leaves, is_full: self.is_full, is_paused }
     }
 
-    /// Gives a move of a branch, by its place among the legal ones in `position`, a node; answers with
+    /// Gives a move of an expansion, by its index among the legal ones in `position`, a node; answers with
     /// the node's place. Without room the harvest is full.
-    pub fn promote(
+    pub fn create_child(
         &mut self,
         tree: &mut Tree,
-        parent: BranchId,
+        parent: ExpansionId,
         edge: usize,
         position: &Chess,
     ) -> Option<u8> {
-        let place = tree.promote(parent, edge, position.legal_moves()[edge]);
-        self.is_full |= place.is_none();
-        place
+        let index = tree.create_child(parent, edge, position.legal_moves()[edge]);
+        self.is_full |= index.is_none();
+        index
     }
 
-    /// Queues the leaf in this spot, a position with this key, or settles it. `keys` ends with its
+    /// Queues the leaf in this slot, a position with this key, or settles it. `keys` ends with its
     /// parent's.
     pub fn pick(
         &mut self,
         tree: &mut Tree,
         effort: &Effort,
-        spot: Spot,
+        slot: Slot,
         (position, key): (&Chess, u64),
     ) -> Picked {
-        let node = tree.at(spot);
+        let node = tree.at(slot);
         let ply = self.keys.len() - self.path_start;
         if tree.node(node).has(PENDING) || ply >= MAX_PLY {
             return Picked::Refused;
@@ -175,7 +175,7 @@ impl<'a> Batch<'a> {
         // What the table knows changes what this leaf is worth; it may yet be picked again.
         let leaf = tree.node_mut(node);
         if node != ROOT
-            && leaf.has(BARE)
+            && leaf.has(UNEVALUATED)
             && let Some(table) = self.request.table
             && let Some(entry) = table.probe(key)
             && start_from(leaf, table, &entry, position.halfmoves(), || position.clone())
@@ -191,11 +191,11 @@ impl<'a> Batch<'a> {
         self.promised.1 += moves.len();
         let leaf = tree.node_mut(node);
         leaf.mark(PENDING, true);
-        leaf.work += 1;
-        leaf.depth = leaf.depth.max(effort.depth(leaf.work));
+        leaf.visits += 1;
+        leaf.depth = leaf.depth.max(effort.depth(leaf.visits));
         let repetitions = visits.in_all.min(2) as u8;
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
-        self.leaves.push(Leaf { spot, position, key, moves, repetitions });
+        self.leaves.push(Leaf { slot, position, key, moves, repetitions });
         Picked::Queued
     }
 }
@@ -203,17 +203,17 @@ impl<'a> Batch<'a> {
 /// Takes back the believer update of a leaf that will not be answered.
 pub fn give_up(tree: &mut Tree, effort: &Effort, leaf: &Leaf) {
     let take_back = |node: &mut Node| {
-        node.work = node.work.saturating_sub(1);
+        node.visits = node.visits.saturating_sub(1);
         if !node.has(KNOWN) {
-            node.depth = if node.has(BARE) { -1.0 } else { effort.depth(node.work) };
+            node.depth = if node.has(UNEVALUATED) { -1.0 } else { effort.depth(node.visits) };
         }
     };
-    let node = tree.at(leaf.spot);
+    let node = tree.at(leaf.slot);
     tree.node_mut(node).mark(PENDING, false);
     take_back(tree.node_mut(node));
-    let above: Vec<BranchId> = tree.upwards(leaf.spot.parent).collect();
+    let above: Vec<ExpansionId> = tree.upwards(leaf.slot.parent).collect();
     for id in above {
-        let node = tree.node_of(tree.branch(id));
+        let node = tree.node_of(tree.expansion(id));
         take_back(tree.node_mut(node));
     }
 }

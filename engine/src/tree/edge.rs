@@ -36,8 +36,8 @@ impl Edge {
     /// place.
     pub fn likeliest(edges: &[Self]) -> Option<(usize, Self)> {
         let highest = edges.iter().map(|edge| edge.policy).max()?;
-        let place = edges.iter().position(|edge| edge.policy == highest)?;
-        (highest != TAKEN).then_some((place, edges[place]))
+        let index = edges.iter().position(|edge| edge.policy == highest)?;
+        (highest != TAKEN).then_some((index, edges[index]))
     }
 
     /// Expected score for the side that makes the move, within 0.002.

@@ -171,7 +171,7 @@ fn root_move_text(row: &RootMove, style: Style) -> String {
         row.value,
         row.error,
         row.overtake,
-        row.work,
+        row.visits,
         row.policy,
         row.score.uci()
     )

@@ -204,7 +204,8 @@ impl Session {
 
     fn adopt(&mut self, mut made: roster::Made, machine: Machine) {
         let output = self.output.clone();
-        made.search.set_spares(roster::spares(&machine, move |sentence| output.tell(sentence)));
+        made.search
+            .set_fallbacks(roster::fallbacks(&machine, move |sentence| output.tell(sentence)));
         self.running = Some(machine);
         for note in &made.notes {
             self.output.tell(note);
