@@ -5,7 +5,8 @@
 //!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the ratio;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
-//! * [`model`] — how far a value may still move; [`backup`] — from the children to the parent;
+//! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] —
+//!   from the children to the parent;
 //! * [`root`] — from the tree to the move; `report` — what is said on the way;
 //! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
 //! * `start` — from one search to the next; [`params`] — the tunables.
@@ -14,6 +15,7 @@ pub mod backup;
 mod batch_size;
 pub mod benefit;
 mod device;
+pub mod lead;
 pub mod mate;
 pub mod model;
 pub mod params;

@@ -98,11 +98,11 @@ fn the_search_goes_on_with_the_next_device() {
             let (fallbacks, told) = fallbacks(vec![sound()]);
             search.set_fallbacks(fallbacks);
             let outcome = run(search.as_mut(), &nodes(400));
-            assert_eq!((outcome.trouble, outcome.info.nodes), (None, 400));
+            assert_eq!((outcome.error, outcome.info.nodes), (None, 400));
             assert!(matches!(told.lock().unwrap()[..], [EvalError::DeviceLost(_)]));
             // The next search is an ordinary one.
             let outcome = run(search.as_mut(), &nodes(400));
-            assert_eq!((outcome.trouble, told.lock().unwrap().len()), (None, 1));
+            assert_eq!((outcome.error, told.lock().unwrap().len()), (None, 1));
         }
     }
 }
@@ -141,7 +141,7 @@ fn one_device_after_the_other_may_be_lost() {
         let (fallbacks, told) = fallbacks(vec![sound(), panicking(), lost_after(3)]);
         search.set_fallbacks(fallbacks);
         let outcome = run(search.as_mut(), &nodes(400));
-        assert_eq!((outcome.trouble, outcome.info.nodes), (None, 400));
+        assert_eq!((outcome.error, outcome.info.nodes), (None, 400));
         assert_eq!(told.lock().unwrap().len(), 3);
     }
 }
@@ -152,7 +152,7 @@ fn where_nothing_is_left_the_search_ends_with_what_it_knows() {
         let (fallbacks, told) = fallbacks(vec![lost_after(1)]);
         search.set_fallbacks(fallbacks);
         let outcome = run(search.as_mut(), &nodes(400));
-        assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+        assert!(matches!(outcome.error, Some(EvalError::DeviceLost(_))));
         assert_eq!(told.lock().unwrap().len(), 2);
     }
 }
@@ -164,11 +164,11 @@ fn nothing_is_started_with_too_little_time() {
         let (fallbacks, told) = fallbacks(vec![sound()]);
         search.set_fallbacks(fallbacks);
         let outcome = run(search.as_mut(), &limits);
-        assert!(outcome.trouble.is_some() && told.lock().unwrap().is_empty());
+        assert!(outcome.error.is_some() && told.lock().unwrap().is_empty());
     }
     // A game is not played from the first legal move that comes to mind.
     let mut search = BestFirst::new(lost_after(0));
     search.set_fallbacks(fallbacks(vec![sound()]).0);
     let outcome = run(&mut search, &limits);
-    assert!(outcome.trouble.is_none() && outcome.info.nodes > 0);
+    assert!(outcome.error.is_none() && outcome.info.nodes > 0);
 }

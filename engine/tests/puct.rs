@@ -231,8 +231,8 @@ fn plays_a_draw_that_the_rules_give() {
     assert!(search.root_moves().iter().skip(1).any(|row| row.visits > 0));
 }
 
-/// Two moves repeat a position of the game for the third time, all others lose: visits go from one to the
-/// other, ask nothing and must end.
+/// Two moves repeat a position of the game for the third time, all others lose: visits go from one
+/// to the other, ask nothing and must end.
 #[test]
 fn two_drawn_moves_end_the_search() {
     let mut game = game("5q1k/8/8/8/8/8/7P/K7 w - - 0 1");

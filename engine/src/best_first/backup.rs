@@ -108,7 +108,8 @@ fn recompute(tree: &mut Tree, model: &Model, id: ExpansionId) {
     let id_of_node = tree.node_of(&expansion);
     let summary = summarise(tree.children(&expansion), expansion.has_edges_left(), model);
     let best = [summary.shortest_loss, summary.longest_win];
-    // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this move.
+    // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this
+    // move.
     let is_refuted = tree.goal() != Goal::Result && expansion.ply % 2 == 1 && summary.any_draw;
     let (verdict, index) = match (best, summary.best) {
         ([Some((plies, index)), _], _) => (Verdict::Win(plies + 1), Some(index)),
@@ -208,7 +209,8 @@ mod tests {
         tree
     }
 
-    /// A root of which the table or a folded subtree said this, at a depth that no visits here reaches.
+    /// A root of which the table or a folded subtree said this, at a depth that no visits here
+    /// reaches.
     fn known(value: f32, rests_on_path: bool) -> Expansion {
         let mut expansion = Expansion::new(1, Slot::ROOT, 0.4);
         (expansion.known_value, expansion.known_depth) = (value, 20.0);

@@ -15,8 +15,8 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end were: an answer that
-    /// was there before anyone asked says how long the host took.
+    /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end
+    /// were: an answer that was there before anyone asked says how long the host took.
     pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
         let (size, took) = (evaluations.max(1), took.as_secs_f32());
         let each = took / size as f32;
@@ -74,8 +74,8 @@ pub(super) struct Batches {
 }
 
 impl Costs {
-    /// The batches that get most out of the device, for a tree of `visits` evaluations: at most `most`
-    /// leaves each, at most `in_flight` of them.
+    /// The batches that get most out of the device, for a tree of `visits` evaluations: at most
+    /// `most` leaves each, at most `in_flight` of them.
     ///
     /// One alone is best while the tree is small: what is under way costs more than what the device
     /// waits for.
@@ -88,8 +88,8 @@ impl Costs {
         if self.worth(visits, several) > self.worth(visits, one) { several } else { one }
     }
 
-    /// Worth by time. What is under way is not known to what is picked next: with `W` evaluations in
-    /// the tree and `P` under way, an evaluation is worth `1 - pending · P/W` of one that knows
+    /// Worth by time. What is under way is not known to what is picked next: with `W` evaluations
+    /// in the tree and `P` under way, an evaluation is worth `1 - pending · P/W` of one that knows
     /// everything.
     fn worth(self, visits: f32, batches: Batches) -> f32 {
         let size = batches.size as f32;

@@ -66,7 +66,8 @@ impl Device {
         self.cache_before = self.evaluator.cache_figures();
     }
 
-    /// What the evaluator did since the search began, where it encodes positions from their parents.
+    /// What the evaluator did since the search began, where it encodes positions from their
+    /// parents.
     pub(super) fn cache_figures(&self) -> Option<CacheFigures> {
         let before = self.cache_before?;
         Some(self.evaluator.cache_figures()?.since(&before))

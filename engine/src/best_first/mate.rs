@@ -1,10 +1,10 @@
 //! `go mate N`: either rule looks for a mate in N moves and for nothing else.
 //!
-//! In a tree with that [goal](crate::tree::node::Goal::Mate) a leaf without a mate where the last move is to be made is
-//! settled, and one reply that escapes refutes the move before it. Both are written down as draws
-//! that rest on the path. So the root is proven when there is a mate in N or fewer, or when there is
-//! none; a longer one is neither found nor taken from the table. The tree is of no use to other
-//! searches, and goes when they come.
+//! In a tree with that [goal](crate::tree::node::Goal::Mate) a leaf without a mate where the last
+//! move is to be made is settled, and one reply that escapes refutes the move before it. Both are
+//! written down as draws that rest on the path. So the root is proven when there is a mate in N or
+//! fewer, or when there is none; a longer one is neither found nor taken from the table. The tree
+//! is of no use to other searches, and goes when they come.
 
 use tesla_nn::evaluator::Evaluation;
 

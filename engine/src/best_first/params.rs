@@ -45,7 +45,10 @@ pub enum ParamError {
 }
 
 macro_rules! params {
-    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal in $min:literal..=$max:literal step $step:literal;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident = $default:literal in $min:literal..=$max:literal step $step:literal;
+    )+) => {
         /// The tunables. Made by [`Default`], changed by [`Params::set`].
         #[derive(Clone, Debug, PartialEq)]
         pub struct Params {
@@ -96,8 +99,8 @@ params! {
     error_scale = 0.02 in 0.001..=1.0 step 0.01;
     /// Growth of the error scale with missing depth (p in k·m^p).
     error_growth = 0.7 in 0.1..=1.5 step 0.05;
-    /// Fall of the error scale with the visits of the node that chooses: power of its evaluations in
-    /// hundreds. Larger searches wider where little is known and narrower where much is.
+    /// Fall of the error scale with the visits of the node that chooses: power of its evaluations
+    /// in hundreds. Larger searches wider where little is known and narrower where much is.
     error_decay = 0.25 in 0.0..=1.0 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
     unevaluated_error = 0.06 in 0.0..=1.0 step 0.01;
@@ -130,7 +133,8 @@ params! {
     inherit = 0.0 in 0.0..=1.0 step 0.1;
     /// Smallest missing depth, plies.
     missing_min = 0.3 in 0.01..=2.0 step 0.1;
-    /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3 Laplace.
+    /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3
+    /// Laplace.
     error_family = 0.0 in 0.0..=3.0 step 1.0;
     /// What it costs to pick leaves while others are under way: the loss in worth, as a share, when
     /// as many are under way as the tree has; larger makes smaller batches.
@@ -152,8 +156,8 @@ params! {
     grant_least = 0.016 in 0.0..=1.0 step 0.004;
     /// Error scales that are taken off a root move's value when the move to play is chosen.
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
-    /// What a root move's visits adds to its value, score units by natural logarithm, when the move to
-    /// play is chosen.
+    /// What a root move's visits adds to its value, score units by natural logarithm, when the move
+    /// to play is chosen.
     final_work = 0.05 in 0.0..=1.0 step 0.02;
     /// Evaluations below a position from which it is encoded whole, so that its children's chains
     /// begin anew.
@@ -180,7 +184,8 @@ params! {
     /// Policy from which a new child is looked up in the table at once; the others when picked,
     /// because a look-up costs a cache miss.
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
-    /// Stop when the planned time, spent at the present rate of gain, would gain less (score units).
+    /// Stop when the planned time, spent at the present rate of gain, would gain less (score
+    /// units).
     stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
     /// Planned times to think at most while the best move is in doubt.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;

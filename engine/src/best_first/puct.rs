@@ -1,12 +1,13 @@
 //! PUCT on the same tree, batches and network: the control that the benefit/cost rule is measured
 //! against.
 //!
-//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in [0, 1]:
-//! a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`, where visits
-//! under way count in `n` but not in `q` (lc0's virtual loss); a child never visited has its parent's
-//! value less a reduction. Where the descent meets a leaf under way it is a *collision*: it counts as
-//! under way too until the next answers arrive, and a batch is sent as it is when its collisions are
-//! used up. Values are averages of visits, or minimax, or a mixture of both.
+//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in
+//! [0, 1]: a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`,
+//! where visits under way count in `n` but not in `q` (lc0's virtual loss); a child never visited
+//! has its parent's value less a reduction. Where the descent meets a leaf under way it is a
+//! *collision*: it counts as under way too until the next answers arrive, and a batch is sent as it
+//! is when its collisions are used up. Values are averages of visits, or minimax, or a mixture of
+//! both.
 //!
 //! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
 //! reuse of the tree are the same code as for the Tesla search.
@@ -18,9 +19,9 @@ use shakmaty::{Chess, Position};
 use tesla_nn::evaluator::Evaluation;
 
 use crate::best_first::backup::child_value;
+use crate::best_first::lead::Child;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::best_first::rates::Child;
 use crate::best_first::rule::{Rule, Spent};
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
@@ -236,13 +237,6 @@ impl Puct {
             lower(&mut self.in_flight, tree.expansion(id).slot(), land);
         }
     }
-
-    /// Answers have arrived: collisions count no longer.
-    fn forget_collisions(&mut self) {
-        for slot in self.collided.drain(..) {
-            lower(&mut self.in_flight, slot, |flight| flight.collided -= 1);
-        }
-    }
 }
 
 impl Backup for Puct {
@@ -327,8 +321,11 @@ impl Rule for Puct {
         give_up(tree, &self.model.effort, leaf);
     }
 
+    /// Collisions count no longer.
     fn end_batch(&mut self) {
-        self.forget_collisions();
+        for slot in self.collided.drain(..) {
+            lower(&mut self.in_flight, slot, |flight| flight.collided -= 1);
+        }
     }
 
     fn clear(&mut self) {

@@ -5,9 +5,10 @@ use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
 use crate::best_first::backup::child_value;
+use crate::best_first::lead::{Child, Lead};
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Child, Lead, cost, error_scale};
+use crate::best_first::rates::{cost, error_scale};
 use crate::chess::game::{Game, position_key};
 use crate::chess::score::Score;
 use crate::chess::score::Verdict;
@@ -50,7 +51,8 @@ fn seen_from_parent(child: &Node) -> Score {
 }
 
 /// The root move to play: a proven win, else the highest lower bound among the moves looked at,
-/// else the best guess, else the longest resistance. `None` before the first evaluation, or where all are `taken`.
+/// else the best guess, else the longest resistance. `None` before the first evaluation, or where
+/// all are `taken`.
 pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
     let (first, children) = root_children(tree);
     let most = children.iter().map(|child| child.visits).max().unwrap_or(0);
@@ -213,7 +215,7 @@ fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, mut seen: Vec<u6
 }
 
 /// The answer before anything was evaluated: a mate in one, else the first move allowed.
-pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
+pub fn unsearched(task: &Task<'_>, error: Option<EvalError>) -> Outcome {
     let position = task.game.position();
     let legal = position.legal_moves();
     let wanted = &task.limits.search_moves;
@@ -233,5 +235,5 @@ pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
         variations: Vec::new(),
         current: None,
     };
-    Outcome { best, ponder: None, info, trouble, cache: None, notes: Vec::new() }
+    Outcome { best, ponder: None, info, error, cache: None, notes: Vec::new() }
 }

@@ -27,8 +27,9 @@ use crate::tree::sweep::Sweep;
 /// Makes a rule from the tunables.
 pub(super) type MakeRule = fn(&Params) -> Box<dyn Rule>;
 
-/// Best-first search by one of two rules on the same tree: [`BenefitCost`](crate::best_first::benefit::BenefitCost)
-/// or [`Puct`](crate::best_first::puct::Puct).
+/// Best-first search by one of two rules on the same tree:
+/// [`BenefitCost`](crate::best_first::benefit::BenefitCost) or
+/// [`Puct`](crate::best_first::puct::Puct).
 pub struct BestFirst {
     pub(super) device: Device,
     pub(super) params: Params,

@@ -7,9 +7,10 @@
 
 use shakmaty::{Chess, Position};
 
+use crate::best_first::lead::Child;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Child, Pick, Rater};
+use crate::best_first::rates::{Pick, Rater};
 use crate::chess::game::{key_after, position_key};
 use crate::tree::arena::Tree;
 use crate::tree::batch::{Batch, Picked, Selected};
@@ -23,6 +24,14 @@ struct Grant {
     used: u32,
     /// Whether values below changed because something was proven.
     changed: bool,
+}
+
+/// What may be spent at and below a node.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    evaluations: u32,
+    /// The depth that the node is wanted to reach, plies.
+    depth: f32,
 }
 
 /// Picks leaves for one batch. Made anew for each.
@@ -47,8 +56,9 @@ impl<'a> Selector<'a> {
     pub fn select(mut self, root: &Chess, budget: u32) -> Selected {
         let mut left = budget;
         while left > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
-            let desired = self.tree.node(ROOT).depth + self.params.horizon;
-            let grant = self.visit(Slot::ROOT, root, left, desired);
+            let depth = self.tree.node(ROOT).depth + self.params.horizon;
+            let budget = Budget { evaluations: left, depth };
+            let grant = self.visit(Slot::ROOT, root, budget);
             left -= grant.used;
             if grant.used == 0 && !grant.changed {
                 break;
@@ -61,8 +71,8 @@ impl<'a> Selector<'a> {
         self.batch.finish(self.tree)
     }
 
-    /// Spends up to `budget` evaluations at and below the node in this slot.
-    fn visit(&mut self, slot: Slot, position: &Chess, budget: u32, desired: f32) -> Grant {
+    /// Spends the budget at and below the node in this slot.
+    fn visit(&mut self, slot: Slot, position: &Chess, budget: Budget) -> Grant {
         // Nothing is created beside the node while it is visited: it stays where it is.
         let node = self.tree.at(slot);
         let id = self.tree.node(node).expansion;
@@ -71,12 +81,13 @@ impl<'a> Selector<'a> {
         }
         self.batch.keys.push(self.tree.expansion(id).key);
         let mut total = Grant::default();
-        while total.used < budget && self.batch.may_go_on() {
-            let Some(pick) = self.rater.best_pick(self.tree, id, desired) else {
+        while total.used < budget.evaluations && self.batch.may_go_on() {
+            let Some(pick) = self.rater.best_pick(self.tree, id, budget.depth) else {
                 self.block(slot);
                 break;
             };
-            let grant = self.descend(id, pick, position, budget - total.used, desired);
+            let left = Budget { evaluations: budget.evaluations - total.used, ..budget };
+            let grant = self.descend(id, pick, position, left);
             total.used += grant.used;
             let here = self.tree.node_mut(node);
             here.visits += grant.used;
@@ -93,15 +104,8 @@ impl<'a> Selector<'a> {
         total
     }
 
-    /// Grants the picked child its share of `left` evaluations.
-    fn descend(
-        &mut self,
-        id: ExpansionId,
-        pick: Pick,
-        at: &Chess,
-        left: u32,
-        desired: f32,
-    ) -> Grant {
+    /// Grants the picked child its share of what is left.
+    fn descend(&mut self, id: ExpansionId, pick: Pick, at: &Chess, left: Budget) -> Grant {
         let index = match pick.child {
             Child::Node(index) => index as u8,
             Child::Edge(edge) => match self.batch.create_child(self.tree, id, edge, at) {
@@ -121,10 +125,10 @@ impl<'a> Selector<'a> {
         let lead = child.visits as f32 * (pick.rate / pick.next_rate - 1.0);
         let most = (child.visits as f32 * self.params.grant_share).max(1.0);
         let least = (child.visits as f32 * self.params.grant_least).max(1.0);
-        let grant = (lead.clamp(least.min(most), most) as u32).max(1).min(left);
+        let evaluations = (lead.clamp(least.min(most), most) as u32).max(1).min(left.evaluations);
         let own = child.depth + self.params.horizon;
-        let below = own + self.params.inherit * (desired - 1.0 - own);
-        self.visit(slot, &position, grant, below)
+        let depth = own + self.params.inherit * (left.depth - 1.0 - own);
+        self.visit(slot, &position, Budget { evaluations, depth })
     }
 
     /// Queues a leaf for evaluation, or settles it without one.

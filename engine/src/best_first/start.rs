@@ -173,21 +173,21 @@ impl BestFirst {
 impl Search for BestFirst {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.enter(task);
-        let trouble = self.think(task, report).err();
+        let error = self.think(task, report).err();
         let cache = self.device.cache_figures();
         while task.limits.infinite && !task.stop.is_stopped() {
             thread::sleep(IDLE);
         }
         remember::remember_line(&self.tree, &mut self.table);
         let Some(best) = self.rule.choose(&self.tree, &[]) else {
-            return root::unsearched(task, trouble);
+            return root::unsearched(task, error);
         };
         let info = self.view().info(task, best);
         Outcome {
             best: self.tree.node(best).played,
             ponder: info.pv.get(1).copied(),
             info,
-            trouble,
+            error,
             cache,
             notes: mate::refuted(&self.tree, task).into_iter().collect(),
         }

@@ -77,7 +77,8 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
     finish(&closure, &space, &desk, &mut course, request.roots)
 }
 
-/// Sweeps until nothing waits or somebody wants it to stop, with checkpoints on the way and at the end.
+/// Sweeps until nothing waits or somebody wants it to stop, with checkpoints on the way and at the
+/// end.
 fn close(
     closure: &mut Closure<'_>,
     desk: &Desk,

@@ -74,8 +74,8 @@ impl<'a> Archive<'a> {
         EnumerateError::NotKept { folder: self.folder.to_owned(), option }
     }
 
-    /// The moves from a position, and those to it. One of them may be empty: a root has no moves here,
-    /// and the first position may have none that lead to it.
+    /// The moves from a position, and those to it. One of them may be empty: a root has no moves
+    /// here, and the first position may have none that lead to it.
     ///
     /// # Errors
     /// When there are no edges, a file is damaged, or the enumeration did not reach the position.
@@ -114,7 +114,8 @@ impl<'a> Archive<'a> {
         Ok((from, to))
     }
 
-    /// The same as lines: `p --> move | p'` for the moves from it, `p' --> move | p` for those to it.
+    /// The same as lines: `p --> move | p'` for the moves from it, `p' --> move | p` for those to
+    /// it.
     ///
     /// # Errors
     /// As [`Archive::edges`].

@@ -129,8 +129,8 @@ fn make_evaluator(
     }
 }
 
-/// What a search on this machine goes on with when its evaluator fails: the network on the CPU and, where that fails
-/// too, what needs none. Each time, `tell` gets a sentence.
+/// What a search on this machine goes on with when its evaluator fails: the network on the CPU and,
+/// where that fails too, what needs none. Each time, `tell` gets a sentence.
 pub fn fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
     let mut machine = machine.clone();
     Box::new(move |error| {
@@ -161,8 +161,8 @@ fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String
     Err(format!("the evaluator {} is not built into this program", machine.evaluator))
 }
 
-/// Looks for the GPU that a search chosen later would want. Only a process' first look takes long, and it must not be on a
-/// clock.
+/// Looks for the GPU that a search chosen later would want. Only a process' first look takes long,
+/// and it must not be on a clock.
 #[cfg(feature = "net")]
 pub fn look_for_gpu(settings: &Settings) {
     let Machine { evaluator, device, .. } = &settings.machine;

@@ -1,8 +1,9 @@
 //! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
 //!
 //! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well where the mate would
-//! come too late: as a draw that rests on the path, which is true of this search only.
+//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well
+//! where the mate would come too late: as a draw that rests on the path, which is true of this
+//! search only.
 
 use shakmaty::{Chess, Position};
 
@@ -102,8 +103,8 @@ impl<'a> Batch<'a> {
         self.leaves.len()
     }
 
-    /// False ends the gathering: enough was settled for now, or the tree is full (to try every other
-    /// leaf of a full tree would take as long as the tree is large).
+    /// False ends the gathering: enough was settled for now, or the tree is full (to try every
+    /// other leaf of a full tree would take as long as the tree is large).
     pub fn may_go_on(&self) -> bool {
         self.free > 0 && !self.is_full
     }
@@ -124,8 +125,8 @@ impl<'a> Batch<'a> {
         Selected { leaves: self.leaves, is_full: self.is_full, is_paused }
     }
 
-    /// Gives a move of an expansion, by its index among the legal ones in `position`, a node; answers with
-    /// the node's place. Without room the harvest is full.
+    /// Gives a move of an expansion, by its index among the legal ones in `position`, a node;
+    /// answers with the node's place. Without room the harvest is full.
     pub fn create_child(
         &mut self,
         tree: &mut Tree,

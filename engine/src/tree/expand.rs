@@ -125,8 +125,8 @@ impl Knowledge<'_> {
     }
 }
 
-/// What can be the matter with the children of a leaf: most of the rules need not be asked about most
-/// of them.
+/// What can be the matter with the children of a leaf: most of the rules need not be asked about
+/// most of them.
 #[derive(Clone, Copy, Debug)]
 struct Scope<'a> {
     leaf: &'a Leaf,

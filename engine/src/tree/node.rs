@@ -5,8 +5,9 @@ use shakmaty::Move;
 use crate::chess::score::Score;
 use crate::chess::score::Verdict;
 
-/// Index of a node. It is good until the next creation of a child below its parent: the nodes of one position
-/// lie side by side and move when there are more of them. What must last is a [`Slot`].
+/// Index of a node. It is good until the next creation of a child below its parent: the nodes of
+/// one position lie side by side and move when there are more of them. What must last is a
+/// [`Slot`].
 pub type NodeId = u32;
 /// Index of an expansion.
 pub type ExpansionId = u32;
@@ -74,9 +75,11 @@ pub const KNOWN: u8 = 1 << 5;
 pub struct Node {
     /// Expected score for the side to move: backed up, or the action value while [`UNEVALUATED`].
     pub value: f32,
-    /// Depth in plies that the visits amounts to; -1 where the value is an unevaluated action value.
+    /// Depth in plies that the visits amounts to; -1 where the value is an unevaluated action
+    /// value.
     pub depth: f32,
-    /// Factor on the error scale, from the evaluator's own error (the parent's while [`UNEVALUATED`]).
+    /// Factor on the error scale, from the evaluator's own error (the parent's while
+    /// [`UNEVALUATED`]).
     pub spread: f32,
     /// The parent's policy for this move.
     pub policy: f32,

@@ -19,8 +19,8 @@ const PROOF: f32 = 2.0;
 /// Payload of a proven draw.
 const DRAW: f32 = 1.5;
 
-/// Stores an expansion's value, unless its best move rests on the path or it rests on `searchmoves`;
-/// says whether it did.
+/// Stores an expansion's value, unless its best move rests on the path or it rests on
+/// `searchmoves`; says whether it did.
 pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) -> bool {
     let expansion = tree.expansion(id);
     let node = tree.node(tree.node_of(expansion));
@@ -51,7 +51,8 @@ pub fn remember_growth(tree: &mut Tree, table: &mut Table, id: ExpansionId, tabl
     }
 }
 
-/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of ours.
+/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of
+/// ours.
 pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
     let payload = f32::from_bits(entry.payload);
     let depth = f32::from(entry.depth) / DEPTH_STEPS;
@@ -104,8 +105,9 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
     gone > 0 && gone >= before / FOLD_DIVISOR
 }
 
-/// Starts an unevaluated node from what the table knows of its position, if that can be believed, and says
-/// whether it did. `halfmoves` = the position's; `position` makes it, which is rarely needed.
+/// Starts an unevaluated node from what the table knows of its position, if that can be believed,
+/// and says whether it did. `halfmoves` = the position's; `position` makes it, which is rarely
+/// needed.
 pub fn start_from(
     child: &mut Node,
     table: &Table,

@@ -38,8 +38,8 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     None
 }
 
-/// What rests on draws by repetition or the fifty-move rule is open again; they are judged when picked, and of a
-/// folded subtree that rests on them only the evaluator's action value is left.
+/// What rests on draws by repetition or the fifty-move rule is open again; they are judged when
+/// picked, and of a folded subtree that rests on them only the evaluator's action value is left.
 pub fn forget_path_draws(tree: &mut Tree) {
     tree.for_each_child(|node, edge| {
         if node.has(PATH) && !node.is_expanded() {
@@ -66,7 +66,8 @@ mod tests {
     use crate::tree::edge::Edge;
     use crate::tree::node::Slot;
 
-    /// A subtree that rests on a repetition is folded; at the next move nobody knows whether it still repeats.
+    /// A subtree that rests on a repetition is folded; at the next move nobody knows whether it
+    /// still repeats.
     #[test]
     fn draws_by_the_path_do_not_outlive_it() {
         let mut tree = Tree::new(1 << 20);

@@ -13,8 +13,8 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
 use tesla_engine::best_first::BestFirst;
+use tesla_engine::best_first::lead::{Child, Lead};
 use tesla_engine::best_first::params::Params;
-use tesla_engine::best_first::rates::{Child, Lead};
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::search::clock::Budget;
@@ -161,8 +161,8 @@ impl Observer {
         let limits = Limits { nodes: Some(u64::from(evaluations)), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
         let task = Task { game, limits: &limits, budget: &budget, stop: &self.stop };
-        let trouble = self.search.search(&task, &mut |_| {}).trouble;
-        trouble.map_or(Ok(()), |error| Err(format!("{error}; the same command goes on")))
+        let error = self.search.search(&task, &mut |_| {}).error;
+        error.map_or(Ok(()), |error| Err(format!("{error}; the same command goes on")))
     }
 
     /// The root and some positions below it, of little and of much work alike.

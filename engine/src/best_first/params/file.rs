@@ -133,7 +133,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "([a-z_]{1,12}( ?= ?)?[-0-9.e\"\\[\\]#\n ]{0,8}|\\PC){0,8}") {
+        fn no_text_makes_it_panic(
+            text in "([a-z_]{1,12}( ?= ?)?[-0-9.e\"\\[\\]#\n ]{0,8}|\\PC){0,8}",
+        ) {
             let _ = parse(&text);
         }
     }

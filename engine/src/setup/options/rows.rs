@@ -46,6 +46,7 @@ const EMBEDDED: &str = "<embedded>";
 pub(super) fn register(network: bool) -> Vec<Row> {
     let mut rows = memory_rows();
     rows.extend(mode_rows(network));
+    rows.extend(network_rows());
     rows.extend(baseline_rows());
     rows.extend(protocol::tablebase_rows());
     rows.extend(protocol::protocol_rows());
@@ -91,7 +92,7 @@ fn memory_rows() -> Vec<Row> {
     ]
 }
 
-fn mode_rows(network: bool) -> [Row; 6] {
+fn mode_rows(network: bool) -> [Row; 2] {
     // Without a network, the list starts at the evaluator that needs none.
     let evaluators = &EvaluatorKind::NAMES[usize::from(!network)..];
     [
@@ -117,6 +118,11 @@ fn mode_rows(network: bool) -> [Row; 6] {
                 },
             },
         },
+    ]
+}
+
+fn network_rows() -> [Row; 4] {
+    [
         Row {
             name: "Device",
             help: "Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.",
@@ -154,7 +160,7 @@ fn mode_rows(network: bool) -> [Row; 6] {
                 min: 0,
                 max: 4096,
                 set: |settings, size| {
-                    settings.machine.batch_size = (size > 0).then_some(size as usize)
+                    settings.machine.batch_size = (size > 0).then_some(size as usize);
                 },
             },
         },

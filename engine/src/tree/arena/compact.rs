@@ -3,14 +3,14 @@
 use super::{BLOCKS, Expansion, Tree, block_of};
 use crate::tree::node::{ExpansionId, KNOWN, NONE, Node, NodeId, ROOT};
 
-/// Marks the first node of a block while the tree is compacted; its expansion's name is here then, and
-/// its own expansion is where the expansion keeps the block.
+/// Marks the first node of a block while the tree is compacted; its expansion's name is here then,
+/// and its own expansion is where the expansion keeps the block.
 pub(super) const HEAD: u8 = 1 << 7;
 
 impl Tree {
-    /// Makes `root` the root and keeps, of what lies below it, the expansions for which `keep` holds
-    /// and whose ancestors are kept. A node that loses its expansion keeps value and depth. Nothing
-    /// may be pending.
+    /// Makes `root` the root and keeps, of what lies below it, the expansions for which `keep`
+    /// holds and whose ancestors are kept. A node that loses its expansion keeps value and depth.
+    /// Nothing may be pending.
     pub fn retain(&mut self, root: NodeId, mut keep: impl FnMut(ExpansionId, &Expansion) -> bool) {
         let top = self.node(root).expansion;
         let mut new_ids = vec![NONE; self.expansions.len()];

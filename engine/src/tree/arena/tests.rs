@@ -126,7 +126,9 @@ proptest! {
     /// Whatever is looked at, expanded, folded and made the root: nodes belong to one position
     /// each, and keep what they know.
     #[test]
-    fn stays_sound(steps in prop::collection::vec((0..100_u8, any::<u16>(), any::<u16>()), 1..200)) {
+    fn stays_sound(
+        steps in prop::collection::vec((0..100_u8, any::<u16>(), any::<u16>()), 1..200),
+    ) {
         let mut tree = Tree::new(1 << 20);
         expand(&mut tree, Slot::ROOT, 20);
         for (kind, first, second) in steps {

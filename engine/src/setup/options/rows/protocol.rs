@@ -42,7 +42,8 @@ pub(super) fn tablebase_rows() -> [Row; 3] {
         },
         Row {
             name: "Syzygy50MoveRule",
-            help: "Whether a win that takes more than fifty moves without a capture or pawn move counts as a draw.",
+            help: "Whether a win that takes more than fifty moves without a capture or pawn move \
+                   counts as a draw.",
             kind: Kind::Check {
                 default: true,
                 set: |settings, on| settings.tablebase.fifty_moves = on,
@@ -108,7 +109,7 @@ pub(super) fn telling_rows() -> [Row; 6] {
                 default: 1,
                 min: 1,
                 max: 218,
-                set: |settings, lines| settings.lines = lines as usize,
+                set: |settings, lines| settings.multipv = lines as usize,
             },
         },
         Row {
