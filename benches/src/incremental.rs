@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             share(way.cache.whole),
             share(way.cache.anchored),
             share(way.cache.evicted),
-            share(way.cache.remade),
+            share(way.cache.rebuilt),
         );
     }
     Ok(())

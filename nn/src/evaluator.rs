@@ -1,4 +1,4 @@
-//! What the search asks of a device, and what it is told.
+//! What the search asks of a device, and what the device answers.
 //!
 //! A request names its position's parent on the device: an evaluator that keeps what it computed of
 //! the parent answers for the price of a few tokens instead of a whole board.
@@ -68,13 +68,13 @@ pub struct CacheFigures {
     pub evaluations: u64,
     /// Those among them that were encoded whole; the others were made from their parents.
     pub whole: u64,
-    /// Kept positions that were encoded whole later, to begin chains anew.
+    /// Kept positions that were encoded whole later, to become anchors.
     pub anchored: u64,
-    /// Kept positions whose tokens had made room for others and were made again from their parents'.
-    pub remade: u64,
+    /// Kept positions whose tokens had been evicted and were rebuilt from their parents'.
+    pub rebuilt: u64,
     /// Tokens that ran through the network for all of these.
     pub tokens: u64,
-    /// Kept positions that made room for others.
+    /// Kept positions whose tokens made room for others.
     pub evicted: u64,
     /// Tokens in the cache now.
     pub used: u64,
@@ -91,13 +91,18 @@ impl CacheFigures {
     /// What was done since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        self.combine(earlier, |now, then| now - then)
+    }
+
+    /// What was done, combined with another's; what is in the cache is this one's.
+    fn combine(&self, other: &Self, with: fn(u64, u64) -> u64) -> Self {
         Self {
-            evaluations: self.evaluations - earlier.evaluations,
-            whole: self.whole - earlier.whole,
-            anchored: self.anchored - earlier.anchored,
-            remade: self.remade - earlier.remade,
-            tokens: self.tokens - earlier.tokens,
-            evicted: self.evicted - earlier.evicted,
+            evaluations: with(self.evaluations, other.evaluations),
+            whole: with(self.whole, other.whole),
+            anchored: with(self.anchored, other.anchored),
+            rebuilt: with(self.rebuilt, other.rebuilt),
+            tokens: with(self.tokens, other.tokens),
+            evicted: with(self.evicted, other.evicted),
             ..*self
         }
     }
@@ -106,15 +111,7 @@ impl CacheFigures {
 impl AddAssign for CacheFigures {
     /// Adds what was done; what is in the cache is `later`'s.
     fn add_assign(&mut self, later: Self) {
-        *self = Self {
-            evaluations: self.evaluations + later.evaluations,
-            whole: self.whole + later.whole,
-            anchored: self.anchored + later.anchored,
-            remade: self.remade + later.remade,
-            tokens: self.tokens + later.tokens,
-            evicted: self.evicted + later.evicted,
-            ..later
-        };
+        *self = later.combine(self, |a, b| a + b);
     }
 }
 
@@ -129,7 +126,7 @@ impl fmt::Display for CacheFigures {
             self.whole,
             self.anchored,
             self.evicted,
-            self.remade,
+            self.rebuilt,
             self.used,
             self.limit
         )

@@ -9,7 +9,7 @@ use pulp::Simd;
 use super::vectors::LINE;
 
 /// Most entries that a token can see: pieces, and the readouts of its chain.
-pub(super) const MAX_KEYS: usize = 64;
+pub(crate) const MAX_KEYS: usize = 64;
 
 /// `e^x` for `x <= 0`, within 3e-7 of the exact value, relatively; far below, about 1e-38.
 #[inline(always)]
@@ -38,7 +38,7 @@ fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 
 /// `to = x / sqrt(mean(x²) + 1e-6)` row by row; the learnt scale is in the weights that follow.
 #[inline(always)]
-pub(super) fn normalise<S: Simd>(simd: S, x: &[f32], to: &mut [f32], width: usize) {
+pub(crate) fn normalise<S: Simd>(simd: S, x: &[f32], to: &mut [f32], width: usize) {
     for (x, to) in x.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
         let mut squares = simd.splat_f32s(0.0);
         for &x in S::as_simd_f32s(x).0 {
@@ -53,7 +53,7 @@ pub(super) fn normalise<S: Simd>(simd: S, x: &[f32], to: &mut [f32], width: usiz
 }
 
 /// Place of column `column` of the network's queries, keys and values among the packed ones.
-pub(super) fn head_column(column: usize, width: usize, heads: usize) -> usize {
+pub(crate) fn head_column(column: usize, width: usize, heads: usize) -> usize {
     let per_head = width / heads;
     column % per_head * heads + column / per_head
 }
@@ -61,7 +61,7 @@ pub(super) fn head_column(column: usize, width: usize, heads: usize) -> usize {
 /// Weights of one query.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Weights {
+pub(crate) struct Weights {
     /// One vector per key, in which the heads repeat.
     vectors: [f32; MAX_KEYS * LINE],
     sums: [f32; LINE],
@@ -76,7 +76,7 @@ impl Default for Weights {
 
 impl Weights {
     /// Attention that key `key` got, mean over the heads.
-    pub(super) fn of_key(&self, key: usize, heads: usize) -> f32 {
+    pub(crate) fn of_key(&self, key: usize, heads: usize) -> f32 {
         let weights = &self.vectors[key * self.lanes..][..heads];
         weights.iter().zip(&self.sums).map(|(w, sum)| w / sum).sum::<f32>() / heads as f32
     }
@@ -84,44 +84,43 @@ impl Weights {
 
 /// What one query attends to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     /// Key and value, end to end, of every visible token.
-    pub(super) entries: &'a [&'a [f32]],
+    pub(crate) entries: &'a [&'a [f32]],
     /// Squares of these tokens; 64 is a readout.
-    pub(super) squares: &'a [u8],
+    pub(crate) squares: &'a [u8],
     /// `[65][16]`: bias by the key's square, for the query's square; the heads repeat.
-    pub(super) bias: &'a [f32],
+    pub(crate) bias: &'a [f32],
+    pub(crate) heads: usize,
 }
 
-/// Attention of `query` (already scaled) with `heads` heads; the mixed values go `to`.
+/// Attention of `query`, already scaled; the mixed values go `to`.
 #[inline(always)]
-pub(super) fn attend<S: Simd>(
+pub(crate) fn attend<S: Simd>(
     simd: S,
     query: &[f32],
-    heads: usize,
     seen: Seen<'_>,
     weights: &mut Weights,
     to: &mut [f32],
 ) {
     match (query.len() / S::F32_LANES, S::F32_LANES) {
-        (_, lanes) if !lanes.is_multiple_of(heads) => attend_plain(query, heads, seen, weights, to),
+        (_, lanes) if !lanes.is_multiple_of(seen.heads) => attend_plain(query, seen, weights, to),
         // Widths 32, 128 and 384 with vectors of 8 or 16.
-        (2, 16) => attend_vectors::<S, 2, 1>(simd, query, heads, seen, weights, to),
-        (4, 8) => attend_vectors::<S, 4, 1>(simd, query, heads, seen, weights, to),
-        (8, 8 | 16) => attend_vectors::<S, 8, 1>(simd, query, heads, seen, weights, to),
-        (16, 8) => attend_vectors::<S, 8, 2>(simd, query, heads, seen, weights, to),
-        (24, 16) => attend_vectors::<S, 8, 3>(simd, query, heads, seen, weights, to),
-        (48, 8) => attend_vectors::<S, 8, 6>(simd, query, heads, seen, weights, to),
-        _ => attend_plain(query, heads, seen, weights, to),
+        (2, 16) => attend_vectors::<S, 2, 1>(simd, query, seen, weights, to),
+        (4, 8) => attend_vectors::<S, 4, 1>(simd, query, seen, weights, to),
+        (8, 8 | 16) => attend_vectors::<S, 8, 1>(simd, query, seen, weights, to),
+        (16, 8) => attend_vectors::<S, 8, 2>(simd, query, seen, weights, to),
+        (24, 16) => attend_vectors::<S, 8, 3>(simd, query, seen, weights, to),
+        (48, 8) => attend_vectors::<S, 8, 6>(simd, query, seen, weights, to),
+        _ => attend_plain(query, seen, weights, to),
     }
 }
 
-/// [`attend`] with `G` groups of `V` vectors; `heads` divides the lanes.
+/// [`attend`] with `G` groups of `V` vectors; the heads divide the lanes.
 #[inline(always)]
 fn attend_vectors<S: Simd, const V: usize, const G: usize>(
     simd: S,
     query: &[f32],
-    heads: usize,
     seen: Seen<'_>,
     weights: &mut Weights,
     to: &mut [f32],
@@ -143,7 +142,7 @@ fn attend_vectors<S: Simd, const V: usize, const G: usize>(
             }
         }
         let mut sum = simd.add_f32s(sums[0], sums[1]);
-        let mut step = heads;
+        let mut step = seen.heads;
         while step < lanes {
             sum = simd.add_f32s(sum, simd.rotate_left_f32s(sum, step));
             step *= 2;
@@ -183,13 +182,8 @@ fn vectors<S: Simd, const V: usize, const G: usize>(floats: &[f32]) -> &[[S::f32
 
 /// [`attend`] for machines without wide vectors.
 #[inline(always)]
-fn attend_plain(
-    query: &[f32],
-    heads: usize,
-    seen: Seen<'_>,
-    weights: &mut Weights,
-    to: &mut [f32],
-) {
+fn attend_plain(query: &[f32], seen: Seen<'_>, weights: &mut Weights, to: &mut [f32]) {
+    let heads = seen.heads;
     weights.lanes = LINE;
     let mut most = [f32::MIN; LINE];
     let places = weights.vectors.as_chunks_mut::<LINE>().0;
@@ -221,7 +215,7 @@ fn attend_plain(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::vectors::dispatch;
+    use crate::kernels::vectors::dispatch;
 
     struct Exp(Vec<f32>);
 
@@ -258,10 +252,10 @@ mod tests {
         fn with_simd<S: Simd>(self, simd: S) -> [Vec<f32>; 2] {
             let mut answers = [vec![0.0; 128], vec![0.0; 128]];
             let mut weights = Weights::default();
-            attend(simd, self.0, 4, self.1, &mut weights, &mut answers[0]);
+            attend(simd, self.0, self.1, &mut weights, &mut answers[0]);
             let total: f32 = (0..self.1.entries.len()).map(|key| weights.of_key(key, 4)).sum();
             assert!((total - 1.0).abs() < 1e-5);
-            attend_plain(self.0, 4, self.1, &mut weights, &mut answers[1]);
+            attend_plain(self.0, self.1, &mut weights, &mut answers[1]);
             answers
         }
     }
@@ -275,7 +269,8 @@ mod tests {
         let query: Vec<f32> = (0..128).map(|i| value(i + 5)).collect();
         for count in [1, 2, 31, 40] {
             let squares: Vec<u8> = (0..count as u8).collect();
-            let seen = Seen { entries: &entries[..count], squares: &squares, bias: &bias };
+            let seen =
+                Seen { entries: &entries[..count], squares: &squares, bias: &bias, heads: 4 };
             let [fast, plain] = dispatch(Both(&query, seen));
             assert!(fast.iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-5));
         }

@@ -9,7 +9,7 @@ use super::vectors::{Aligned, lanes};
 
 /// What becomes of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// Stored.
     Store,
     /// `max(y, 0)`.
@@ -22,7 +22,7 @@ pub(super) enum Then {
 
 /// Weights `[k, m]` and bias, packed in panels of two vectors of columns.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
     k: usize,
     m: usize,
     lanes: usize,
@@ -34,7 +34,7 @@ pub(super) struct Packed {
 
 impl Packed {
     /// Packs `weights` (row-major `[k, m]`) and `bias` (`m`, or empty for none).
-    pub(super) fn new(weights: &[f32], bias: &[f32], k: usize, m: usize) -> Self {
+    pub(crate) fn new(weights: &[f32], bias: &[f32], k: usize, m: usize) -> Self {
         let lanes = lanes();
         let width = 2 * lanes;
         let panels = m.div_ceil(width);
@@ -58,7 +58,7 @@ impl Packed {
 
     /// `c[n, m] = then(a[n, k] · W + b)`; both row-major without gaps.
     #[inline(always)]
-    pub(super) fn run<S: Simd>(&self, simd: S, a: &[f32], c: &mut [f32], then: Then) {
+    pub(crate) fn run<S: Simd>(&self, simd: S, a: &[f32], c: &mut [f32], then: Then) {
         match then {
             Then::Store => self.rows::<S, 0>(simd, a, c),
             Then::Relu => self.rows::<S, 1>(simd, a, c),
@@ -79,12 +79,12 @@ impl Packed {
         if n <= 4 {
             // Few rows: two panels at once, or the chains of additions stand idle.
             while panel + 2 <= full {
-                self.block::<S, 2, THEN>(simd, a, c, n, panel);
+                self.block::<S, 2, THEN>(simd, a, c, panel);
                 panel += 2;
             }
         }
         for panel in panel..m.div_ceil(width) {
-            self.block::<S, 1, THEN>(simd, a, c, n, panel);
+            self.block::<S, 1, THEN>(simd, a, c, panel);
         }
     }
 
@@ -94,29 +94,29 @@ impl Packed {
         simd: S,
         a: &[f32],
         c: &mut [f32],
-        n: usize,
         panel: usize,
     ) {
+        let n = a.len() / self.k;
         let mut row = 0;
         if P == 1 && S::REGISTER_COUNT >= 32 {
             while n - row >= 8 {
-                self.tile::<S, 8, P, THEN>(simd, a, c, row, panel);
+                self.tile::<S, 8, P, THEN>(simd, a, c, [row, panel]);
                 row += 8;
             }
         }
         if P == 1 {
             while n - row >= 6 {
-                self.tile::<S, 6, P, THEN>(simd, a, c, row, panel);
+                self.tile::<S, 6, P, THEN>(simd, a, c, [row, panel]);
                 row += 6;
             }
         }
         while n - row >= 3 {
-            self.tile::<S, 3, P, THEN>(simd, a, c, row, panel);
+            self.tile::<S, 3, P, THEN>(simd, a, c, [row, panel]);
             row += 3;
         }
         match n - row {
-            2 => self.tile::<S, 2, P, THEN>(simd, a, c, row, panel),
-            1 => self.tile::<S, 1, P, THEN>(simd, a, c, row, panel),
+            2 => self.tile::<S, 2, P, THEN>(simd, a, c, [row, panel]),
+            1 => self.tile::<S, 1, P, THEN>(simd, a, c, [row, panel]),
             _ => {}
         }
     }
@@ -127,8 +127,7 @@ impl Packed {
         simd: S,
         a: &[f32],
         c: &mut [f32],
-        row: usize,
-        panel: usize,
+        [row, panel]: [usize; 2],
     ) {
         let work = Tile::<S, R, P, THEN> { packed: self, simd, a, c, row, panel };
         simd.vectorize(work);
@@ -206,7 +205,7 @@ impl<T: Simd, const R: usize, const P: usize, const THEN: u8> WithSimd for Tile<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::vectors::dispatch;
+    use crate::kernels::vectors::dispatch;
 
     struct Run<'a>(&'a Packed, &'a [f32], &'a mut [f32], Then);
 
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn products_are_right_and_do_not_depend_on_company() {
+    fn products_are_right_and_do_not_depend_on_other_rows() {
         let value = |i: usize| ((i * 2_654_435_761 % 1009) as f32 / 1009.0) - 0.5;
         for (k, m) in [(128, 384), (128, 65), (32, 2), (256, 128), (16, 4)] {
             let weights: Vec<f32> = (0..k * m).map(value).collect();
