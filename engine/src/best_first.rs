@@ -7,7 +7,7 @@
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
 //! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] —
 //!   from the children to the parent;
-//! * [`root`] — from the tree to the move; `report` — what is said on the way;
+//! * [`root`] — from the tree to the move; `report` — what is reported on the way;
 //! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
 //! * `start` — from one search to the next; [`params`] — the tunables.
 

@@ -206,7 +206,7 @@ impl Frontend {
     fn refuses(&self, what: &str) -> bool {
         let busy = self.is_busy();
         if busy {
-            self.output.info(&format!("{what} has to wait: send stop first, something is running"));
+            self.output.info(&format!("cannot {what} while something is running; send stop first"));
         }
         busy
     }

@@ -6,7 +6,7 @@ use crate::tree::arena::Tree;
 use crate::tree::node::{EXCLUDED, ExpansionId, Goal, KNOWN, Node, PATH, UNEVALUATED};
 use crate::tree::sweep::Backup;
 
-/// What a child is worth to its parent's side to move, if it is an estimate or a draw.
+/// A child's value for its parent's side to move; proven wins and losses count as 0 and 1.
 pub fn child_value(child: &Node, model: &Model) -> f32 {
     match child.verdict {
         Verdict::Draw => 0.5,
@@ -17,7 +17,7 @@ pub fn child_value(child: &Node, model: &Model) -> f32 {
     }
 }
 
-/// What a move that was never looked at is worth, by the evaluator's action value.
+/// Value of a move without an evaluation of its own: its action value less a penalty.
 pub fn prior_value(action_value: f32, model: &Model) -> f32 {
     action_value - model.doubt
 }
@@ -25,11 +25,11 @@ pub fn prior_value(action_value: f32, model: &Model) -> f32 {
 /// What the children say of their parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Summary {
-    /// The shortest mate given: its plies and its place.
+    /// The shortest mate given: its plies and its index.
     shortest_loss: Option<(u16, u8)>,
-    /// The longest resistance when every move loses: its plies and its place.
+    /// The longest resistance when every move loses: its plies and its index.
     longest_win: Option<(u16, u8)>,
-    /// The best child that is drawn or was looked at: its worth and its place.
+    /// The best child that is drawn or was looked at: its value and its index.
     best: Option<(f32, u8)>,
     /// Some child is open.
     any_open: bool,
@@ -39,7 +39,7 @@ struct Summary {
     any_path_draw: bool,
     /// Work of all children.
     visits: u32,
-    /// Worth of the open and drawn children times their visits, and that visits.
+    /// Values of the open and drawn children times their visits, and those visits.
     weighed: (f32, f32),
 }
 
@@ -158,9 +158,9 @@ fn recompute(tree: &mut Tree, model: &Model, id: ExpansionId) {
     node.mark(KNOWN, is_known && verdict == Verdict::Open);
 }
 
-/// The value of a node whose best child is worth `highest`. The highest of many uncertain values is
-/// too high: the average of the children by visits and the node's own evaluation pull it back, the
-/// latter as if it were `static_weight` evaluations.
+/// The value of a node whose best child has the value `highest`. The highest of many uncertain
+/// values is too high: the average of the children by visits and the node's own evaluation pull it
+/// back, the latter as if it were `static_weight` evaluations.
 fn tempered(highest: f32, summary: &Summary, static_value: f32, model: &Model) -> f32 {
     let highest = highest.clamp(0.0, 1.0);
     let (sum, visits) = summary.weighed;
@@ -209,8 +209,8 @@ mod tests {
         tree
     }
 
-    /// A root of which the table or a folded subtree said this, at a depth that no visits here
-    /// reaches.
+    /// A root of which the table or a folded subtree said this, at a depth that no number of visits
+    /// here reaches.
     fn known(value: f32, rests_on_path: bool) -> Expansion {
         let mut expansion = Expansion::new(1, Slot::ROOT, 0.4);
         (expansion.known_value, expansion.known_depth) = (value, 20.0);

@@ -6,7 +6,7 @@ use crate::chess::score::Verdict;
 use crate::tree::edge::Edge;
 use crate::tree::node::{EXCLUDED, Node, UNEVALUATED};
 
-/// A child: its place among those that were looked at, or that of its move among the legal ones.
+/// A child: its index among those that have nodes, or that of its move among the legal ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Child {
     /// It has a node.
@@ -25,16 +25,16 @@ impl Child {
     }
 }
 
-/// Best and second best worth among a node's children.
+/// Best and second best value among a node's children.
 #[derive(Clone, Copy, Debug)]
 pub struct Lead {
     /// The best child.
     pub best: Child,
     /// Its policy.
     pub(super) policy: f32,
-    /// Its worth.
+    /// Its value.
     pub first: f32,
-    /// The worth of the next best, one score unit less if there is none.
+    /// The value of the next best, one score unit less if there is none.
     pub second: f32,
 }
 
@@ -44,7 +44,7 @@ impl Lead {
     pub fn of(children: &[Node], edges: &[Edge], model: &Model) -> Self {
         let nothing = f32::NEG_INFINITY;
         let mut lead = Self { best: Child::Node(0), policy: 1.0, first: nothing, second: nothing };
-        // Of those not looked at: where it is, its policy and its worth.
+        // Among those without an evaluation: the child, its policy and its value.
         let mut likeliest: Option<(Child, f32, f32)> = None;
         for (index, child) in children.iter().enumerate() {
             if child.has(EXCLUDED) || matches!(child.verdict, Verdict::Win(_)) {

@@ -1,10 +1,10 @@
-//! How far a value may still move, and what it is worth to find out.
+//! The error model: how far a value may still move, and the benefit of finding out.
 //!
 //! A value that lacks `m` plies of search has an error of scale `s(m) = k · m^p · r`, where `r`
-//! (here: *spread*) comes from the evaluator's own error. The chance that a move behind by a gap
-//! overtakes the best is `S(gap / s)`, the survival function of the error's distribution; its
+//! (here: *spread*) comes from the evaluator's own error. The probability that a move behind by a
+//! gap overtakes the best is `S(gap / s)`, the survival function of the error's distribution; its
 //! integral `ψ` is the expected gain. Depth is what an ordinary search would reach with the same
-//! visits, so that visits and depth are two readings of one number.
+//! number of evaluations ([`Effort`]).
 
 use statrs::function::erf::erfc;
 
@@ -80,7 +80,7 @@ pub struct Model {
     pub doubt: f32,
     /// Evaluations below a position that count as much as its own.
     pub static_weight: f32,
-    /// Share of the children's average by visits in the backup.
+    /// Weight of the children's average, by visits, in the backup.
     pub average_share: f32,
     policy_floor: f32,
     error_reference: f32,
@@ -115,7 +115,7 @@ impl Model {
     }
 
     /// Factor on the error scales at a node of so many evaluations, 1 at 100: values that rest on
-    /// much visits change less by one ply more.
+    /// many visits change less with one more ply.
     pub fn decay(&self, visits: u32) -> f32 {
         let known = self.decays.get(visits as usize).copied();
         known.unwrap_or_else(|| exact_decay(visits as f32, self.error_decay))
@@ -160,7 +160,7 @@ impl Model {
         scale * self.family.excess(gap / scale)
     }
 
-    /// What one evaluation below a child is worth: chance of a new decision per cost.
+    /// Benefit-cost ratio of a child: the probability of a new decision per evaluation.
     pub fn value_of_computation(&self, overtake: f32, policy: f32, cost: f32) -> f32 {
         ((1.0 - self.policy_floor) * overtake + self.policy_floor * policy) / cost
     }

@@ -3,9 +3,9 @@
 //!
 //! Rule and constants are lc0's (its classic search and defaults), carried over to scores in
 //! [0, 1]: a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`,
-//! where visits under way count in `n` but not in `q` (lc0's virtual loss); a child never visited
-//! has its parent's value less a reduction. Where the descent meets a leaf under way it is a
-//! *collision*: it counts as under way too until the next answers arrive, and a batch is sent as it
+//! where visits in flight count in `n` but not in `q` (lc0's virtual loss); a child never visited
+//! has its parent's value less a reduction. Where the descent meets a leaf in flight it is a
+//! *collision*: it counts as in flight too until the next answers arrive, and a batch is sent as it
 //! is when its collisions are used up. Values are averages of visits, or minimax, or a mixture of
 //! both.
 //!
@@ -48,7 +48,7 @@ const MOST_LEAD: u64 = 10_000_000;
 /// lc0's values lie in [-1, 1]: one score unit is two of them.
 const UNIT: f32 = 0.5;
 
-/// What is under way at and below a node.
+/// Visits in flight at and below a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     /// Visits whose answers are awaited.
@@ -104,7 +104,7 @@ impl Puct {
         node.visits.saturating_sub(self.in_flight_at(slot).pending)
     }
 
-    /// What is under way at a node.
+    /// Visits in flight at a node.
     fn in_flight_at(&self, slot: Slot) -> InFlight {
         self.in_flight.get(&slot).copied().unwrap_or_default()
     }
@@ -229,7 +229,7 @@ impl Puct {
         best.map(|(_, child)| child)
     }
 
-    /// A leaf is under way no longer: answered, or given up.
+    /// A leaf is no longer in flight: answered, or given up.
     fn land(&mut self, tree: &Tree, leaf: &Leaf) {
         let land = |flight: &mut InFlight| flight.pending = flight.pending.saturating_sub(1);
         lower(&mut self.in_flight, leaf.slot, land);
@@ -366,7 +366,7 @@ impl Rule for Puct {
     }
 }
 
-/// Takes something off what is under way at a node; one with nothing left is forgotten.
+/// Lowers what is in flight at a node; a node with nothing left is forgotten.
 fn lower(in_flight: &mut HashMap<Slot, InFlight>, slot: Slot, take: impl FnOnce(&mut InFlight)) {
     if let Entry::Occupied(mut entry) = in_flight.entry(slot) {
         let flight = entry.get_mut();

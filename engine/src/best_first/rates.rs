@@ -1,4 +1,5 @@
-//! What the next evaluation below each child of a node is worth, for all of them side by side.
+//! The benefit-cost ratio of the next evaluation below each child of a node, for all of them side
+//! by side.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -79,8 +80,8 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
     })
 }
 
-/// Chance that a child is better than the best, from what its value alone says and from the `odds`
-/// that the policy gives it against the best (Bayes' rule, the policy as prior).
+/// Probability that a child is better than the best, from what its value alone says and from the
+/// `odds` that the policy gives it against the best (Bayes' rule, the policy as prior).
 pub fn posterior(overtake: f32, odds: f32) -> f32 {
     let ours = overtake * odds;
     ours / (ours + 1.0 - overtake).max(f32::MIN_POSITIVE)
@@ -157,7 +158,7 @@ impl<'a> Rater<'a> {
         Self { model, params, is_whole_prior, vectors: Arch::new() }
     }
 
-    /// The child whose next evaluation is worth most, if any child can take one.
+    /// The child with the best benefit-cost ratio, if any child can take an evaluation.
     /// `desired` = the node's desired depth, plies.
     pub fn best_pick(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Option<Pick> {
         let expansion = tree.expansion(id);
@@ -234,7 +235,7 @@ impl<'a> Rater<'a> {
         })
     }
 
-    /// What the policy says of a child against the best one.
+    /// Odds of a child against the best one by the policy.
     fn odds(&self, policy: f32, best: f32) -> f32 {
         let odds = policy / best.max(f32::MIN_POSITIVE);
         // A power is the dearest part of the loop.
@@ -281,7 +282,7 @@ mod tests {
         assert!(posterior(0.0, 9.0) == 0.0 && posterior(1.0, 0.0) <= 1.0);
     }
 
-    /// An infinite lead would have made its rate no number, and the move would never be picked.
+    /// An infinite lead would make its ratio not a number, and the move would never be selected.
     #[test]
     fn the_only_move_leads_by_one() {
         let model = Model::new(&Params::default());

@@ -1,5 +1,5 @@
-//! From the tree to the answer: the move to play, its score and line, and what is told of each
-//! root move.
+//! From the tree to the answer: the move to play, its score and line, and the account of each root
+//! move.
 
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
@@ -10,8 +10,7 @@ use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::rates::{cost, error_scale};
 use crate::chess::game::{Game, position_key};
-use crate::chess::score::Score;
-use crate::chess::score::Verdict;
+use crate::chess::score::{Score, Verdict};
 use crate::chess::verdicts::mating_move;
 use crate::search::RootMove;
 use crate::search::table::Table;
@@ -59,7 +58,7 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
             Verdict::Loss(plies) => (4, -f32::from(plies)),
-            // As settled as the move with the most visits.
+            // As settled as the most visited move.
             Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
             Verdict::Open if child.has(UNEVALUATED) => (2, child_value(child, model)),
             Verdict::Open => {

@@ -1,9 +1,11 @@
-//! Choosing the next batch: budget flows from the root to where one evaluation is worth most.
+//! Selection by benefit per cost: a budget of evaluations flows from the root to where the next
+//! evaluation has the best benefit-cost ratio.
 //!
-//! At each node the child with the best value of computation is granted evaluations until another
-//! child's is better, and passes them on in the same way. A leaf reached is queued and counts as
-//! answered with its present value (*believer* update): visits and depth grow along the path, which
-//! sends the next grant elsewhere; the leaf itself is no candidate until its answer is in.
+//! At each node the child with the best ratio is granted evaluations until another child's ratio is
+//! better, and passes them on in the same way. A leaf that is reached is queued and counts as
+//! evaluated with its present value (a *virtual visit*, where other searches use virtual losses):
+//! visits and depth grow along the path, which sends the next grant elsewhere; the leaf itself is
+//! not selected again until its answer arrives.
 
 use shakmaty::{Chess, Position};
 
@@ -46,7 +48,7 @@ pub struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// A gatherer for this tree that puts what it picks into `batch`.
+    /// A selector that adds leaves of this tree to `batch`.
     pub fn new(tree: &'a mut Tree, model: &'a Model, params: &'a Params, batch: Batch<'a>) -> Self {
         let rater = Rater::new(model, params);
         Self { tree, model, params, batch, rater, blocked: Vec::new() }

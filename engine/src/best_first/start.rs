@@ -1,8 +1,7 @@
 //! From one search to the next: rule and memory, the tree that is kept, the answer.
 
-use std::fmt;
-use std::thread;
 use std::time::Duration;
+use std::{fmt, thread};
 
 use shakmaty::Position as _;
 use tesla_nn::evaluator::Evaluator;
@@ -154,14 +153,14 @@ impl BestFirst {
     fn find_root(&mut self, task: &Task<'_>) {
         let found =
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
-        // A leaf is worth nothing as a root, and one that is proven would end the search before
+        // A leaf is no use as a root, and a proven one would end the search before
         // there is a move to answer with.
         let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) else {
             return self.tree.clear();
         };
         remember::remember_line(&self.tree, &mut self.table);
         self.tree.retain(node, |_, _| true);
-        // What the table once said of it is no depth of this search.
+        // Depth that came from the table is not depth of this search.
         let root = self.tree.node(ROOT).expansion;
         self.tree.expansion_mut(root).known_depth = -1.0;
         // Draws by repetition are judged anew: what was tree then may be game now.

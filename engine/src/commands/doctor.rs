@@ -163,7 +163,7 @@ fn tables(path: &str) -> Finding {
     let found = notes.join("; ");
     match opened {
         Some(_) if notes.len() == 1 => Finding::fine("tables", found),
-        Some(_) => Finding::weak("tables", found, "name only folders that are there"),
+        Some(_) => Finding::weak("tables", found, "name only existing folders"),
         None => Finding::broken("tables", found, "name folders that hold *.rtbw and *.rtbz files"),
     }
 }

@@ -18,7 +18,7 @@ use super::log::{BLOCK, Kind, Log};
 use super::pages::{NEWS_BYTES, PAGE_BYTES, Pages};
 
 /// What is wrong with a file whose contents were not written by us.
-const NO_POSITION: &str = "it holds what is no position";
+pub(super) const NO_POSITION: &str = "it contains something that is not a position";
 
 /// The files of a bucket.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use shakmaty::{CastlingMode, Chess, Position as _};
 
+use super::bucket::NO_POSITION;
 use super::checkpoint::{Desk, Ended, PliesState, Task, Work, fen_of};
 use super::clock::Times;
 use super::course::{Course, Resources};
@@ -235,7 +236,7 @@ impl PlyWork<'_> {
 
     fn damaged(&self, part: usize) -> EnumerateError {
         let path = self.folder.map_or(Path::new(""), Folder::path);
-        self.level.source.logs()[part].damaged(path, "it holds what is no position")
+        self.level.source.logs()[part].damaged(path, NO_POSITION)
     }
 
     /// Makes room where there is none, by telling the next ply's positions apart early, then by

@@ -1,8 +1,7 @@
 //! A run from its first position to its table, in one go or in many.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use shakmaty::{ByColor, Chess, Position as _};
 

@@ -8,16 +8,16 @@ use std::path::Path;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position as _};
 
+use super::bucket::NO_POSITION;
 use super::checkpoint::{State, Work, fen_of};
 use super::edges;
 use super::error::EnumerateError;
 use super::expand::packed_move;
-use super::folder;
-use super::hives;
 use super::log::Log;
 use super::retract;
 use super::space::Space;
 use super::tally::{Class, Hive};
+use super::{folder, hives};
 use crate::chess::notation::from_fen;
 
 /// A folder that is only read.
@@ -161,7 +161,7 @@ impl<'a> Archive<'a> {
         for (class, log) in Class::ALL.into_iter().zip(logs) {
             let hive = Hive::of(class, pieces);
             hives::read(log, self.folder, &mut |packed| {
-                let none = || log.damaged(self.folder, "it holds what is no position");
+                let none = || log.damaged(self.folder, NO_POSITION);
                 let root = packed.position(mode).ok_or_else(none)?;
                 writeln!(out, "{hive} {}", fen_of(&root)).map_err(unwritten)
             })?;

@@ -1,11 +1,11 @@
 //! The search tree: an arena under a hard cap of memory.
 //!
-//! An evaluated position has a [`Expansion`]; each of its legal moves has an [`Edge`], two bytes
-//! with what the evaluator said of it. Only a move that was looked at has a [`Node`] as well: it
-//! was *created*. The nodes of one position lie side by side in a block that is exchanged for a
-//! larger one as they become more. Expansions and edges only ever grow at the end, so an expansion
-//! always lies behind its parent; dropping subtrees slides the rest down in place
-//! ([`Tree::retain`]) and keeps that order.
+//! An evaluated position has an [`Expansion`]; each of its legal moves has an [`Edge`], two bytes
+//! with its policy and action value. Only a move that was looked at has a [`Node`] as well: the
+//! node is created when the move is first looked at. The nodes of one position lie side by side in
+//! a block that is exchanged for a larger one as they become more. Expansions and edges only ever
+//! grow at the end, so an expansion always comes after its parent; dropping subtrees slides the
+//! rest down in place ([`Tree::retain`]) and keeps that order.
 
 mod compact;
 
@@ -159,8 +159,7 @@ impl Tree {
         std::iter::once(&self.nodes[ROOT as usize]).chain(below)
     }
 
-    /// Changes every node but the root's, and is told what the evaluator said of the move that
-    /// leads there.
+    /// Changes every node but the root's; `change` gets the edge that leads there too.
     pub fn for_each_child(&mut self, mut change: impl FnMut(&mut Node, Edge)) {
         for expansion in &self.expansions {
             let Range { start, end } = expansion.children();
@@ -228,9 +227,9 @@ impl Tree {
         id
     }
 
-    /// Gives a move of an expansion, by its index among the legal ones, a node of its own; answers
-    /// with the node's place, or nothing where there is no room. The ids of the expansion's nodes
-    /// may change.
+    /// Gives a move of an expansion, by its index among the legal ones, a node of its own; returns
+    /// the node's index, or `None` where there is no room. The ids of the expansion's nodes may
+    /// change.
     pub fn create_child(&mut self, id: ExpansionId, edge: usize, played: Move) -> Option<u8> {
         let expansion = *self.expansion(id);
         let spread = self.node(self.node_of(&expansion)).spread;
@@ -258,7 +257,7 @@ impl Tree {
         is_there || self.grow(id, block).is_some()
     }
 
-    /// Gives all moves of an expansion nodes; says whether there was room. `moves` = the legal
+    /// Gives all moves of an expansion nodes; returns whether there was room. `moves` = the legal
     /// ones.
     pub fn create_children(&mut self, id: ExpansionId, moves: &[Move]) -> bool {
         self.reserve(id)
@@ -300,7 +299,7 @@ impl Tree {
         Some(first as NodeId)
     }
 
-    /// The same number for the same tree: moves, values, visits, proofs.
+    /// A hash of the tree: moves, values, visits, proofs.
     pub fn signature(&self) -> u64 {
         // FNV-1a, whose definition will not change under us.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

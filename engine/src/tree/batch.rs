@@ -42,7 +42,7 @@ pub struct BatchRequest<'a> {
 /// The leaves of a batch, perhaps none.
 #[derive(Debug, Default)]
 pub struct Selected {
-    /// The leaves, in the order picked.
+    /// The leaves, in the order of selection.
     pub leaves: Vec<Leaf>,
     /// Whether the tree had no room for more.
     pub is_full: bool,
@@ -70,11 +70,11 @@ pub struct Batch<'a> {
     /// Where the path begins among the keys.
     path_start: usize,
     leaves: Vec<Leaf>,
-    /// Positions and legal moves already promised room in the tree.
+    /// Positions and legal moves for which room in the tree is reserved.
     promised: (usize, usize),
     /// Whether a leaf was turned away for want of room.
     pub is_full: bool,
-    /// Leaves that may still be settled on the spot before the gathering pauses.
+    /// Leaves that may still be settled without an evaluation before the selection pauses.
     free: u32,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Batch<'a> {
         self.leaves.len()
     }
 
-    /// False ends the gathering: enough was settled for now, or the tree is full (to try every
+    /// False ends the selection: enough was settled for now, or the tree is full (to try every
     /// other leaf of a full tree would take as long as the tree is large).
     pub fn may_go_on(&self) -> bool {
         self.free > 0 && !self.is_full
@@ -114,7 +114,7 @@ impl<'a> Batch<'a> {
         self.free = self.free.saturating_sub(1);
     }
 
-    /// Ends the gathering for now: what was settled counts before more is picked.
+    /// Ends the selection for now: what was settled is backed up before more is selected.
     pub fn pause(&mut self) {
         self.free = 0;
     }
@@ -126,7 +126,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Gives a move of an expansion, by its index among the legal ones in `position`, a node;
-    /// answers with the node's place. Without room the harvest is full.
+    /// returns the node's index. Without room the batch is full.
     pub fn create_child(
         &mut self,
         tree: &mut Tree,
@@ -173,7 +173,7 @@ impl<'a> Batch<'a> {
             self.settle();
             return Picked::Settled;
         }
-        // What the table knows changes what this leaf is worth; it may yet be picked again.
+        // The table's entry changes the value of this leaf; it may still be selected again.
         let leaf = tree.node_mut(node);
         if node != ROOT
             && leaf.has(UNEVALUATED)
@@ -201,7 +201,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Takes back the believer update of a leaf that will not be answered.
+/// Takes back the virtual visits of a leaf that will not be answered.
 pub fn give_up(tree: &mut Tree, effort: &Effort, leaf: &Leaf) {
     let take_back = |node: &mut Node| {
         node.visits = node.visits.saturating_sub(1);

@@ -31,7 +31,7 @@ impl Effort {
         1.0 + (self.branching.powf(depth) - 1.0) / (self.branching - 1.0)
     }
 
-    /// Evaluations that one more ply below a node of this visits costs.
+    /// Evaluations that one more ply below a node with so many visits costs.
     pub fn cost(&self, visits: f32) -> f32 {
         ((self.branching - 1.0) * visits).max(1.0)
     }

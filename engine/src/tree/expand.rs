@@ -113,7 +113,7 @@ impl Knowledge<'_> {
                     let after = || scope.after(played);
                     start_from(&mut child, self.table, &entry, scope.halfmoves_after(played), after)
                 });
-            // Where there is no room it is seen when the move is picked.
+            // Where there is no room, that shows when the move is selected.
             if (is_settled || scope.is_root)
                 && let Some(index) = tree.create_child(id, edge, played)
             {

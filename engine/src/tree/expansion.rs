@@ -18,7 +18,7 @@ pub struct Expansion {
     /// How many of its moves have nodes, the first of them, and which size of block they are in.
     pub(super) count: u8,
     pub(super) block: u8,
-    /// Place of the best among the nodes, or [`NO_PLACE`].
+    /// Index of the best among the nodes, or [`NO_INDEX`].
     pub(super) best: u8,
     pub(super) first: NodeId,
     /// The first of its edges, and how many legal moves there are.
@@ -30,7 +30,7 @@ pub struct Expansion {
     pub ply: u8,
     /// Set while the expansion waits in a sweep.
     pub is_dirty: bool,
-    /// The evaluator's name for the position.
+    /// The evaluator's cache id of the position.
     pub cache_id: u32,
     /// The evaluator's own value.
     pub static_value: f32,
@@ -91,7 +91,7 @@ impl Expansion {
         (self.best < self.count).then(|| self.first + NodeId::from(self.best))
     }
 
-    /// Says which child is the best, by its index; `None` = one that was never looked at.
+    /// Sets the best child, by its index; `None` = one that was never looked at.
     pub fn set_best(&mut self, index: Option<u8>) {
         self.best = index.unwrap_or(NO_INDEX);
     }

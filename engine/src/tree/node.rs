@@ -2,12 +2,10 @@
 
 use shakmaty::Move;
 
-use crate::chess::score::Score;
-use crate::chess::score::Verdict;
+use crate::chess::score::{Score, Verdict};
 
-/// Index of a node. It is good until the next creation of a child below its parent: the nodes of
-/// one position lie side by side and move when there are more of them. What must last is a
-/// [`Slot`].
+/// Index of a node. It is valid until another child is created below its parent: the nodes of one
+/// position lie side by side and move when there are more of them. A [`Slot`] stays valid.
 pub type NodeId = u32;
 /// Index of an expansion.
 pub type ExpansionId = u32;
@@ -65,9 +63,10 @@ pub const UNEVALUATED: u8 = 1 << 1;
 pub const PATH: u8 = 1 << 2;
 /// Not to be searched (`searchmoves`).
 pub const EXCLUDED: u8 = 1 << 3;
-/// Nothing below can be picked until an answer arrives.
+/// Nothing below can be selected until an answer arrives.
 pub const BLOCKED: u8 = 1 << 4;
-/// Depth and value came from the table or a folded subtree and exceed what the visits here says.
+/// Depth and value came from the table or a folded subtree and are deeper than the visits here
+/// amount to.
 pub const KNOWN: u8 = 1 << 5;
 
 /// A position in the tree, reached by one move.
@@ -75,8 +74,7 @@ pub const KNOWN: u8 = 1 << 5;
 pub struct Node {
     /// Expected score for the side to move: backed up, or the action value while [`UNEVALUATED`].
     pub value: f32,
-    /// Depth in plies that the visits amounts to; -1 where the value is an unevaluated action
-    /// value.
+    /// Depth in plies that the visits amount to; -1 while [`UNEVALUATED`].
     pub depth: f32,
     /// Factor on the error scale, from the evaluator's own error (the parent's while
     /// [`UNEVALUATED`]).
@@ -91,7 +89,7 @@ pub struct Node {
     pub verdict: Verdict,
     /// The move that leads here; meaningless at the root.
     pub played: Move,
-    /// Place of that move among the parent's legal moves.
+    /// Index of that move among the parent's legal moves.
     pub edge: u8,
     /// [`PENDING`] and its like.
     pub flags: u8,
@@ -133,7 +131,7 @@ impl Node {
         self.expansion != NONE
     }
 
-    /// Whether its result is proven, so that no visits is left.
+    /// Whether its result is proven, so that nothing is left to search.
     pub fn is_proven(&self) -> bool {
         self.verdict != Verdict::Open
     }

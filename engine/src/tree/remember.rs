@@ -20,7 +20,7 @@ const PROOF: f32 = 2.0;
 const DRAW: f32 = 1.5;
 
 /// Stores an expansion's value, unless its best move rests on the path or it rests on
-/// `searchmoves`; says whether it did.
+/// `searchmoves`; returns whether it did.
 pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) -> bool {
     let expansion = tree.expansion(id);
     let node = tree.node(tree.node_of(expansion));
@@ -80,7 +80,7 @@ pub fn remember_line(tree: &Tree, table: &mut Table) {
     }
 }
 
-/// Drops the subtrees with the least visits, keeps their values in node and table, and reports
+/// Drops the subtrees with the fewest visits, keeps their values in node and table, and returns
 /// whether that made room. Nothing may be in flight.
 pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
     let before = tree.expansion_count();
@@ -106,7 +106,7 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
 }
 
 /// Starts an unevaluated node from what the table knows of its position, if that can be believed,
-/// and says whether it did. `halfmoves` = the position's; `position` makes it, which is rarely
+/// and returns whether it did. `halfmoves` = the position's; `position` makes it, which is rarely
 /// needed.
 pub fn start_from(
     child: &mut Node,

@@ -38,8 +38,8 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     None
 }
 
-/// What rests on draws by repetition or the fifty-move rule is open again; they are judged when
-/// picked, and of a folded subtree that rests on them only the evaluator's action value is left.
+/// What rests on draws by repetition or the fifty-move rule is open again; they are decided anew
+/// when selected, and a folded subtree that rests on them is left with its action value.
 pub fn forget_path_draws(tree: &mut Tree) {
     tree.for_each_child(|node, edge| {
         if node.has(PATH) && !node.is_expanded() {

@@ -19,9 +19,8 @@ use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, discard};
 use crate::setup::machine::Machine;
-use crate::setup::memory;
-use crate::setup::roster;
 use crate::setup::settings::Settings;
+use crate::setup::{memory, roster};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
 const SETTLED: Duration = Duration::from_millis(30);
@@ -83,7 +82,7 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                 let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
                 if catch_unwind(AssertUnwindSafe(|| session.work(job))).is_err() {
-                    session.output.info("the last command failed inside; please report it");
+                    session.output.info("internal error in the last command; please report it");
                     (session.search, session.tried, session.evaluator) = (None, None, None);
                 }
                 is_settled = (is_settled || is_search) && (is_pending || !jobs.is_empty());
@@ -146,7 +145,7 @@ impl Session {
     /// Loads what is pending; a failure is told, and never more than told.
     fn prepare(&mut self) {
         if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
-            self.output.info("loading failed inside; please report it");
+            self.output.info("internal error while loading; please report it");
         }
     }
 
@@ -159,10 +158,11 @@ impl Session {
             match roster::search(&wanted) {
                 Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
-                    self.output.info(&format!("{sentence}; the former search stays"));
+                    self.output.info(&format!("{sentence}; the previous search stays in use"));
                 }
                 Err(sentence) => {
-                    self.output.info(&format!("{sentence}; the classical evaluator steps in"));
+                    self.output
+                        .info(&format!("{sentence}; the classical evaluator is used instead"));
                     let plain = wanted.without_network();
                     match roster::search(&plain) {
                         Ok(made) => self.adopt(made, plain),
@@ -259,7 +259,7 @@ impl Session {
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
             Err(_) => {
-                self.output.info("the search failed inside; please report it");
+                self.output.info("internal error in the search; please report it");
                 (self.search, self.tried) = (None, None);
                 format!("bestmove {}", job.style.written(first))
             }

@@ -1,9 +1,8 @@
 //! Tunables in a file: TOML, one `name = number` a line; what is not named keeps its default.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{ParamError, Params};
 

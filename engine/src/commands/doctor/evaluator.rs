@@ -33,7 +33,7 @@ pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
         }
         Err(_) => tell(Finding::broken(
             "evaluator",
-            "it failed inside while it started".to_owned(),
+            "internal error while it started".to_owned(),
             "try --device cpu; if that works, update the GPU's driver, or set Device = cpu; \
              please report it",
         )),

@@ -4,8 +4,7 @@ mod protocol;
 
 use crate::minimax::Pruning;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
-use crate::setup::settings::EMPTY;
-use crate::setup::settings::{OptionError, Settings};
+use crate::setup::settings::{EMPTY, OptionError, Settings};
 
 /// One option.
 pub(super) struct Row {
