@@ -4,6 +4,7 @@
 //! moved pieces, readouts), `r` readouts per window, `d` width, `h` heads, `m` legal moves of the
 //! whole batch.
 
+pub mod backprop;
 mod config;
 mod precision;
 

@@ -13,7 +13,7 @@ pub(crate) const MAX_KEYS: usize = 64;
 
 /// `e^x` for `x <= 0`, within 3e-7 of the exact value, relatively; far below, about 1e-38.
 #[inline(always)]
-fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+pub(crate) fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     /// Adding it rounds to an integer, which then stands in the low bits.
     const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;

@@ -56,6 +56,11 @@ impl Packed {
         packed
     }
 
+    /// `k` and `m`.
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        (self.k, self.m)
+    }
+
     /// `c[n, m] = then(a[n, k] · W + b)`; both row-major without gaps.
     #[inline(always)]
     pub(crate) fn run<S: Simd>(&self, simd: S, a: &[f32], c: &mut [f32], then: Then) {

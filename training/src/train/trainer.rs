@@ -27,7 +27,7 @@ use checkpoint::{Checkpoint, Progress, access};
 use feed::Feed;
 use guard::Ruling;
 use log::{Log, Pace};
-use step::{Job, Pass};
+use step::{Job, Memory, Pass};
 
 pub use log::{LogLine, read_log};
 
@@ -88,6 +88,7 @@ pub struct Trainer {
     optimizer: State,
     progress: Progress,
     is_resumed: bool,
+    memory: Memory,
 }
 
 impl Trainer {
@@ -143,6 +144,7 @@ impl Trainer {
             optimizer,
             progress,
             is_resumed,
+            memory: Memory::default(),
         })
     }
 
@@ -273,7 +275,7 @@ impl Trainer {
             scale: self.progress.guard.scale,
             device: &self.device,
         };
-        let sum = step::gradients(&self.model, jobs, pass);
+        let sum = step::gradients(&self.model, jobs, pass, &mut self.memory);
         let (is_number, positions) = (sum.is_number(), sum.positions());
         let parts = sum.parts;
         let gradient = State::measured(&self.model, sum.grads, pass.scale);
