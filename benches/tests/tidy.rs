@@ -55,31 +55,26 @@ fn what_is_forbidden_is_found() {
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn files_are_short() {
     check_each(layout::long_file);
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn lines_are_short() {
     check_each(layout::long_lines);
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn every_module_is_on_its_crates_map() {
     check_each(layout::modules_off_the_map);
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn clocks_are_read_where_the_file_says_so() {
     check_each(layout::clocks);
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn folders_know_only_those_below_them() {
     let mut violations: Vec<String> = sources().iter().flat_map(layout::climbs).collect();
     violations.extend(layout::orphans(&sources()));
@@ -87,25 +82,21 @@ fn folders_know_only_those_below_them() {
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn no_file_names_a_place_on_one_machine() {
     check(&prose::machine_paths());
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn main_pages_are_short() {
     check(&prose::long_pages());
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn links_and_paths_in_the_pages_exist() {
     check(&prose::dead_paths());
 }
 
 #[test]
-#[ignore = "switched on once the moves are done"]
 fn files_that_are_named_exist() {
     check(&prose::rotten_paths());
 }
