@@ -5,4 +5,5 @@ pub mod config;
 pub mod dataset;
 pub mod labels;
 pub mod loss;
+mod muon;
 pub mod trainer;
