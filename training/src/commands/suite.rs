@@ -15,7 +15,7 @@ use crate::console::progress::bar;
 use crate::console::table::Table;
 use crate::disk::hash::sha256;
 use crate::disk::journal::{Journal, Resumed};
-use crate::game::limit::Limit;
+use crate::game::limit::MoveLimit;
 use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::peer::Fault;
@@ -73,15 +73,8 @@ pub struct SuiteArgs {
     /// Questions at once; the answers of our own sides do not depend on it, except by time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
-    /// Evaluations or nodes for each position, for sides without a limit of their own.
-    #[arg(long)]
-    nodes: Option<u64>,
-    /// Depth in plies, likewise.
-    #[arg(long)]
-    depth: Option<u32>,
-    /// Seconds for each position, likewise.
-    #[arg(long)]
-    movetime: Option<f64>,
+    #[command(flatten)]
+    limit: MoveLimit,
     /// What is judged: auto, points, moves or mate.
     #[arg(long, default_value = "auto")]
     judge: JudgeBy,
@@ -107,14 +100,8 @@ pub struct SuiteArgs {
 
 impl SuiteArgs {
     fn sides(&self) -> Result<Vec<Side>, Box<dyn std::error::Error>> {
-        let limit = Limit {
-            nodes: self.nodes,
-            depth: self.depth,
-            movetime: self.movetime,
-            ..Limit::default()
-        };
         let mut sides = side::parse_sides(&self.side)?;
-        side::complete_sides(&mut sides, limit)?;
+        side::complete_sides(&mut sides, self.limit.into())?;
         match sides.iter().find(|side| side.limit.tc.is_some()) {
             Some(Side { name, .. }) => {
                 Err(format!("side {name}: a suite has no clock; give it movetime, nodes or depth")
