@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use shakmaty::Chess;
 use tesla_engine::search::Search;
-use tesla_engine::setup::options::Settings;
-use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::roster;
+use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::CacheFigures;
 
 use crate::positions::searched;

@@ -14,7 +14,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use tesla_engine::setup::options::Settings;
+use tesla_engine::setup::settings::Settings;
 
 /// The engine's own.
 #[global_allocator]

@@ -3,8 +3,9 @@
 use std::error::Error;
 
 use tesla_engine::best_first::search::TeslaSearch;
-use tesla_engine::setup::options::Settings;
-use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::roster;
+use tesla_engine::setup::settings::Settings;
 use tesla_engine::tree::arena::Tree;
 use tesla_engine::tree::node::NONE;
 

@@ -3,8 +3,9 @@
 use std::error::Error;
 
 use shakmaty::CastlingMode;
-use tesla_engine::setup::options::Settings;
-use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::roster;
+use tesla_engine::setup::settings::Settings;
 
 use crate::positions::searched;
 

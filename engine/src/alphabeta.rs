@@ -16,7 +16,7 @@ mod value;
 mod worker;
 
 use shakmaty::Move;
-use tesla_nn::evaluator::Evaluator;
+use tesla_nn::evaluator::{CacheNote, Evaluator};
 
 use crate::chess::game::position_key;
 use crate::chess::tablebase::Tables;
@@ -139,7 +139,7 @@ impl Search for AlphaBeta {
         self.history.clear();
         if let Leaf::Network(network) = &mut self.leaf {
             network.cache.clear();
-            network.evaluator.forget_all();
+            network.evaluator.note(0, CacheNote::ForgetAll);
         }
     }
 

@@ -20,6 +20,7 @@
 
 mod bucket;
 mod buckets;
+mod checkpoint;
 mod clock;
 mod closure;
 mod combination;
@@ -46,11 +47,12 @@ mod tally;
 #[cfg(test)]
 mod test_folder;
 
+pub use checkpoint::Ended;
 pub use clock::Times;
 pub use course::Resources;
 pub use error::EnumerateError;
 pub use plies::{PliesRequest, count_plies};
-pub use run::{Ended, Request, enumerate};
+pub use run::{Request, enumerate};
 pub use show::{Archive, Edge};
 pub use space::Space;
 pub(crate) use tally::grouped;

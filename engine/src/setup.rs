@@ -1,10 +1,18 @@
 //! What the user chooses, and how it becomes a search that runs.
 //!
+//! * [`mode`] — search modes and evaluators by name;
+//! * [`settings`] — what the user chose; [`opponent`] — whom we play;
 //! * [`options`] — the register of UCI options;
-//! * [`roster`] — searches and evaluators by name;
+//! * [`machine`] — what of it decides which search and evaluator run;
+//! * [`roster`] — the search itself; [`memory`] — how much of it this machine can give;
 //! * `network` — the embedded network and its device (feature `net`).
 
+pub mod machine;
+pub mod memory;
+pub mod mode;
 #[cfg(feature = "net")]
 pub mod network;
+pub mod opponent;
 pub mod options;
 pub mod roster;
+pub mod settings;

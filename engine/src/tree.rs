@@ -2,12 +2,19 @@
 //!
 //! * [`node`] — a position in the tree; [`mod@edge`] — a legal move that has no node yet;
 //! * [`arena`] — all of them, under a hard cap of memory;
-//! * [`batch`] — leaves on their way to the evaluator; [`expand`] — answers into the tree;
+//! * [`effort`] — depth and evaluations, two readings of one number;
+//! * [`leaf`], [`batch`] — what the evaluator is asked, and what needs no evaluator;
+//! * [`expand`] — answers into the tree; [`sweep`] — values up to the root;
+//! * [`remember`] — values between the tree and the transposition table;
 //! * [`reuse`] — what survives from one search to the next.
 
 pub mod arena;
 pub mod batch;
 pub mod edge;
+pub mod effort;
 pub mod expand;
+pub mod leaf;
 pub mod node;
+pub mod remember;
 pub mod reuse;
+pub mod sweep;

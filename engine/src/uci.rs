@@ -29,8 +29,10 @@ use crate::commands::genfens::Order;
 use crate::console::output::{Output, Style};
 use crate::search::StopToken;
 use crate::search::clock::{Budget, PonderHit};
-use crate::setup::options::{self, Change, Settings, Shown};
-use crate::setup::roster::{self, Machine};
+use crate::setup::machine::Machine;
+use crate::setup::options::{self, Change, Shown};
+use crate::setup::roster;
+use crate::setup::settings::Settings;
 
 /// How long `quit` waits for a search to end; a network that is still loading is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -16,10 +16,11 @@ use tesla_engine::best_first::params::Params;
 use tesla_engine::best_first::puct::lead;
 use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Verdict;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::arena::Tree;
-use tesla_engine::tree::node::{BARE, PENDING, ROOT, Verdict};
+use tesla_engine::tree::node::{BARE, PENDING, ROOT};
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, MoveEstimate, Request};
 

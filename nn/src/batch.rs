@@ -3,9 +3,8 @@
 //! The shapes are those of [`crate::model`].
 
 use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, READOUT_SQUARE, RULE_FEATURES, Window,
+    ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, PLACES, READOUT_SQUARE, RULE_FEATURES, Window,
 };
-use crate::model::PLACES;
 
 /// Row of the bias table that hides a token: added to the table at run time, never learnt.
 pub(crate) const HIDDEN: i32 = (PLACES * PLACES) as i32;

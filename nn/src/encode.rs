@@ -35,6 +35,8 @@ pub const MOVE_FEATURES: usize = 6 * 6 * 3 * 2 * 2;
 pub const MOVE_SITUATIONS: usize = 5 * 3 * ATTACK_STATES;
 /// The square that stands for a readout in the attention bias.
 pub const READOUT_SQUARE: u8 = 64;
+/// Squares and the readout, as the attention bias counts them.
+pub const PLACES: usize = READOUT_SQUARE as usize + 1;
 
 /// One piece token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

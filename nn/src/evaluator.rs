@@ -11,7 +11,7 @@ use shakmaty::{Chess, Move, Position as _};
 /// Names an evaluated position on the device that evaluated it.
 ///
 /// An incremental evaluator keeps the keys and values of the position under this name. Handles
-/// stay valid until [`Evaluator::forget_all`]; one that the device has dropped meanwhile is no
+/// stay valid until [`CacheNote::ForgetAll`]; one that the device has dropped meanwhile is no
 /// error, only slower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Handle(pub u32);
@@ -46,6 +46,19 @@ impl Request {
             session: 0,
         }
     }
+}
+
+/// What a search says of the positions that the device keeps for it, from the next batch on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheNote {
+    /// These are never evicted, and no others of the session: its principal variation.
+    Protect(Vec<Handle>),
+    /// All of the session but these may be forgotten: the search has dropped them.
+    Retain(Vec<Handle>),
+    /// The session has ended.
+    Forget,
+    /// Everything of all sessions may be forgotten; no handle is valid any more.
+    ForgetAll,
 }
 
 /// What an evaluator that keeps positions for their children has done.
@@ -194,19 +207,8 @@ pub trait Evaluator: Send {
     /// when nothing was submitted.
     fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError>;
 
-    /// Drops what the device remembers of earlier positions; all handles become stale.
-    fn forget_all(&mut self) {}
-
-    /// From the next batch on, these positions are kept before all others: the search's principal
-    /// variation.
-    fn protect(&mut self, _session: u32, _: Vec<Handle>) {}
-
-    /// From the next batch on, all positions but these may be forgotten: the search has dropped
-    /// them.
-    fn retain(&mut self, _session: u32, _: Vec<Handle>) {}
-
-    /// The session has ended.
-    fn forget(&mut self, _session: u32) {}
+    /// Says which of the session's positions are worth keeping; a search alone is session 0.
+    fn note(&mut self, _session: u32, _: CacheNote) {}
 
     /// What was done so far, where positions are kept for their children.
     fn cache_figures(&self) -> Option<CacheFigures> {

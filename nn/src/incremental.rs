@@ -20,3 +20,5 @@ mod node;
 pub(crate) mod plan;
 mod session;
 pub(crate) mod slots;
+
+pub use books::AnchorPolicy;

@@ -14,7 +14,7 @@ use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
 use crate::batch::{Batch, Inputs, Moves};
 use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, READOUT_SQUARE,
+    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, PLACES,
     RULE_FEATURES, RULE_ROWS, TARGETS,
 };
 
@@ -23,8 +23,6 @@ pub use precision::Precision;
 
 /// Bins of the value histogram, over expected scores 0 to 1.
 pub const VALUE_BINS: usize = 64;
-/// Squares and the readout, as the attention bias counts them.
-pub(crate) const PLACES: usize = READOUT_SQUARE as usize + 1;
 /// What hiding adds to an attention logit.
 const HIDDEN_LOGIT: f32 = -1e4;
 

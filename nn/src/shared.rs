@@ -31,7 +31,7 @@ use crossbeam_channel::{Sender, unbounded};
 
 pub use self::client::SharedClient;
 use self::hub::Hub;
-use crate::evaluator::{CacheFigures, EvalError, Evaluation, Evaluator, Handle, Request};
+use crate::evaluator::{CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Request};
 
 /// Largest batch, in batches of one search. Twice the size costs one search promptness and brings a
 /// CPU 8 to 13 % more evaluations a second; four times brings nothing more.
@@ -39,18 +39,10 @@ pub(crate) const MERGED: usize = 2;
 
 type Answer = Result<Vec<Evaluation>, EvalError>;
 
-/// What a client tells the device beside its positions.
-#[derive(Debug)]
-enum Note {
-    Protect(Vec<Handle>),
-    Retain(Vec<Handle>),
-    Forget,
-}
-
 /// What one client sent at once: the notes are for the device before the positions.
 struct Parcel {
     session: u32,
-    notes: Vec<Note>,
+    notes: Vec<CacheNote>,
     batch: Vec<Request>,
     /// Nothing where no answer is wanted: the client is gone.
     reply: Option<Sender<Answer>>,

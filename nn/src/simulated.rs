@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use crate::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
 use crate::meter::{Meter, Spent};
 
 /// How a simulated device behaves.
@@ -33,7 +33,7 @@ impl Behaviour {
 /// What the device thread is told.
 enum Job {
     Batch(Vec<Request>),
-    ForgetAll,
+    Note(u32, CacheNote),
 }
 
 /// What it answers to a batch.
@@ -117,8 +117,8 @@ impl Evaluator for SimulatedDevice {
         answer.result
     }
 
-    fn forget_all(&mut self) {
-        let _ = self.jobs.send(Job::ForgetAll);
+    fn note(&mut self, session: u32, note: CacheNote) {
+        let _ = self.jobs.send(Job::Note(session, note));
     }
 }
 
@@ -136,9 +136,12 @@ impl<E: Evaluator> Device<E> {
         let mut answered = 0;
         let mut finished = None;
         while let Ok(job) = self.todo.recv() {
-            let Job::Batch(batch) = job else {
-                self.evaluator.forget_all();
-                continue;
+            let batch = match job {
+                Job::Batch(batch) => batch,
+                Job::Note(session, note) => {
+                    self.evaluator.note(session, note);
+                    continue;
+                }
             };
             if self.behaviour.fail_after.is_some_and(|limit| answered >= limit) {
                 return;

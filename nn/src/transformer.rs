@@ -17,9 +17,11 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use crate::cpu::{Engine, Options};
 use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{
-    CPU_FIXED_COST, CacheFigures, EvalError, Evaluation, Evaluator, GPU_FIXED_COST, Handle, Request,
+    CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, GPU_FIXED_COST,
+    Handle, Request,
 };
 use crate::gpu::{DeviceEngine, DeviceOptions, Padding};
+pub use crate::incremental::AnchorPolicy;
 use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
@@ -62,22 +64,7 @@ pub struct Settings {
     /// which each of up to 32 searches that share it has its part.
     pub cache_bytes: usize,
     /// When a kept position begins a chain anew.
-    pub anchors: Anchors,
-}
-
-/// When a kept position becomes an anchor: encoded whole, so that what comes below it is as fresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Anchors {
-    /// Evaluations below it.
-    pub work: u32,
-    /// Plies since its own anchor.
-    pub staleness: usize,
-}
-
-impl Default for Anchors {
-    fn default() -> Self {
-        Self { work: 128, staleness: 1 }
-    }
+    pub anchors: AnchorPolicy,
 }
 
 /// Why the network could not be started.
@@ -99,10 +86,7 @@ type Answer = Result<Vec<Evaluation>, EvalError>;
 /// What the device thread is told.
 enum Message {
     Batch(Vec<Request>),
-    Protect(u32, Vec<Handle>),
-    Retain(u32, Vec<Handle>),
-    Forget(u32),
-    ForgetAll,
+    Note(u32, CacheNote),
 }
 
 /// The network on its device.
@@ -138,12 +122,8 @@ impl TransformerEvaluator {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads.min(64),
         };
-        let options = Options {
-            threads,
-            cache_bytes: settings.cache_bytes,
-            anchor_work: settings.anchors.work,
-            anchor_chain: settings.anchors.staleness + 1,
-        };
+        let options =
+            Options { threads, cache_bytes: settings.cache_bytes, anchors: settings.anchors };
         let mut engine = Engine::load(&bytes, options)?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let on_gpu = if chosen.is_gpu {
@@ -174,7 +154,7 @@ impl TransformerEvaluator {
         if on_gpu.is_none() {
             // The first evaluation takes many times as long as the next; it is better lost here than on a clock.
             engine.evaluate(&[Request::single(&shakmaty::Chess::default())]);
-            engine.forget_all();
+            engine.note(0, &CacheNote::ForgetAll);
         }
         let default_batch = if on_gpu.is_some() { GPU_BATCH } else { CPU_BATCH * threads };
         let fixed_cost = if on_gpu.is_some() { GPU_FIXED_COST } else { CPU_FIXED_COST };
@@ -231,8 +211,7 @@ fn on_device(settings: Settings) -> DeviceOptions {
     DeviceOptions {
         cache_bytes: settings.cache_bytes,
         sessions: if settings.one_shape { SHARES } else { 1 },
-        anchor_work: settings.anchors.work,
-        anchor_chain: settings.anchors.staleness + 1,
+        anchors: settings.anchors,
         padding: if settings.one_shape {
             Padding::One(MERGED * gpu_batch(settings))
         } else {
@@ -290,8 +269,8 @@ fn checked_gpu(
         let actual = children_by(|requests| gpu.evaluate(requests));
         close_enough(&expected, &actual)
     });
-    reference.forget_all();
-    gpu.forget_all();
+    reference.note(0, &CacheNote::ForgetAll);
+    gpu.note(0, &CacheNote::ForgetAll);
     let note = checked.err().map(|why| {
         gpu.close_cache();
         format!("{}: its cache: {why}; every position is encoded whole", chosen.name)
@@ -359,20 +338,8 @@ impl Evaluator for TransformerEvaluator {
         self.answers.recv().map_err(|_| lost())?
     }
 
-    fn forget_all(&mut self) {
-        self.tell(Message::ForgetAll);
-    }
-
-    fn protect(&mut self, session: u32, handles: Vec<Handle>) {
-        self.tell(Message::Protect(session, handles));
-    }
-
-    fn retain(&mut self, session: u32, handles: Vec<Handle>) {
-        self.tell(Message::Retain(session, handles));
-    }
-
-    fn forget(&mut self, session: u32) {
-        self.tell(Message::Forget(session));
+    fn note(&mut self, session: u32, note: CacheNote) {
+        self.tell(Message::Note(session, note));
     }
 
     fn cache_figures(&self) -> Option<CacheFigures> {
@@ -406,10 +373,7 @@ fn serve_on_cpu(
                     return;
                 }
             }
-            Message::Protect(session, handles) => engine.protect(session, &handles),
-            Message::Retain(session, handles) => engine.retain(session, &handles),
-            Message::Forget(session) => engine.forget(session),
-            Message::ForgetAll => engine.forget_all(),
+            Message::Note(session, note) => engine.note(session, &note),
         }
     }
 }
@@ -453,10 +417,7 @@ fn next_batch(
         let message = if waits { inbox.recv().ok() } else { inbox.try_recv().ok() };
         match message? {
             Message::Batch(batch) => return Some(batch),
-            Message::Protect(session, handles) => engine.protect(session, &handles),
-            Message::Retain(session, handles) => engine.retain(session, &handles),
-            Message::Forget(session) => engine.forget(session),
-            Message::ForgetAll => engine.forget_all(),
+            Message::Note(session, note) => engine.note(session, &note),
         }
     }
 }

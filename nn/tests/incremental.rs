@@ -11,8 +11,9 @@ use tesla_nn::canary;
 use tesla_nn::cpu::{Engine, Options};
 use tesla_nn::decode::decode;
 use tesla_nn::encode::Window;
-use tesla_nn::evaluator::{CacheFigures, Evaluation, Handle, Request};
+use tesla_nn::evaluator::{CacheFigures, CacheNote, Evaluation, Handle, Request};
 use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
+use tesla_nn::transformer::AnchorPolicy;
 use tesla_nn::weights;
 
 #[path = "incremental/device.rs"]
@@ -28,8 +29,12 @@ fn network(config: &ModelConfig, seed: u64) -> (Model, Vec<u8>) {
 
 fn engine(bytes: &[u8], threads: usize, cache_bytes: usize) -> Engine {
     // Chains begin anew only where they are as long as they may be.
-    let options = Options { threads, cache_bytes, anchor_work: u32::MAX, anchor_chain: 2 };
+    let options = Options { threads, cache_bytes, anchors: anchors(u32::MAX, 1) };
     Engine::load(bytes, options).unwrap()
+}
+
+const fn anchors(work: u32, staleness: usize) -> AnchorPolicy {
+    AnchorPolicy { work, staleness }
 }
 
 /// A position of a line, and the move that led to it.
@@ -102,7 +107,7 @@ fn agree(a: &Evaluation, b: &Evaluation, tolerance: f32) -> bool {
 /// An engine that keeps positions for their children.
 trait Keeper {
     fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation>;
-    fn retain(&mut self, session: u32, handles: &[Handle]);
+    fn note(&mut self, session: u32, note: &CacheNote);
     fn figures(&self) -> CacheFigures;
 }
 
@@ -111,8 +116,8 @@ impl Keeper for Engine {
         self.evaluate(requests)
     }
 
-    fn retain(&mut self, session: u32, handles: &[Handle]) {
-        self.retain(session, handles);
+    fn note(&mut self, session: u32, note: &CacheNote) {
+        self.note(session, note);
     }
 
     fn figures(&self) -> CacheFigures {
@@ -132,7 +137,7 @@ fn along_forgetting(
     let (mut parent, mut begun) = (None, 0);
     for (index, ply) in line.iter().enumerate() {
         if index == forget {
-            engine.retain(0, &[]);
+            engine.note(0, &CacheNote::Retain(Vec::new()));
         }
         let before = engine.figures();
         let answer = engine.evaluate(&[request(ply, parent, 0)]).remove(0);
@@ -207,7 +212,7 @@ proptest! {
 #[test]
 fn company_changes_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
-    let options = Options { threads: 1, cache_bytes: 80_000, anchor_work: 1, anchor_chain: 2 };
+    let options = Options { threads: 1, cache_bytes: 80_000, anchors: anchors(1, 1) };
     let lines: Vec<Vec<Ply>> =
         (0..16).map(|i| line(i, &[i * 7, 3 + i, i * 5, 11, 2 * i, 9, i, 4])).collect();
     let mut together = Engine::load(&bytes, Options { threads: 3, ..options }).unwrap();
@@ -244,8 +249,8 @@ fn company_changes_nothing() {
         for session in 0..lines.len() as u32 {
             let line: Vec<[Handle; 2]> =
                 parents[session as usize].iter().flatten().map(|&handle| [handle; 2]).collect();
-            together.protect(session, &[line[0][0]]);
-            alone[session as usize].protect(session, &[line[1][0]]);
+            together.note(session, &CacheNote::Protect(vec![line[0][0]]));
+            alone[session as usize].note(session, &CacheNote::Protect(vec![line[1][0]]));
         }
     }
     let sums = alone.iter().map(Engine::figures).fold([0; 4], |sum, figures| {
@@ -255,7 +260,7 @@ fn company_changes_nothing() {
     let figures = together.figures();
     assert_eq!([figures.tokens, figures.evicted, figures.anchored, figures.whole], sums);
     assert!(figures.evicted > 0 && figures.anchored > 0, "{figures}");
-    together.forget_all();
+    together.note(0, &CacheNote::ForgetAll);
     assert_eq!(together.figures().used, 0);
 }
 
@@ -280,7 +285,7 @@ fn chains_begin_anew() {
     for (ours, theirs) in answers[9..].iter().zip(&expected[5..]) {
         assert!(agree(ours, theirs, 2e-5));
     }
-    let options = Options { threads: 1, cache_bytes: 1 << 24, anchor_work: 3, anchor_chain: 2 };
+    let options = Options { threads: 1, cache_bytes: 1 << 24, anchors: anchors(3, 1) };
     let mut eager = Engine::load(&bytes, options).unwrap();
     let root = along(&mut eager, &long[..2], 0)[1].handle;
     let children: Vec<Ply> = long[1]

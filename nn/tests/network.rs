@@ -11,7 +11,7 @@ use tesla_nn::device::DeviceChoice;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{EvalError, Evaluator};
 use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
-use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{AnchorPolicy, Settings, TransformerEvaluator, WeightsSource};
 use tesla_nn::weights::{self, WeightsError};
 
 fn tiny() -> (Model, ModelConfig, Device) {
@@ -30,7 +30,7 @@ fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
         batch_size,
         one_shape: false,
         cache_bytes: 0,
-        anchors: Anchors::default(),
+        anchors: AnchorPolicy::default(),
     };
     TransformerEvaluator::start(WeightsSource::Bytes(&bytes), settings).unwrap()
 }
@@ -135,7 +135,7 @@ fn weights_round_trip_and_damage_is_told_in_words() {
 
 /// As the engine loads them on a CPU.
 fn loaded(bytes: &[u8]) -> Result<Engine, WeightsError> {
-    Engine::load(bytes, Options { threads: 1, cache_bytes: 0, anchor_work: 128, anchor_chain: 2 })
+    Engine::load(bytes, Options { threads: 1, cache_bytes: 0, anchors: AnchorPolicy::default() })
 }
 
 #[test]

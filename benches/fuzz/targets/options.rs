@@ -5,8 +5,9 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tesla_engine::best_first::params::Params;
-use tesla_engine::setup::options::{Settings, Shown, uci_lines};
-use tesla_engine::setup::roster::Machine;
+use tesla_engine::setup::settings::Settings;
+use tesla_engine::setup::options::{Shown, uci_lines};
+use tesla_engine::setup::machine::Machine;
 use tesla_engine::uci::command::Command;
 
 fuzz_target!(|data: &[u8]| {

@@ -5,8 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use tesla_nn::cpu::{Engine, Options};
 
 fuzz_target!(|data: &[u8]| {
-    let options = Options { threads: 1, cache_bytes: 0, anchor_work: 128, anchor_chain: 2 };
-    match Engine::load(data, options) {
+    match Engine::load(data, Options::default()) {
         Ok(mut engine) => {
             let requests = tesla_nn::canary::requests();
             assert_eq!(engine.evaluate(&requests).len(), requests.len());

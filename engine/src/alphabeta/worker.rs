@@ -6,10 +6,10 @@ use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
 use crate::chess::game::position_key;
+use crate::chess::score::Verdict;
 use crate::chess::tablebase::Tables;
 use crate::search::table::{Entry, PackedMove, Table};
 use crate::search::{Current, Info, Reporter, Task};
-use crate::tree::node::Verdict;
 
 use super::leaf::{Answer, Leaf, Network, classical};
 use super::ordering::History;

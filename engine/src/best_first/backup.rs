@@ -1,9 +1,10 @@
 //! From the children to the parent: minimax with proofs first, in one sweep after each batch.
 
 use crate::best_first::model::Model;
-use crate::search::table::{Entry, PackedMove, Table};
+use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::node::{BARE, BranchId, EXCLUDED, KNOWN, NONE, Node, PATH, Verdict};
+use crate::tree::node::{BARE, BranchId, EXCLUDED, KNOWN, Node, PATH};
+use crate::tree::sweep::Backup;
 
 /// What a child is worth to its parent's side to move, if it is an estimate or a draw.
 pub fn worth(child: &Node, model: &Model) -> f32 {
@@ -95,12 +96,6 @@ fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
     summary
 }
 
-/// How values come from the children to their parent.
-pub trait Backup {
-    /// Computes the node of a branch anew from its children.
-    fn recompute(&self, tree: &mut Tree, id: BranchId);
-}
-
 /// Minimax, tempered where it is uncertain.
 impl Backup for Model {
     fn recompute(&self, tree: &mut Tree, id: BranchId) {
@@ -125,7 +120,7 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
         }
         ([None, _], None) => (Verdict::Open, None),
     };
-    let fresh_depth = model.depth(1 + summary.work);
+    let fresh_depth = model.effort.depth(1 + summary.work);
     let is_known = branch.known_depth > fresh_depth;
     let mut rests_on_path = match verdict {
         Verdict::Draw => summary.any_path_draw || is_refuted,
@@ -155,7 +150,7 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let node = tree.node_mut(id_of_node);
     node.verdict = verdict;
     node.value = value;
-    node.depth = model.depth(node.work).max(branch.known_depth);
+    node.depth = model.effort.depth(node.work).max(branch.known_depth);
     node.mark(PATH, rests_on_path);
     // A proof is this tree's own.
     node.mark(KNOWN, is_known && verdict == Verdict::Open);
@@ -173,123 +168,17 @@ fn tempered(highest: f32, summary: &Summary, static_value: f32, model: &Model) -
     value + trust * (static_value - value)
 }
 
-/// One bottom-up sweep over the unique ancestors of what changed. Keeps its buckets between calls.
-#[derive(Debug, Default)]
-pub struct Sweep {
-    /// Branches waiting, by ply.
-    by_ply: Vec<Vec<BranchId>>,
-}
-
-impl Sweep {
-    /// Notes that this branch must be computed anew.
-    pub fn add(&mut self, tree: &mut Tree, id: BranchId) {
-        if id == NONE || tree.branch(id).is_dirty {
-            return;
-        }
-        let branch = tree.branch_mut(id);
-        branch.is_dirty = true;
-        let ply = usize::from(branch.ply);
-        if self.by_ply.len() <= ply {
-            self.by_ply.resize_with(ply + 1, Vec::new);
-        }
-        self.by_ply[ply].push(id);
-    }
-
-    /// Computes everything noted and its ancestors, deepest first, and stores what grew deeper.
-    pub fn run(
-        &mut self,
-        tree: &mut Tree,
-        backup: &dyn Backup,
-        table: &mut Table,
-        table_depth: f32,
-    ) {
-        for ply in (0..self.by_ply.len()).rev() {
-            let mut waiting = std::mem::take(&mut self.by_ply[ply]);
-            for id in waiting.drain(..) {
-                backup.recompute(tree, id);
-                tree.branch_mut(id).is_dirty = false;
-                remember_growth(tree, table, id, table_depth);
-                let parent = tree.branch(id).parent();
-                self.add(tree, parent);
-            }
-            self.by_ply[ply] = waiting;
-        }
-    }
-}
-
-/// Computes the whole tree anew, children before parents.
-pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
-    for id in (0..tree.branch_count() as BranchId).rev() {
-        backup.recompute(tree, id);
-    }
-}
-
-/// Stores a branch in the table when it has reached a new whole depth.
-fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth: f32) {
-    let branch = *tree.branch(id);
-    let node = tree.node(tree.node_of(&branch));
-    let depth = node.depth.max(0.0) as u8;
-    // A proof may become a shorter mate.
-    let is_due = node.is_proven() || depth > branch.stored_depth && node.depth >= table_depth;
-    if is_due && remember(tree, table, id, false) {
-        tree.branch_mut(id).stored_depth = depth;
-    }
-}
-
-/// Depth steps per ply in the table's eight bits.
-const DEPTH_STEPS: f32 = 8.0;
-/// Payloads at and above mean a win in (payload - this) plies; negated, a loss.
-const PROOF: f32 = 2.0;
-/// Payload of a proven draw.
-const DRAW: f32 = 1.5;
-
-/// Stores a branch's value, unless its best move rests on the path or it rests on `searchmoves`;
-/// says whether it did.
-pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bool {
-    let branch = tree.branch(id);
-    let node = tree.node(tree.node_of(branch));
-    if node.has(PATH | KNOWN) || tree.children(branch).iter().any(|child| child.has(EXCLUDED)) {
-        return false;
-    }
-    let payload = match node.verdict {
-        Verdict::Open => node.value,
-        Verdict::Win(plies) => PROOF + f32::from(plies),
-        Verdict::Loss(plies) => -PROOF - f32::from(plies),
-        Verdict::Draw => DRAW,
-    };
-    let best = branch.best_child().map(|best| PackedMove::pack(tree.node(best).played));
-    let depth = (node.depth.max(0.0) * DEPTH_STEPS).round().min(255.0) as u8;
-    table.store(branch.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
-    true
-}
-
-/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of ours.
-pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
-    let payload = f32::from_bits(entry.payload);
-    let depth = f32::from(entry.depth) / DEPTH_STEPS;
-    let plies = (payload.abs() - PROOF) as u16;
-    if (0.0..=1.0).contains(&payload) {
-        Some((payload, Verdict::Open, depth))
-    } else if payload.total_cmp(&DRAW).is_eq() {
-        Some((0.5, Verdict::Draw, depth))
-    } else if payload >= PROOF {
-        Some((1.0, Verdict::Win(plies), depth))
-    } else if payload <= -PROOF {
-        Some((0.0, Verdict::Loss(plies), depth))
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use shakmaty::{Move, Square};
 
     use super::*;
     use crate::best_first::params::Params;
+    use crate::search::table::Table;
     use crate::tree::arena::Branch;
     use crate::tree::edge::Edge;
     use crate::tree::node::{ROOT, Spot};
+    use crate::tree::remember::{recall, remember_growth};
 
     fn child(value: f32, work: u32) -> Node {
         let played = Move::EnPassant { from: Square::A1, to: Square::A1 };

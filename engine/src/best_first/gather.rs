@@ -7,7 +7,6 @@
 
 use shakmaty::{Chess, Position};
 
-use crate::best_first::backup::Backup as _;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::rates::{Child, Pick, Rater};
@@ -15,6 +14,7 @@ use crate::chess::game::{key_after, position_key};
 use crate::tree::arena::Tree;
 use crate::tree::batch::{Gathered, Harvest, Picked};
 use crate::tree::node::{BLOCKED, BranchId, NONE, ROOT, Spot};
+use crate::tree::sweep::Backup as _;
 
 /// What a visit did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,7 +85,7 @@ impl<'a> Gatherer<'a> {
             total.used += grant.used;
             let here = self.tree.node_mut(node);
             here.work += grant.used;
-            here.depth = here.depth.max(self.model.depth(here.work));
+            here.depth = here.depth.max(self.model.effort.depth(here.work));
             if grant.changed {
                 total.changed = true;
                 self.model.recompute(self.tree, id);
@@ -127,7 +127,7 @@ impl<'a> Gatherer<'a> {
 
     /// Queues a leaf for evaluation, or settles it without one.
     fn pick(&mut self, spot: Spot, position: &Chess, key: u64) -> Grant {
-        match self.harvest.pick(self.tree, self.model, spot, (position, key)) {
+        match self.harvest.pick(self.tree, &self.model.effort, spot, (position, key)) {
             Picked::Queued => Grant { used: 1, changed: false },
             Picked::Settled => Grant { used: 0, changed: true },
             Picked::Refused => {

@@ -8,9 +8,10 @@
 
 use crate::best_first::root;
 use crate::chess::score::Score;
+use crate::chess::score::Verdict;
 use crate::search::Task;
 use crate::tree::arena::Tree;
-use crate::tree::node::{EXCLUDED, NodeId, ROOT, Verdict};
+use crate::tree::node::{EXCLUDED, NodeId, ROOT};
 
 /// The root move to play: the shortest mate that was found, else what the policy likes best among those that do not
 /// lose, else the longest resistance. `None` before the first evaluation, or where all are `taken`.

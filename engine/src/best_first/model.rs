@@ -9,6 +9,7 @@
 use statrs::function::erf::erfc;
 
 use crate::best_first::params::Params;
+use crate::tree::effort::Effort;
 
 /// Steps per ply in the table of error scales.
 const SCALE_STEPS: f32 = 64.0;
@@ -16,7 +17,7 @@ const SCALE_STEPS: f32 = 64.0;
 const SCALE_PLIES: usize = 64;
 /// A float of at least this and below its double holds a whole number in its lowest 23 bits.
 const WHOLE: f32 = 8_388_608.0;
-/// Work up to which depth and decay are read from tables.
+/// Work up to which the decay is read from a table.
 const WORK_TABLE: usize = 4096;
 
 /// The distribution of errors.
@@ -72,7 +73,8 @@ impl Family {
 #[derive(Clone, Debug)]
 pub struct Model {
     family: Family,
-    branching: f32,
+    /// Depth and evaluations.
+    pub effort: Effort,
     unevaluated_variance: f32,
     /// Taken off the value of an unevaluated child, score units.
     pub doubt: f32,
@@ -87,7 +89,6 @@ pub struct Model {
     error_trust: f32,
     missing_min: f32,
     scales: Vec<f32>,
-    depths: Vec<f32>,
     decays: Vec<f32>,
     error_decay: f32,
 }
@@ -97,11 +98,10 @@ impl Model {
     pub fn new(params: &Params) -> Self {
         let scales = (0..=SCALE_PLIES * SCALE_STEPS as usize)
             .map(|step| params.error_scale * (step as f32 / SCALE_STEPS).powf(params.error_growth));
-        let depths = (0..WORK_TABLE).map(|work| exact_depth(work as f32, params.branching));
         let decays = (0..WORK_TABLE).map(|work| exact_decay(work as f32, params.error_decay));
         Self {
             family: Family::from_number(params.error_family),
-            branching: params.branching,
+            effort: Effort::new(params.branching),
             unevaluated_variance: params.unevaluated_error.powi(2),
             doubt: params.unevaluated_doubt * params.unevaluated_error,
             static_weight: params.static_weight,
@@ -112,18 +112,9 @@ impl Model {
             error_trust: params.error_trust,
             missing_min: params.missing_min,
             scales: scales.collect(),
-            depths: depths.collect(),
             decays: decays.collect(),
             error_decay: params.error_decay,
         }
-    }
-
-    /// Depth in plies that `work` evaluations amount to; -1 for none.
-    pub fn depth(&self, work: u32) -> f32 {
-        self.depths
-            .get(work as usize)
-            .copied()
-            .unwrap_or_else(|| exact_depth(work as f32, self.branching))
     }
 
     /// Factor on the error scales at a node of so many evaluations, 1 at 100: values that rest on
@@ -131,16 +122,6 @@ impl Model {
     pub fn decay(&self, work: u32) -> f32 {
         let known = self.decays.get(work as usize).copied();
         known.unwrap_or_else(|| exact_decay(work as f32, self.error_decay))
-    }
-
-    /// Evaluations that amount to `depth` plies.
-    pub fn work(&self, depth: f32) -> f32 {
-        1.0 + (self.branching.powf(depth) - 1.0) / (self.branching - 1.0)
-    }
-
-    /// Evaluations that one more ply below a node of this work costs.
-    pub fn cost(&self, work: f32) -> f32 {
-        ((self.branching - 1.0) * work).max(1.0)
     }
 
     /// Factor on the error scale that an evaluator's own error stands for.
@@ -193,11 +174,6 @@ fn exact_decay(work: f32, power: f32) -> f32 {
     (work.max(1.0) / 100.0).powf(-power)
 }
 
-/// Inverse of `work = 1 + (EBF^depth - 1) / (EBF - 1)`.
-fn exact_depth(work: f32, branching: f32) -> f32 {
-    if work < 1.0 { -1.0 } else { (1.0 + (branching - 1.0) * (work - 1.0)).ln() / branching.ln() }
-}
-
 #[cfg(test)]
 mod tests {
     use statrs::distribution::{ContinuousCDF, Laplace, Normal, StudentsT};
@@ -237,18 +213,6 @@ mod tests {
                 let error = (slope - family.survival(z)).abs();
                 assert!(error < 2e-3, "{family:?} {z}: {slope} {}", family.survival(z));
             }
-        }
-    }
-
-    #[test]
-    fn depth_and_work_are_inverse() {
-        let model = Model::new(&Params::default());
-        assert!((model.depth(0) + 1.0).abs() < 1e-6);
-        assert!(model.depth(1).abs() < 1e-6);
-        for work in [2_u32, 17, 900, 4095, 4096, 1_000_000] {
-            let back = model.work(model.depth(work));
-            assert!((back / work as f32 - 1.0).abs() < 1e-3, "{work} {back}");
-            assert!(model.depth(work) >= model.depth(work - 1));
         }
     }
 

@@ -17,15 +17,18 @@ use std::collections::hash_map::Entry;
 use shakmaty::{Chess, Position};
 use tesla_nn::evaluator::Evaluation;
 
-use crate::best_first::backup::{Backup as _, worth};
+use crate::best_first::backup::worth;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::rates::Child;
 use crate::chess::game::position_key;
+use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Gathered, Harvest, Leaf, Picked};
+use crate::tree::batch::{Gathered, Harvest, Picked};
 use crate::tree::edge::Edge;
-use crate::tree::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
+use crate::tree::leaf::Leaf;
+use crate::tree::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Spot};
+use crate::tree::sweep::Backup as _;
 
 /// Collisions that a batch may have: so many in a tree of this size …
 const COLLISIONS_MOST: f32 = 80_000.0;
@@ -155,7 +158,12 @@ impl Puct {
                 break Picked::Settled;
             }
             if !here.is_expanded() {
-                break harvest.pick(tree, model, spot, (&position, position_key(&position)));
+                break harvest.pick(
+                    tree,
+                    &model.effort,
+                    spot,
+                    (&position, position_key(&position)),
+                );
             }
             let parent = here.branch;
             harvest.keys.push(tree.branch(parent).key);
@@ -294,7 +302,7 @@ impl Puct {
         }
         let id_of_node = tree.node_of(&branch);
         let node = tree.node(id_of_node);
-        if node.is_proven() || branch.known_depth > model.depth(total as u32) {
+        if node.is_proven() || branch.known_depth > model.effort.depth(total as u32) {
             return;
         }
         let share = self.params.puct_minimax;

@@ -5,9 +5,10 @@ use pulp::{Arch, NullaryFnOnce};
 use crate::best_first::backup::{promise, worth};
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
+use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
 use crate::tree::edge::Edge;
-use crate::tree::node::{BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, Node, PENDING, Verdict};
+use crate::tree::node::{BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, Node, PENDING};
 
 /// Children whose rates are computed together.
 const LANES: usize = 16;
@@ -156,7 +157,11 @@ pub fn error_scale(child: &Node, desired: f32, model: &Model) -> f32 {
 /// Evaluations that one more ply below this child costs.
 pub fn cost(child: &Node, model: &Model) -> f32 {
     let work = child.work as f32;
-    model.cost(if child.has(KNOWN) { work.max(model.work(child.depth)) } else { work })
+    model.effort.cost(if child.has(KNOWN) {
+        work.max(model.effort.work(child.depth))
+    } else {
+        work
+    })
 }
 
 /// Chance that a child is better than the best, from what its value alone says and from the `odds`

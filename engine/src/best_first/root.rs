@@ -10,34 +10,17 @@ use crate::best_first::params::Params;
 use crate::best_first::rates::{Child, Lead, cost, error_scale};
 use crate::chess::game::{Game, position_key};
 use crate::chess::score::Score;
+use crate::chess::score::Verdict;
 use crate::chess::verdicts::mating_move;
+use crate::search::RootMove;
 use crate::search::table::Table;
 use crate::search::{Info, Outcome, Task};
 use crate::tree::arena::{Branch, Tree};
 use crate::tree::edge::Edge;
-use crate::tree::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot, Verdict};
+use crate::tree::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot};
 
 /// Longest line reported, plies.
 const MAX_LINE: usize = 64;
-
-/// What is known of one root move.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RootMove {
-    /// The move.
-    pub mv: Move,
-    /// Its score for the side that makes it.
-    pub score: Score,
-    /// Its expected score for the side that makes it.
-    pub value: f32,
-    /// Error scale of the value, score units; 0 where proven.
-    pub error: f32,
-    /// Evaluations spent below it.
-    pub work: u32,
-    /// The evaluator's policy.
-    pub policy: f32,
-    /// Chance that it overtakes the best move, or for the best move that it is overtaken.
-    pub overtake: f32,
-}
 
 /// Desired depth at the root.
 fn desired(tree: &Tree, params: &Params) -> f32 {

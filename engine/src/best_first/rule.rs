@@ -4,7 +4,6 @@
 use shakmaty::Chess;
 use tesla_nn::evaluator::Evaluation;
 
-use crate::best_first::backup::Backup;
 use crate::best_first::gather::Gatherer;
 use crate::best_first::mate;
 use crate::best_first::model::Model;
@@ -15,9 +14,11 @@ use crate::chess::score::Score;
 use crate::chess::tablebase::Tables;
 use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Gathered, Harvest, Leaf};
+use crate::tree::batch::give_up;
+use crate::tree::batch::{Gathered, Harvest};
+use crate::tree::leaf::Leaf;
 use crate::tree::node::{BranchId, NodeId};
-use crate::tree::reuse;
+use crate::tree::sweep::Backup;
 
 /// Where a batch comes from, and how large it may be.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +114,7 @@ impl Rule {
         if let Some(puct) = &mut self.puct {
             puct.land(tree, leaf);
         }
-        reuse::give_up(tree, &self.model, leaf);
+        give_up(tree, &self.model.effort, leaf);
     }
 
     /// A batch has been answered, or is lost.

@@ -14,24 +14,26 @@ use std::fmt;
 use std::time::Duration;
 
 use shakmaty::{Move, Position as _};
-use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
+use tesla_nn::evaluator::{CacheFigures, CacheNote, EvalError, Evaluator};
 
 use self::batch_size::Pace;
-use crate::best_first::backup::{Sweep, recompute_all};
 use crate::best_first::mate;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::best_first::root::{self, RootMove};
+use crate::best_first::root;
 use crate::best_first::rule::Rule;
 use crate::chess::game::Game;
 use crate::chess::tablebase::Tables;
+use crate::search::RootMove;
 use crate::search::table::Table;
 use crate::search::{Info, Outcome, Search, Spares, Task};
 use crate::tree::arena::Tree;
-use crate::tree::batch::Leaf;
 use crate::tree::expand::Scratch;
+use crate::tree::leaf::Leaf;
 use crate::tree::node::{EXCLUDED, ROOT};
+use crate::tree::remember;
 use crate::tree::reuse;
+use crate::tree::sweep::{Sweep, recompute_all};
 
 /// Memory before anyone sets another, MiB.
 const DEFAULT_HASH_MB: usize = 64;
@@ -199,7 +201,7 @@ impl TeslaSearch {
         // A leaf is worth nothing as a root, and one that is proven would end the search before
         // there is a move to answer with.
         if let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) {
-            reuse::remember_line(&self.tree, &mut self.table);
+            remember::remember_line(&self.tree, &mut self.table);
             self.tree.retain(node, |_, _| true);
             // What the table once said of it is no depth of this search.
             let root = self.tree.node(ROOT).branch;
@@ -217,7 +219,7 @@ impl TeslaSearch {
                 || self.fold() && self.tree.promote_all(0, &moves));
         if !has_room {
             self.tree.clear();
-            self.evaluator.forget_all();
+            self.evaluator.note(0, CacheNote::ForgetAll);
         }
         self.game = Some(task.game.clone());
         self.exclude(task);
@@ -231,9 +233,9 @@ impl TeslaSearch {
     fn fold(&mut self) -> bool {
         if self.rule.seeks_mate() {
             // Its values are true of this search only.
-            reuse::fold(&mut self.tree, &mut Table::new(0))
+            remember::fold(&mut self.tree, &mut Table::new(0))
         } else {
-            reuse::fold(&mut self.tree, &mut self.table)
+            remember::fold(&mut self.tree, &mut self.table)
         }
     }
 
@@ -298,7 +300,7 @@ impl Search for TeslaSearch {
             std::thread::sleep(IDLE);
         }
         if !self.rule.seeks_mate() {
-            reuse::remember_line(&self.tree, &mut self.table);
+            remember::remember_line(&self.tree, &mut self.table);
         }
         let best = self.rule.choose(&self.tree);
         match best {
@@ -319,7 +321,7 @@ impl Search for TeslaSearch {
         self.tree.clear();
         self.table.clear();
         self.game = None;
-        self.evaluator.forget_all();
+        self.evaluator.note(0, CacheNote::ForgetAll);
     }
 
     fn set_hash_mb(&mut self, megabytes: usize) {

@@ -52,6 +52,20 @@ impl Score {
     }
 }
 
+/// What is proven of a position, for its side to move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing yet.
+    #[default]
+    Open,
+    /// It mates in this many plies.
+    Win(u16),
+    /// It is mated in this many plies.
+    Loss(u16),
+    /// A draw.
+    Draw,
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Score, TABLE_PLIES};

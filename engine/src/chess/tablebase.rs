@@ -21,7 +21,7 @@ pub use shakmaty_syzygy::{Dtz, MaybeRounded, Wdl};
 pub use self::files::open;
 pub use self::root::Advice;
 use crate::chess::score::TABLE_PLIES;
-use crate::tree::node::Verdict;
+use crate::chess::score::Verdict;
 
 /// Most pieces that Syzygy tables are made for.
 pub const MOST_PIECES: usize = 7;

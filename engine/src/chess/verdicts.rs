@@ -4,7 +4,7 @@
 use shakmaty::attacks::{between, bishop_attacks, knight_attacks, pawn_attacks, rook_attacks};
 use shakmaty::{Bitboard, Chess, Move, Position, Role};
 
-use crate::tree::node::{PATH, Verdict};
+use crate::chess::score::Verdict;
 
 /// How often a position occurred before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,18 +38,18 @@ pub fn repetitions(keys: &[u64], path_start: usize, key: u64, halfmoves: u32) ->
     visits
 }
 
-/// The verdict of the rules, or of a mate in one, and the flags that go with it.
-pub fn decide(position: &Chess, moves: &[Move], visits: Visits) -> Option<(Verdict, u8)> {
+/// The verdict of the rules, or of a mate in one, and whether it rests on the path.
+pub fn decide(position: &Chess, moves: &[Move], visits: Visits) -> Option<(Verdict, bool)> {
     if moves.is_empty() {
-        return Some((if position.is_check() { Verdict::Loss(0) } else { Verdict::Draw }, 0));
+        return Some((if position.is_check() { Verdict::Loss(0) } else { Verdict::Draw }, false));
     }
     if position.is_insufficient_material() {
-        return Some((Verdict::Draw, 0));
+        return Some((Verdict::Draw, false));
     }
     if position.halfmoves() >= 100 || visits.is_draw() {
-        return Some((Verdict::Draw, PATH));
+        return Some((Verdict::Draw, true));
     }
-    mating_move(position, moves).map(|_| (Verdict::Win(1), 0))
+    mating_move(position, moves).map(|_| (Verdict::Win(1), false))
 }
 
 /// A move that mates at once.

@@ -15,8 +15,8 @@ use clap::Args;
 use crate::best_first::params::Params;
 use crate::chess::tablebase;
 use crate::console::output::Output;
-use crate::setup::options::Settings;
-use crate::setup::roster::TRANSFORMER;
+use crate::setup::mode::TRANSFORMER;
+use crate::setup::settings::Settings;
 
 /// `tesla doctor`: the choices are those of the UCI options of the same names.
 #[derive(Args, Debug)]

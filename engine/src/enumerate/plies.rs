@@ -7,19 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
+use super::checkpoint::{Desk, Ended, PliesState, Task, Work, fen_of};
 use super::clock::Times;
 use super::course::{Course, Resources};
 use super::crew::{Crew, Turns};
 use super::distinct::{Distinct, PARTS};
 use super::error::EnumerateError;
 use super::folder::Folder;
-use super::log::Log;
 use super::packed::Packed;
 use super::progress::Status;
-use super::run::{Desk, Ended, Task, Work, fen_of};
 use crate::search::StopToken;
 
 /// Positions that a thread has in hand for one part.
@@ -39,26 +37,6 @@ pub struct PliesRequest {
     pub folder: Option<PathBuf>,
     /// How.
     pub resources: Resources,
-}
-
-/// What a checkpoint keeps.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct PliesState {
-    /// Distinct positions of the plies that are counted, from ply 0.
-    counts: Vec<u64>,
-    /// Positions of the next ply, as often as they were found.
-    source: Vec<Log>,
-    /// Positions of the ply after it, of those parts of the source that are done.
-    target: Vec<Log>,
-    /// Distinct positions of each part that is done.
-    done: Vec<Option<u64>>,
-}
-
-impl PliesState {
-    /// The files it speaks of.
-    pub(super) fn logs(&self) -> impl Iterator<Item = &Log> {
-        self.source.iter().chain(&self.target)
-    }
 }
 
 /// One ply while it is counted.

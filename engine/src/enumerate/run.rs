@@ -1,23 +1,19 @@
 //! A run from its first position to its table, in one go or in many.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use serde::{Deserialize, Serialize};
-use shakmaty::fen::{Epd, Fen};
-use shakmaty::{ByColor, Chess, EnPassantMode, Position as _};
+use shakmaty::{ByColor, Chess, Position as _};
 
+use super::checkpoint::{Desk, Ended, Task, Work, fen_of};
 use super::clock::Times;
 use super::closure::{Closure, ClosureState};
 use super::course::{Course, Resources};
 use super::crew::Turns;
 use super::distinct::PARTS;
 use super::error::EnumerateError;
-use super::folder::{self, Folder};
 use super::hives::HiveFiles;
-use super::log::Log;
-use super::plies::PliesState;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Found, Hive};
@@ -36,113 +32,6 @@ pub struct Request {
     pub roots: bool,
     /// How.
     pub resources: Resources,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended<T> {
-    /// It found all there is.
-    Complete(T),
-    /// It was stopped; what it found is in its folder, if it had one.
-    Stopped,
-}
-
-/// What a folder is for; another command must not go on in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Task {
-    pub(super) fen: String,
-    /// `None` = the closure.
-    pub(super) plies: Option<u32>,
-    pub(super) edges: bool,
-    pub(super) roots: bool,
-}
-
-/// What a checkpoint says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct State {
-    pub(super) task: Task,
-    pub(super) times: Times,
-    pub(super) work: Work,
-}
-
-/// How far it is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Work {
-    /// Positions wait, or roots are to be counted.
-    Closing(ClosureState),
-    /// All is counted: roots that could be met twice, by class.
-    Closed { closure: ClosureState, roots: [u64; 4], hives: Vec<Log> },
-    /// Positions ply by ply.
-    Plies(PliesState),
-}
-
-impl Work {
-    fn logs(&self) -> Vec<&Log> {
-        match self {
-            Self::Closing(closure) => closure.logs().collect(),
-            Self::Closed { closure, hives, .. } => closure.logs().chain(hives).collect(),
-            Self::Plies(plies) => plies.logs().collect(),
-        }
-    }
-}
-
-/// A folder, and what is done in it.
-#[derive(Debug)]
-pub(super) struct Desk {
-    pub(super) folder: Option<Folder>,
-    task: Task,
-}
-
-impl Desk {
-    /// Opens the folder, if there is one to be, with the state in it, if it has any.
-    ///
-    /// # Errors
-    /// When the folder cannot be used or is of another task.
-    pub(super) fn open(
-        path: Option<&Path>,
-        task: Task,
-    ) -> Result<(Self, Option<State>), EnumerateError> {
-        let Some(path) = path else { return Ok((Self { folder: None, task }, None)) };
-        let folder = Folder::open(path)?;
-        let state: Option<State> = folder::load(path)?;
-        if let Some(state) = &state {
-            same(path, &state.task, &task)?;
-            folder.clean(state.work.logs().into_iter())?;
-        }
-        Ok((Self { folder: Some(folder), task }, state))
-    }
-
-    /// Makes `work` the state of the folder; its files must be on the disk. Deletes what it replaces.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub(super) fn save(&self, times: Times, work: Work) -> Result<(), EnumerateError> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        let state = State { task: self.task.clone(), times, work };
-        folder.save(&state)?;
-        folder.clean(state.work.logs().into_iter())
-    }
-}
-
-fn same(folder: &Path, there: &Task, here: &Task) -> Result<(), EnumerateError> {
-    let plies = |task: &Task| task.plies.map_or("not given".to_owned(), |plies| plies.to_string());
-    let fields = [
-        ("--plies", plies(there), plies(here)),
-        ("the position", there.fen.clone(), here.fen.clone()),
-        ("--edges", there.edges.to_string(), here.edges.to_string()),
-        ("--roots", there.roots.to_string(), here.roots.to_string()),
-    ];
-    match fields.into_iter().find(|(_, there, here)| there != here) {
-        None => Ok(()),
-        Some((what, there, here)) => {
-            Err(EnumerateError::OtherRun { folder: folder.to_owned(), what, there, here })
-        }
-    }
-}
-
-/// A position's FEN; its move counters, which do not count here, are 0 and 1.
-pub(super) fn fen_of(position: &Chess) -> String {
-    Fen::from(Epd::from_position(position, EnPassantMode::Legal)).to_string()
 }
 
 /// Enumerates the closure of a position, or goes on with what the folder holds of it.

@@ -8,6 +8,7 @@ use std::path::Path;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position as _};
 
+use super::checkpoint::{State, Work, fen_of};
 use super::edges;
 use super::error::EnumerateError;
 use super::expand::packed_move;
@@ -15,7 +16,6 @@ use super::folder;
 use super::hives;
 use super::log::Log;
 use super::retract;
-use super::run::{State, Work, fen_of};
 use super::space::Space;
 use super::tally::{Class, Hive};
 use crate::chess::notation::from_fen;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::search::{Clock, Limits};
+use crate::search::limits::{Clock, Limits};
 
 /// How many more moves we provide for when the clock does not say. More would waste the middle
 /// game's time on endings that are never reached; fewer leaves too little for long ones.

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::evaluator::Evaluator;
-use tesla_nn::transformer::{Anchors, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{AnchorPolicy, Settings, TransformerEvaluator, WeightsSource};
 use tesla_nn::weights;
 
-use crate::setup::roster::{self, Machine};
+use crate::setup::machine::Machine;
+use crate::setup::memory;
 
 /// The shipped network, whose row in `models/README.md` says what made it, or the one that `EVALFILE`
 /// named when the program was built.
@@ -47,14 +48,14 @@ pub fn start(
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
-    let (kv_cache_mb, remark) = roster::affordable("KVCache", machine.kv_cache_mb, 0);
+    let (kv_cache_mb, remark) = memory::affordable("KVCache", machine.kv_cache_mb, 0);
     let settings = Settings {
         device,
         threads: 0,
         batch_size: machine.batch_size.unwrap_or(0),
         one_shape: is_shared,
         cache_bytes: kv_cache_mb << 20,
-        anchors: Anchors {
+        anchors: AnchorPolicy {
             work: machine.params.anchor_work as u32,
             staleness: machine.params.anchor_staleness as usize,
         },

@@ -3,62 +3,18 @@
 //! A user's choice is one row and nowhere else; a number that changes play is a tunable of
 //! [`Params`], which can be set by its name as well.
 
-mod opponent;
 mod rows;
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
-pub use self::opponent::{NotAnOpponent, Opponent};
-use self::rows::{EMPTY, Kind, Row, register};
-use crate::best_first::params::{ParamError, Params};
+use self::rows::{Kind, Row, register};
+use crate::best_first::params::Params;
+use crate::chess::tablebase;
 use crate::minimax::Pruning;
-use crate::search::handicap::{Handicap, Strength};
-use crate::{chess::tablebase, three_state};
-
-/// What the user chose. Defaults come from the register.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Memory for tree and table, in MiB.
-    pub hash_mb: usize,
-    /// The search mode, one of [`roster::SEARCHES`](crate::setup::roster::SEARCHES).
-    pub search: &'static str,
-    /// The evaluator, one of [`roster::EVALUATORS`](crate::setup::roster::EVALUATORS).
-    pub evaluator: &'static str,
-    /// Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.
-    pub device: String,
-    /// A network's file; `None` = the embedded one.
-    pub weights_file: Option<String>,
-    /// Positions per batch; `None` = the device's choice.
-    pub batch_size: Option<usize>,
-    /// Memory for keys and values of evaluated positions, in MiB; 0 = all are encoded whole.
-    pub kv_cache_mb: usize,
-    /// Time kept back per move for the GUI and the line.
-    pub move_overhead: Duration,
-    /// Castling is written as king takes rook.
-    pub chess960: bool,
-    /// `info` lines carry win, draw and loss in permille.
-    pub show_wdl: bool,
-    /// The tunables.
-    pub params: Params,
-    /// What minimax leaves out.
-    pub minimax_pruning: Pruning,
-    /// The three-state decider's experience.
-    pub three_state: three_state::Settings,
-    /// Best moves that are told of.
-    pub lines: usize,
-    /// Every root move is told of at the end of a search.
-    pub verbose: bool,
-    /// Playing weaker on purpose.
-    pub strength: Strength,
-    /// A file for everything that is said and heard; `None` = none.
-    pub log_file: Option<String>,
-    /// The endgame tables.
-    pub tablebase: tablebase::Settings,
-    /// Whom we play; `None` = unknown.
-    pub opponent: Option<Opponent>,
-}
+use crate::search::handicap::Strength;
+use crate::setup::settings::{OptionError, Settings};
+use crate::three_state;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -110,48 +66,6 @@ pub enum Change {
     ClearHash,
 }
 
-/// Why `setoption` changed nothing.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum OptionError {
-    /// No row has this name.
-    #[error("there is no option named '{0}'; send uci to see them all")]
-    Unknown(String),
-    /// The command names no option.
-    #[error("setoption needs a name, for example: setoption name Hash value 256")]
-    NoName,
-    /// A spin needs a number.
-    #[error("{name} needs a whole number from {min} to {max}, not '{value}'")]
-    NotANumber {
-        /// The option.
-        name: &'static str,
-        /// What was given.
-        value: String,
-        /// Smallest value.
-        min: u64,
-        /// Largest value.
-        max: u64,
-    },
-    /// A check or combo needs one of a few words.
-    #[error("{name} must be one of {choices}, not '{value}'")]
-    NotAChoice {
-        /// The option.
-        name: &'static str,
-        /// What was given.
-        value: String,
-        /// What is allowed.
-        choices: String,
-    },
-    /// A tunable needs a number within its range.
-    #[error(transparent)]
-    Tunable(#[from] ParamError),
-    /// A description of the opponent that cannot be read.
-    #[error(transparent)]
-    Opponent(#[from] NotAnOpponent),
-    /// A file of tunables that cannot be used, in a sentence.
-    #[error("{0}; the tunables stay as they are")]
-    TunablesFile(String),
-}
-
 impl Settings {
     /// Sets one option by name, as `setoption` does; names and choices in any case.
     ///
@@ -192,22 +106,6 @@ impl Settings {
             Kind::Button => return Ok(Change::ClearHash),
         }
         Ok(Change::Taken)
-    }
-
-    /// Playing weaker, where that is asked for.
-    pub fn handicap(&self) -> Option<Handicap> {
-        let Strength { is_limited, elo } = self.strength;
-        is_limited.then_some(Handicap { elo, seed: self.three_state.seed })
-    }
-
-    /// Takes the tunables of a file; the defaults where the path is empty.
-    fn read_tunables(&mut self, path: &str) -> Result<(), OptionError> {
-        let read = match path {
-            "" | EMPTY => Ok(Params::default()),
-            path => Params::read(Path::new(path)),
-        };
-        self.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
-        Ok(())
     }
 
     /// Tunables cross UCI as text, so that a tuner's value arrives unrounded.
@@ -349,16 +247,25 @@ mod tests {
         assert_eq!(settings.params, Params::default());
     }
 
+    /// What a page has between its markers.
+    fn marked(page: &str) -> String {
+        let path = format!("{}/../{page}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split("<!-- options -->").nth(1).unwrap_or_default().trim().to_owned()
+    }
+
     #[test]
-    fn the_readme_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-        let readme = std::fs::read_to_string(path).unwrap();
-        let table = readme.split("<!-- options -->").nth(1).unwrap_or_default();
+    fn the_pages_show_the_register() {
         let wanted = markdown();
         assert_eq!(
-            table.trim(),
+            marked("docs/uci.md"),
             wanted.trim(),
-            "put this between the markers <!-- options --> of README.md:\n{wanted}"
+            "put this between the markers <!-- options --> of docs/uci.md:\n{wanted}"
         );
+        let readme = marked("README.md");
+        assert!(readme.lines().count() > 2, "README.md has lost its rows");
+        let is_known = |row: &&str| wanted.lines().any(|line| line == *row);
+        let unknown: Vec<&str> = readme.lines().filter(|row| !is_known(row)).collect();
+        assert!(unknown.is_empty(), "README.md differs from docs/uci.md in {unknown:#?}");
     }
 }

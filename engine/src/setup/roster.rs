@@ -4,118 +4,19 @@ use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::alphabeta::AlphaBeta;
-use crate::best_first::params::Params;
 use crate::best_first::search::TeslaSearch;
-use crate::minimax::{Minimax, Pruning};
+use crate::minimax::Minimax;
 use crate::search::{Search, Spares};
-use crate::setup::options::Settings;
-use crate::three_state::{self, Memory, ThreeState};
-
-/// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT, MINIMAX, THREE_STATE];
-
-/// Best-first minimax.
-const TESLA: &str = "Tesla";
-
-/// The control: lc0's rule on Tesla's tree.
-pub const PUCT: &str = "PUCT";
-
-/// The baseline.
-const ALPHA_BETA: &str = "AlphaBeta";
-
-/// The foundation, on seed 002's piece values.
-const MINIMAX: &str = "Minimax";
-
-/// Acts, guesses or calculates, and remembers.
-const THREE_STATE: &str = "ThreeState";
-
-/// The evaluators: the network first, then the one that needs none.
-pub const EVALUATORS: &[&str] = &[TRANSFORMER, CLASSICAL];
-
-/// The network, which not every build has.
-pub const TRANSFORMER: &str = "Transformer";
-
-/// The evaluator that needs no network and works everywhere.
-const CLASSICAL: &str = "Classical";
-
-/// The device that is always there.
-const CPU: &str = "cpu";
+use crate::setup::machine::Machine;
+use crate::setup::mode::{ALPHA_BETA, CLASSICAL, MINIMAX, PUCT, TESLA, THREE_STATE};
+use crate::setup::settings::Settings;
+use crate::three_state::{Memory, ThreeState};
 
 /// Memory of the bench, part of its signature.
 const BENCH_HASH_MB: usize = 16;
 
 /// Alpha-beta starts with this until `Hash` is set.
 const SMALLEST_HASH_MB: usize = 1;
-
-/// What decides which search and evaluator run; another one means loading anew.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
-    /// One of [`SEARCHES`].
-    pub search: &'static str,
-    /// One of [`EVALUATORS`].
-    pub evaluator: &'static str,
-    /// `auto`, `cpu`, `gpu` or, for tests, `software`.
-    pub device: String,
-    /// `None` = the embedded network.
-    pub weights_file: Option<String>,
-    /// `None` = the device's choice.
-    pub batch_size: Option<usize>,
-    /// Memory for keys and values of evaluated positions, MiB; 0 = all are encoded whole.
-    pub kv_cache_mb: usize,
-    /// The tunables.
-    pub params: Params,
-    /// What minimax leaves out; the default where another search was chosen.
-    pub minimax_pruning: Pruning,
-    /// The decider's experience; the default where another search was chosen.
-    pub three_state: three_state::Settings,
-}
-
-impl Machine {
-    /// The user's choice.
-    pub fn of(settings: &Settings) -> Self {
-        let search = settings.search;
-        let (is_minimax, is_three_state) = (search == MINIMAX, search == THREE_STATE);
-        Self {
-            search,
-            // What judges positions by itself needs no network.
-            evaluator: if judges_itself(search) { CLASSICAL } else { settings.evaluator },
-            device: settings.device.clone(),
-            weights_file: settings.weights_file.clone(),
-            batch_size: settings.batch_size,
-            // Other positions have no children on the device.
-            kv_cache_mb: if keeps_tree(search) { settings.kv_cache_mb } else { 0 },
-            params: settings.params.clone(),
-            // What this search does not use must not make it load anew.
-            minimax_pruning: if is_minimax { settings.minimax_pruning } else { Pruning::None },
-            three_state: if is_three_state {
-                settings.three_state.clone()
-            } else {
-                three_state::Settings::default()
-            },
-        }
-    }
-
-    /// What to go on with when the device fails during a game: the CPU, and after that no network.
-    #[must_use]
-    pub fn stepped_down(&self) -> Self {
-        if self.device == CPU || self.evaluator == CLASSICAL {
-            self.without_network()
-        } else {
-            Self { device: CPU.to_owned(), ..self.clone() }
-        }
-    }
-
-    /// Whether it needs a device; what counts pieces needs none.
-    pub fn needs_device(&self) -> bool {
-        self.evaluator != CLASSICAL
-    }
-
-    /// The same search on the evaluator that always works.
-    #[must_use]
-    pub fn without_network(&self) -> Self {
-        Self { evaluator: CLASSICAL, ..self.clone() }
-    }
-}
 
 /// A search, and one line for people on what it runs.
 pub struct Made {
@@ -186,16 +87,6 @@ pub fn search_on(
         }
         other => return Err(format!("there is no search named {other}")),
     })
-}
-
-/// Whether the search of this name keeps a tree.
-pub fn keeps_tree(search: &str) -> bool {
-    matches!(search, TESLA | PUCT)
-}
-
-/// Whether the search of this name has an evaluation of its own, and asks no evaluator.
-fn judges_itself(search: &str) -> bool {
-    matches!(search, MINIMAX | THREE_STATE)
 }
 
 /// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.
@@ -278,7 +169,9 @@ fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String
 /// clock.
 #[cfg(feature = "net")]
 pub fn look_for_gpu(settings: &Settings) {
-    if settings.evaluator == TRANSFORMER && crate::setup::network::may_use_gpu(&settings.device) {
+    if settings.evaluator == crate::setup::mode::TRANSFORMER
+        && crate::setup::network::may_use_gpu(&settings.device)
+    {
         let _ = crate::setup::network::device();
     }
 }
@@ -303,28 +196,4 @@ pub fn bench_search_of(search: &'static str) -> Result<Box<dyn Search>, String> 
     let mut search = self::search(&machine.without_network())?.search;
     search.set_hash_mb(BENCH_HASH_MB);
     Ok(search)
-}
-
-/// How much of what the option `name` wants this machine can give, in MiB, and a sentence where that
-/// is less; `promised_mb` of what is free are for others. Known on Linux only; elsewhere the wish is
-/// granted.
-pub fn affordable(name: &str, wanted_mb: usize, promised_mb: usize) -> (usize, Option<String>) {
-    let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
-    let free_mb = free_mb.saturating_sub(promised_mb);
-    // The rest is for the network, its batches and everybody else.
-    let most = (free_mb / 4 * 3).max(1);
-    if wanted_mb <= most {
-        return (wanted_mb, None);
-    }
-    let sentence =
-        format!("{name} {wanted_mb} MiB is more than this machine has free; {most} is used");
-    (most, Some(sentence))
-}
-
-/// Memory that is free on this machine, MiB; known on Linux only.
-pub fn free_memory_mb() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes / 1024)
 }

@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use shakmaty::{Move, Square};
 
+use crate::chess::score::Verdict;
 use crate::tree::edge::Edge;
-use crate::tree::node::{BranchId, NONE, Node, NodeId, ROOT, Spot, Verdict};
+use crate::tree::node::{BranchId, NONE, Node, NodeId, ROOT, Spot};
 
 /// Legal moves of one position that memory is reckoned for, and nodes.
 const USUAL_MOVES: usize = 40;
@@ -215,6 +216,18 @@ impl Tree {
     pub fn upwards(&self, id: BranchId) -> impl Iterator<Item = BranchId> {
         let known = |id: BranchId| (id != NONE).then_some(id);
         std::iter::successors(known(id), move |&id| known(self.branch(id).parent))
+    }
+
+    /// The branches along the best line, the root's first.
+    pub fn principal_variation(&self) -> Vec<BranchId> {
+        let mut ids = Vec::new();
+        let mut node = ROOT;
+        while let Some(branch) = self.branch_of(node) {
+            ids.push(self.node(node).branch);
+            let Some(best) = branch.best_child() else { break };
+            node = best;
+        }
+        ids
     }
 
     /// Every node, the root first, then by branch.

@@ -4,33 +4,20 @@
 //! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well where the mate would
 //! come too late: as a draw that rests on the path, which is true of this search only.
 
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Chess, Position};
 
-use crate::best_first::model::Model;
+use crate::chess::score::Verdict;
 use crate::chess::tablebase::Tables;
 use crate::chess::verdicts::{decide, repetitions};
 use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::expand::start_from;
-use crate::tree::node::{BARE, BranchId, PATH, PENDING, ROOT, Spot, Verdict};
+use crate::tree::effort::Effort;
+use crate::tree::leaf::Leaf;
+use crate::tree::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, ROOT, Spot};
+use crate::tree::remember::start_from;
 
 /// Longest line in the tree, plies.
 pub const MAX_PLY: usize = 240;
-
-/// A leaf on its way to the evaluator.
-#[derive(Clone, Debug)]
-pub struct Leaf {
-    /// Where its node is.
-    pub spot: Spot,
-    /// The position.
-    pub position: Chess,
-    /// Key of the position.
-    pub key: u64,
-    /// Its legal moves, at least one.
-    pub moves: Box<[Move]>,
-    /// Earlier occurrences on the path and in the game, at most 2.
-    pub repetitions: u8,
-}
 
 /// A batch, perhaps empty.
 #[derive(Debug, Default)]
@@ -157,7 +144,7 @@ impl<'a> Harvest<'a> {
     pub fn pick(
         &mut self,
         tree: &mut Tree,
-        model: &Model,
+        effort: &Effort,
         spot: Spot,
         (position, key): (&Chess, u64),
     ) -> Picked {
@@ -168,16 +155,18 @@ impl<'a> Harvest<'a> {
         }
         let moves = position.legal_moves();
         let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
-        let known = || Some((self.endings?.verdict(position)?, 0));
+        let known = || Some((self.endings?.verdict(position)?, false));
         // A mate with the last move would have been seen.
-        let is_too_late = || (ply + 1 >= self.mate_plies?).then_some((Verdict::Draw, PATH));
+        let is_too_late = || (ply + 1 >= self.mate_plies?).then_some((Verdict::Draw, true));
         let settled = || decide(position, &moves, visits).or_else(known).or_else(is_too_late);
         if node != ROOT
-            && let Some((verdict, flags)) = settled()
+            && let Some((verdict, rests_on_path)) = settled()
         {
             let leaf = tree.node_mut(node);
             leaf.verdict = verdict;
-            leaf.mark(flags, true);
+            if rests_on_path {
+                leaf.mark(PATH, true);
+            }
             self.settle();
             return Picked::Settled;
         }
@@ -201,10 +190,28 @@ impl<'a> Harvest<'a> {
         let leaf = tree.node_mut(node);
         leaf.mark(PENDING, true);
         leaf.work += 1;
-        leaf.depth = leaf.depth.max(model.depth(leaf.work));
+        leaf.depth = leaf.depth.max(effort.depth(leaf.work));
         let repetitions = visits.in_all.min(2) as u8;
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
         self.leaves.push(Leaf { spot, position, key, moves, repetitions });
         Picked::Queued
+    }
+}
+
+/// Takes back the believer update of a leaf that will not be answered.
+pub fn give_up(tree: &mut Tree, effort: &Effort, leaf: &Leaf) {
+    let take_back = |node: &mut Node| {
+        node.work = node.work.saturating_sub(1);
+        if !node.has(KNOWN) {
+            node.depth = if node.has(BARE) { -1.0 } else { effort.depth(node.work) };
+        }
+    };
+    let node = tree.at(leaf.spot);
+    tree.node_mut(node).mark(PENDING, false);
+    take_back(tree.node_mut(node));
+    let above: Vec<BranchId> = tree.upwards(leaf.spot.parent).collect();
+    for id in above {
+        let node = tree.node_of(tree.branch(id));
+        take_back(tree.node_mut(node));
     }
 }

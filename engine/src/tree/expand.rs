@@ -6,18 +6,15 @@
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, MoveEstimate};
 
-use crate::best_first::backup::recall;
-use crate::best_first::model::Model;
-use crate::chess::game::{key_after, position_key};
+use crate::chess::game::key_after;
+use crate::chess::score::Verdict;
 use crate::chess::verdicts::repetitions;
 use crate::search::table::{Entry, Table};
 use crate::tree::arena::{Branch, Tree};
-use crate::tree::batch::Leaf;
 use crate::tree::edge::Edge;
-use crate::tree::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot, Verdict};
-
-/// Plies that a principal variation from the table is walked down before it is believed.
-const WALK: usize = 8;
+use crate::tree::leaf::Leaf;
+use crate::tree::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot};
+use crate::tree::remember::start_from;
 
 /// Keys of the positions before `parent`'s children: the game's, then the path's down to `parent`.
 /// Returns where the path begins.
@@ -32,8 +29,8 @@ pub fn path_keys(tree: &Tree, parent: BranchId, earlier: &[u64], keys: &mut Vec<
 /// What an expansion draws on besides the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Knowledge<'a> {
-    /// The error model.
-    pub model: &'a Model,
+    /// Factor on the error scales of the children.
+    pub spread: f32,
     /// Values of positions seen elsewhere.
     pub table: &'a Table,
     /// Policy from which a child is looked up in the table.
@@ -77,7 +74,7 @@ impl Knowledge<'_> {
             path_start = path_keys(tree, leaf.spot.parent, self.earlier, keys);
             keys.push(leaf.key);
         }
-        let spread = self.model.spread(answer.error);
+        let spread = self.spread;
         let mut branch = Branch::new(leaf.key, leaf.spot, answer.value.clamp(0.0, 1.0));
         branch.handle = answer.handle.0;
         let id = tree.at(leaf.spot);
@@ -182,76 +179,5 @@ impl<'a> Scope<'a> {
             child.mark(PATH, true);
         }
         child.is_proven()
-    }
-}
-
-/// Starts a bare node from what the table knows of its position, if that can be believed, and says
-/// whether it did. `halfmoves` = the position's; `position` makes it, which is rarely needed.
-pub fn start_from(
-    child: &mut Node,
-    table: &Table,
-    entry: &Entry,
-    halfmoves: u32,
-    position: impl FnOnce() -> Chess,
-) -> bool {
-    let Some((value, verdict, depth)) = recall(entry) else { return false };
-    if entry.is_pv && !line_is_legal(table, entry, position()) {
-        return false;
-    }
-    if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
-        && halfmoves + u32::from(plies) >= 100
-    {
-        return false; // the fifty-move rule may come first
-    }
-    child.value = value;
-    child.verdict = verdict;
-    child.depth = depth;
-    child.mark(BARE, false);
-    child.mark(KNOWN, true);
-    true
-}
-
-/// Walks the line that the table gives for a position on a principal variation: a move that is not
-/// legal there betrays a key that two positions share.
-fn line_is_legal(table: &Table, entry: &Entry, mut position: Chess) -> bool {
-    let mut entry = *entry;
-    for _ in 0..WALK {
-        let Some(best) = entry.best else { return true };
-        let Some(played) = best.find(&position.legal_moves()) else { return false };
-        position.play_unchecked(played);
-        let Some(next) = table.probe(position_key(&position)) else { return true };
-        entry = next;
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::search::table::PackedMove;
-
-    fn entry(best: Move, is_pv: bool) -> Entry {
-        Entry { payload: 0.7_f32.to_bits(), best: Some(PackedMove::pack(best)), depth: 24, is_pv }
-    }
-
-    #[test]
-    fn a_colliding_principal_variation_is_not_believed() {
-        let mut table = Table::new(1);
-        let start = Chess::new();
-        let played = start.legal_moves()[3];
-        let mut after = start.clone();
-        after.play_unchecked(played);
-        let mut child = Node::bare(played, 0.5, 0.1, 1.0);
-        // White's move is not legal for Black: the entry belongs to another position.
-        let key = position_key(&after);
-        table.store(key, entry(played, true));
-        let probed = table.probe(key).unwrap();
-        assert!(!start_from(&mut child, &table, &probed, 1, || after.clone()));
-        assert!(child.has(BARE) && !child.has(KNOWN));
-        table.store(key, entry(after.legal_moves()[0], true));
-        let probed = table.probe(key).unwrap();
-        assert!(start_from(&mut child, &table, &probed, 1, || after.clone()));
-        assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
-        assert!((child.depth - 3.0).abs() < 1e-6);
     }
 }

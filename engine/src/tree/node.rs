@@ -3,6 +3,7 @@
 use shakmaty::Move;
 
 use crate::chess::score::Score;
+use crate::chess::score::Verdict;
 
 /// Index of a node. It is good until the next promotion below its parent: the nodes of one position
 /// lie side by side and move when there are more of them. What must last is a [`Spot`].
@@ -31,20 +32,6 @@ impl Spot {
     pub fn is_root(self) -> bool {
         self.parent == NONE
     }
-}
-
-/// What is proven of a position, for its side to move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing yet.
-    #[default]
-    Open,
-    /// It mates in this many plies.
-    Win(u16),
-    /// It is mated in this many plies.
-    Loss(u16),
-    /// A draw.
-    Draw,
 }
 
 /// Set while the evaluator works on the node.

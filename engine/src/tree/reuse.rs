@@ -1,18 +1,11 @@
-//! What survives: the tree from one move to the next, values when memory is short, and the tree's
-//! soundness when the device fails.
+//! What survives of the tree from one search to the next.
 
 use shakmaty::Position as _;
 
-use crate::best_first::backup::remember;
-use crate::best_first::model::Model;
 use crate::chess::game::Game;
-use crate::search::table::Table;
+use crate::chess::score::Verdict;
 use crate::tree::arena::{Branch, Tree};
-use crate::tree::batch::Leaf;
-use crate::tree::node::{BARE, BranchId, KNOWN, Node, NodeId, PATH, PENDING, ROOT, Verdict};
-
-/// Folding must free at least one part in this many.
-const FOLD_DIVISOR: usize = 3;
+use crate::tree::node::{BARE, BranchId, NodeId, PATH, ROOT};
 
 /// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
 pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
@@ -42,68 +35,6 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
         }
     }
     None
-}
-
-/// Takes back the believer update of a leaf that will not be answered.
-pub fn give_up(tree: &mut Tree, model: &Model, leaf: &Leaf) {
-    let take_back = |node: &mut Node| {
-        node.work = node.work.saturating_sub(1);
-        if !node.has(KNOWN) {
-            node.depth = if node.has(BARE) { -1.0 } else { model.depth(node.work) };
-        }
-    };
-    let node = tree.at(leaf.spot);
-    tree.node_mut(node).mark(PENDING, false);
-    take_back(tree.node_mut(node));
-    let above: Vec<BranchId> = tree.upwards(leaf.spot.parent).collect();
-    for id in above {
-        let node = tree.node_of(tree.branch(id));
-        take_back(tree.node_mut(node));
-    }
-}
-
-/// Drops the subtrees with the least work, keeps their values in node and table, and reports
-/// whether that made room. Nothing may be in flight.
-pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
-    let before = tree.branch_count();
-    let work_of = |id: BranchId| tree.node(tree.node_of(tree.branch(id))).work;
-    let mut works: Vec<u32> = (0..tree.branch_count() as BranchId).map(work_of).collect();
-    if works.is_empty() {
-        return false;
-    }
-    let middle = works.len() / 2;
-    let (_, &mut threshold, _) = works.select_nth_unstable(middle);
-    let line = best_branches(tree);
-    let mut is_doomed = vec![false; tree.branch_count()];
-    for (id, is_doomed) in (0..).zip(&mut is_doomed) {
-        let node = tree.node(tree.node_of(tree.branch(id)));
-        *is_doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&id);
-        if *is_doomed && node.work > 1 {
-            remember(tree, table, id, false);
-        }
-    }
-    tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
-    let gone = before - tree.branch_count();
-    gone > 0 && gone >= before / FOLD_DIVISOR
-}
-
-/// Stores the principal variation in the table, tagged as such.
-pub fn remember_line(tree: &Tree, table: &mut Table) {
-    for id in best_branches(tree) {
-        remember(tree, table, id, true);
-    }
-}
-
-/// The branches along the best line, the root's first.
-pub fn best_branches(tree: &Tree) -> Vec<BranchId> {
-    let mut ids = Vec::new();
-    let mut node = ROOT;
-    while let Some(branch) = tree.branch_of(node) {
-        ids.push(tree.node(node).branch);
-        let Some(best) = branch.best_child() else { break };
-        node = best;
-    }
-    ids
 }
 
 /// What rests on draws by repetition or the fifty-move rule is open again; they are judged when picked, and of a

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_channel::Receiver;
 use shakmaty::{Chess, Position};
 
-use crate::best_first::root::RootMove;
 use crate::chess::game::Game;
 use crate::chess::tablebase::{Advice, Tables};
 use crate::console::output::{Output, Style, Throttle};
+use crate::search::RootMove;
 use crate::search::clock::Budget;
 use crate::search::handicap::Handicap;
 use crate::search::{Info, Limits, Outcome, Search, StopToken, Task, Variation};

@@ -18,8 +18,10 @@ use crate::chess::tablebase::{self, Tables};
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, discard};
-use crate::setup::options::Settings;
-use crate::setup::roster::{self, Machine};
+use crate::setup::machine::Machine;
+use crate::setup::memory;
+use crate::setup::roster;
+use crate::setup::settings::Settings;
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
 const SETTLED: Duration = Duration::from_millis(30);
@@ -173,8 +175,8 @@ impl Session {
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
             // The cache takes its memory as it fills.
-            let (promised, _) = roster::affordable("KVCache", wanted_kv, 0);
-            let (megabytes, remark) = roster::affordable("Hash", self.hash_mb, promised);
+            let (promised, _) = memory::affordable("KVCache", wanted_kv, 0);
+            let (megabytes, remark) = memory::affordable("Hash", self.hash_mb, promised);
             if let Some(sentence) = remark {
                 self.output.tell(&sentence);
             }

@@ -7,7 +7,8 @@ use shakmaty::{Chess, Position};
 use super::exchange::nets_at_least;
 use super::quiet::{quiet_centipawns, quiet_within};
 use crate::evaluator::{
-    EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request, score_from_centipawns,
+    CacheNote, EvalError, Evaluation, Evaluator, Handle, MoveEstimate, Request,
+    score_from_centipawns,
 };
 
 /// Default for the largest batch, in positions.
@@ -130,8 +131,10 @@ impl Evaluator for ClassicalEvaluator {
         Ok(batch.iter().map(|request| self.evaluate(request)).collect())
     }
 
-    fn forget_all(&mut self) {
-        self.next_handle = 0;
+    fn note(&mut self, _: u32, note: CacheNote) {
+        if note == CacheNote::ForgetAll {
+            self.next_handle = 0;
+        }
     }
 }
 

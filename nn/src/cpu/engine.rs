@@ -11,8 +11,8 @@ use super::attention::MAX_KEYS;
 use super::forward::{self, Scratch};
 use super::packed::Network;
 use super::vectors::Aligned;
-use crate::evaluator::{CacheFigures, Evaluation, Handle, Request};
-use crate::incremental::books::{Books, CHILD_ROWS, Renewal, Stale};
+use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Request};
+use crate::incremental::books::{AnchorPolicy, Books, CHILD_ROWS, Stale};
 use crate::incremental::cache::{self, Cache};
 use crate::incremental::plan::{Job, Plan};
 use crate::weights::WeightsError;
@@ -32,15 +32,13 @@ pub struct Options {
     pub threads: usize,
     /// Bound of each session's cache, bytes; 0 = every position is encoded whole.
     pub cache_bytes: usize,
-    /// A node with so many evaluations below it becomes an anchor before its next child.
-    pub anchor_work: u32,
-    /// Positions in its chain from which it does, the anchor included.
-    pub anchor_chain: usize,
+    /// When a kept position becomes an anchor.
+    pub anchors: AnchorPolicy,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: 1, cache_bytes: 0, anchor_work: 128, anchor_chain: 2 }
+        Self { threads: 1, cache_bytes: 0, anchors: AnchorPolicy::default() }
     }
 }
 
@@ -71,8 +69,7 @@ impl Engine {
         let options = Options { threads: options.threads.max(1), ..options };
         let slot = network.entry_floats() * size_of::<f32>();
         let cache = Cache::new(cache::slots_within(options.cache_bytes, slot), usize::MAX);
-        let renewal = Renewal { work: options.anchor_work, chain: options.anchor_chain };
-        let books = Books::new(cache, renewal, options.cache_bytes > 0);
+        let books = Books::new(cache, options.anchors, options.cache_bytes > 0);
         let scratch = (0..options.threads).map(|_| Scratch::default()).collect();
         Ok(Self { network, books, options, scratch })
     }
@@ -83,7 +80,7 @@ impl Engine {
     }
 
     #[cfg(test)]
-    pub(crate) fn attention(&self, session: u32, handle: Handle) -> Vec<f64> {
+    pub(crate) fn attention(&self, session: u32, handle: crate::evaluator::Handle) -> Vec<f64> {
         self.books.attention(session, handle)
     }
 
@@ -92,24 +89,9 @@ impl Engine {
         self.books.figures()
     }
 
-    /// From now on these nodes of the session are never evicted, and no others.
-    pub fn protect(&mut self, session: u32, handles: &[Handle]) {
-        self.books.protect(session, handles);
-    }
-
-    /// Forgets all nodes of the session but these.
-    pub fn retain(&mut self, session: u32, handles: &[Handle]) {
-        self.books.retain(session, handles);
-    }
-
-    /// Forgets a session.
-    pub fn forget(&mut self, session: u32) {
-        self.books.cache_mut().forget(session);
-    }
-
-    /// Forgets all sessions and gives their memory back.
-    pub fn forget_all(&mut self) {
-        self.books.cache_mut().clear();
+    /// Does what the search says of its positions.
+    pub fn note(&mut self, session: u32, note: &CacheNote) {
+        self.books.note(session, note);
     }
 
     /// Evaluates a batch. Parents are of earlier batches.

@@ -7,11 +7,11 @@ use super::gemm::Then;
 use super::packed::{Block, Network};
 use super::vectors::{Aligned, LINE, dispatch};
 use crate::decode::decode;
-use crate::encode::READOUT_SQUARE;
+use crate::encode::{PLACES, READOUT_SQUARE};
 use crate::evaluator::Evaluation;
 use crate::incremental::cache::Cache;
 use crate::incremental::plan::{Plan, Source};
-use crate::model::{ModelConfig, PLACES, VALUE_BINS};
+use crate::model::{ModelConfig, VALUE_BINS};
 
 /// What one thread needs to run chunks; grows to the largest chunk.
 #[derive(Debug, Default)]

@@ -7,10 +7,10 @@ use super::attention::head_column;
 use super::gemm::Packed;
 use super::vectors::{Aligned, LINE};
 use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, RULE_ROWS,
-    TARGETS,
+    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, PLACES,
+    RULE_ROWS, TARGETS,
 };
-use crate::model::{ModelConfig, PLACES, VALUE_BINS};
+use crate::model::{ModelConfig, VALUE_BINS};
 use crate::weights::{self, WeightsError};
 
 /// Linear layers whose sum with another layer has that one's bias.

@@ -11,8 +11,8 @@ use super::pass;
 use super::reading::Reading;
 use super::store::{self, Layout, Store};
 use crate::decode::decode;
-use crate::evaluator::{CacheFigures, Evaluation, Handle, Request};
-use crate::incremental::books::{Books, CHILD_ROWS, Renewal};
+use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Handle, Request};
+use crate::incremental::books::{AnchorPolicy, Books, CHILD_ROWS};
 use crate::incremental::cache::Cache;
 use crate::incremental::plan::{Job, MAX_SOURCES, Plan, Source};
 use crate::incremental::slots::Seen;
@@ -49,10 +49,8 @@ pub struct DeviceOptions {
     pub cache_bytes: usize,
     /// Searches that share it in equal parts.
     pub sessions: usize,
-    /// A node with so many evaluations below it becomes an anchor before its next child.
-    pub anchor_work: u32,
-    /// Positions in its chain from which it does, the anchor included.
-    pub anchor_chain: usize,
+    /// When a kept position becomes an anchor.
+    pub anchors: AnchorPolicy,
     /// How passes are filled up.
     pub padding: Padding,
 }
@@ -62,8 +60,7 @@ impl Default for DeviceOptions {
         Self {
             cache_bytes: 0,
             sessions: 1,
-            anchor_work: 128,
-            anchor_chain: 2,
+            anchors: AnchorPolicy::default(),
             padding: Padding::Few,
         }
     }
@@ -152,9 +149,8 @@ impl DeviceEngine {
         let sessions = options.sessions.max(1);
         let layout = Layout::within(options.cache_bytes, &config, batches);
         let cache = Cache::new(layout.map_or(0, |layout| layout.slots / sessions), sessions);
-        let renewal = Renewal { work: options.anchor_work, chain: options.anchor_chain };
         Ok(Self {
-            books: Books::new(cache, renewal, layout.is_some()),
+            books: Books::new(cache, options.anchors, layout.is_some()),
             store: layout.map(|layout| Store::new(layout, &config, device)),
             children: layout.map_or(1, |layout| layout.children),
             model,
@@ -188,26 +184,14 @@ impl DeviceEngine {
         self.books.attention(session, handle)
     }
 
-    /// From now on these nodes of the session are never evicted, and no others.
-    pub fn protect(&mut self, session: u32, handles: &[Handle]) {
-        self.books.protect(session, handles);
-    }
-
-    /// Forgets all nodes of the session but these.
-    pub fn retain(&mut self, session: u32, handles: &[Handle]) {
-        self.books.retain(session, handles);
-    }
-
-    /// Forgets a session.
-    pub fn forget(&mut self, session: u32) {
-        self.unheard.remove(&session);
-        self.books.cache_mut().forget(session);
-    }
-
-    /// Forgets all sessions. The device's memory stays taken.
-    pub fn forget_all(&mut self) {
-        self.unheard.clear();
-        self.books.cache_mut().clear();
+    /// Does what the search says of its positions. The device's memory stays taken.
+    pub fn note(&mut self, session: u32, note: &CacheNote) {
+        match note {
+            CacheNote::Forget => drop(self.unheard.remove(&session)),
+            CacheNote::ForgetAll => self.unheard.clear(),
+            CacheNote::Protect(_) | CacheNote::Retain(_) => {}
+        }
+        self.books.note(session, note);
     }
 
     /// Gives the cache's memory back; from now on every position is encoded whole.

@@ -7,7 +7,7 @@ use shakmaty::{Move, Position as _};
 use super::cache::Cache;
 use super::node::{Node, Tokens};
 use super::plan::{Job, Plan, Source};
-use crate::evaluator::{CacheFigures, Handle, Request};
+use crate::evaluator::{CacheFigures, CacheNote, Handle, Request};
 
 /// Rows of a child: one moved piece, two for castling, and the readout.
 pub(crate) const CHILD_ROWS: usize = 3;
@@ -21,13 +21,19 @@ const LONGEST_REMAKE: usize = 5;
 /// share it are made again from it, and every one has as many plies to go before its chain is full.
 const SHARED_ANCHOR: usize = 4;
 
-/// When a kept position is anchored anew.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Renewal {
-    /// A node with so many evaluations below it becomes an anchor before its next child.
-    pub(crate) work: u32,
-    /// Positions in its chain from which it does, the anchor included.
-    pub(crate) chain: usize,
+/// When a kept position becomes an anchor: encoded whole, so that what comes below it is as fresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnchorPolicy {
+    /// Evaluations below it.
+    pub work: u32,
+    /// Plies since its own anchor.
+    pub staleness: usize,
+}
+
+impl Default for AnchorPolicy {
+    fn default() -> Self {
+        Self { work: 128, staleness: 1 }
+    }
 }
 
 /// What a node's tokens will be once its batch is prepared.
@@ -52,7 +58,7 @@ fn steps(mut path: Vec<Stale>, level: usize) -> Vec<Stale> {
 #[derive(Debug)]
 pub(crate) struct Books<T> {
     cache: Cache<T>,
-    renewal: Renewal,
+    anchors: AnchorPolicy,
     keeps: bool,
     figures: CacheFigures,
 }
@@ -74,8 +80,8 @@ pub(crate) struct Stale {
 
 impl<T: Default> Books<T> {
     /// Empty books; if nothing is to be kept, every position will be encoded whole.
-    pub(crate) fn new(cache: Cache<T>, renewal: Renewal, keeps: bool) -> Self {
-        Self { cache, renewal, keeps, figures: CacheFigures::default() }
+    pub(crate) fn new(cache: Cache<T>, anchors: AnchorPolicy, keeps: bool) -> Self {
+        Self { cache, anchors, keeps, figures: CacheFigures::default() }
     }
 
     /// What is kept.
@@ -118,14 +124,15 @@ impl<T: Default> Books<T> {
         own.map(|&slot| self.cache.attention(slot)).collect()
     }
 
-    /// From now on these nodes of the session are never evicted, and no others.
-    pub(crate) fn protect(&mut self, session: u32, handles: &[Handle]) {
-        self.cache.protect(session, handles.iter().map(|handle| handle.0));
-    }
-
-    /// Forgets all nodes of the session but these.
-    pub(crate) fn retain(&mut self, session: u32, handles: &[Handle]) {
-        self.cache.retain(session, &handles.iter().map(|handle| handle.0).collect());
+    /// Does what the search says of its positions.
+    pub(crate) fn note(&mut self, session: u32, note: &CacheNote) {
+        let ids = |handles: &[Handle]| handles.iter().map(|handle| handle.0).collect();
+        match note {
+            CacheNote::Protect(handles) => self.cache.protect(session, ids(handles)),
+            CacheNote::Retain(handles) => self.cache.retain(session, &ids(handles)),
+            CacheNote::Forget => self.cache.forget(session),
+            CacheNote::ForgetAll => self.cache.clear(),
+        }
     }
 
     /// Makes room for a batch, and names the nodes whose tokens must be made before it is planned.
@@ -199,7 +206,8 @@ impl<T: Default> Books<T> {
             Stale { session, id, base: None, level: 0, rows }
         };
         let chain = node.tokens.as_ref().map(|tokens| tokens.readouts.len());
-        if node.work >= self.renewal.work && chain.is_none_or(|chain| chain >= self.renewal.chain) {
+        let is_stale = chain.is_none_or(|chain| chain > self.anchors.staleness);
+        if node.work >= self.anchors.work && is_stale {
             return vec![whole(id, node)];
         }
         if chain.is_some_and(|chain| chain < LONGEST_CHAIN) {
@@ -433,7 +441,7 @@ mod tests {
             ),
         ) {
             let cache = Cache::new(slots, 1);
-            let books = Books::new(cache, Renewal { work: 6, chain: 2 }, true);
+            let books = Books::new(cache, AnchorPolicy { work: 6, staleness: 1 }, true);
             let mut shadow = Shadow { books, pieces: HashMap::new() };
             let starts = canary::requests();
             let root = Request { keep: true, ..starts[start % starts.len()].clone() };

@@ -232,10 +232,9 @@ impl<T: Default> Cache<T> {
     }
 
     /// From now on these nodes of the session are never evicted, and no others.
-    pub(crate) fn protect(&mut self, session: u32, ids: impl Iterator<Item = u32>) {
+    pub(crate) fn protect(&mut self, session: u32, ids: HashSet<u32>) {
         if let Some(entry) = self.sessions.get_mut(&session) {
-            entry.protected.clear();
-            entry.protected.extend(ids);
+            entry.protected = ids;
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{Answer, Note, Parcel};
-use crate::evaluator::{EvalError, Evaluator, Handle, Request};
+use super::{Answer, Parcel};
+use crate::evaluator::{CacheNote, EvalError, Evaluator, Request};
 
 /// One search's end of a [`SharedDevice`](super::SharedDevice).
 ///
@@ -16,7 +16,7 @@ pub struct SharedClient {
     parcels: Sender<Parcel>,
     session: u32,
     /// For the device before the next batch.
-    notes: Vec<Note>,
+    notes: Vec<CacheNote>,
     /// One for each batch in flight, oldest first. Only the parcel holds the other end, so that a
     /// hub that is gone is heard of at once.
     answers: VecDeque<Receiver<Answer>>,
@@ -77,23 +77,19 @@ impl Evaluator for SharedClient {
         answer.recv().map_err(|_| lost())?
     }
 
-    fn forget_all(&mut self) {
-        // The session stays: it may have a share of the device's cache, which others want too.
-        self.notes = vec![Note::Retain(Vec::new())];
-    }
-
-    fn protect(&mut self, _: u32, handles: Vec<Handle>) {
-        self.notes.push(Note::Protect(handles));
-    }
-
-    fn retain(&mut self, _: u32, handles: Vec<Handle>) {
-        self.notes.push(Note::Retain(handles));
+    fn note(&mut self, _: u32, note: CacheNote) {
+        if note == CacheNote::ForgetAll {
+            // The session stays: it may have a share of the device's cache, which others want too.
+            self.notes = vec![CacheNote::Retain(Vec::new())];
+        } else {
+            self.notes.push(note);
+        }
     }
 }
 
 impl Drop for SharedClient {
     fn drop(&mut self) {
-        self.notes = vec![Note::Forget];
+        self.notes = vec![CacheNote::Forget];
         self.send(Vec::new(), None);
     }
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 
 use super::memory::{Key, Memory};
-use super::{Answer, Counters, MERGED, Note, Parcel};
-use crate::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use super::{Answer, Counters, MERGED, Parcel};
+use crate::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
 
 /// Batches that the device holds at once: one it works on and one that waits for it.
 const IN_FLIGHT: usize = 2;
@@ -30,7 +30,7 @@ struct Open {
 /// What the device was not told yet of a parcel.
 struct Waiting {
     session: u32,
-    notes: Vec<Note>,
+    notes: Vec<CacheNote>,
     requests: Vec<(Key, Request)>,
 }
 
@@ -200,11 +200,7 @@ impl Hub {
             }
             let session = waiting.session;
             for note in waiting.notes {
-                match note {
-                    Note::Protect(handles) => self.device.protect(session, handles),
-                    Note::Retain(handles) => self.device.retain(session, handles),
-                    Note::Forget => self.device.forget(session),
-                }
+                self.device.note(session, note);
             }
             for (key, request) in waiting.requests {
                 keys.push(key);

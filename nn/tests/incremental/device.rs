@@ -11,8 +11,7 @@ const TOLERANCE: f32 = 2e-4;
 const PATIENT: DeviceOptions = DeviceOptions {
     cache_bytes: 1 << 24,
     sessions: 1,
-    anchor_work: u32::MAX,
-    anchor_chain: 2,
+    anchors: anchors(u32::MAX, 1),
     padding: Padding::Few,
 };
 
@@ -25,8 +24,8 @@ impl Keeper for DeviceEngine {
         self.evaluate(requests)
     }
 
-    fn retain(&mut self, session: u32, handles: &[Handle]) {
-        self.retain(session, handles);
+    fn note(&mut self, session: u32, note: &CacheNote) {
+        self.note(session, note);
     }
 
     fn figures(&self) -> CacheFigures {
@@ -111,11 +110,11 @@ proptest! {
 #[test]
 fn mixed_batches_are_the_kernels() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
-    let options = Options { threads: 1, cache_bytes: 1 << 24, anchor_work: 2, anchor_chain: 3 };
+    let options = Options { threads: 1, cache_bytes: 1 << 24, anchors: anchors(2, 2) };
     let lines = lines();
     for padding in [Padding::Few, Padding::One(24), Padding::One(8)] {
         let mut kernels = Engine::load(&bytes, options).unwrap();
-        let options = DeviceOptions { padding, anchor_work: 2, anchor_chain: 3, ..PATIENT };
+        let options = DeviceOptions { padding, anchors: anchors(2, 2), ..PATIENT };
         let mut tensors = device(&bytes, options);
         // Passes for nobody, at three move counts: four sizes whole, and as children of two lengths.
         let passes = tensors.warm(40);
@@ -140,7 +139,7 @@ fn mixed_batches_are_the_kernels() {
         let (figures, expected) = (tensors.figures(), kernels.figures());
         assert_eq!(CacheFigures { limit: figures.limit, ..expected }, figures);
         assert!(figures.anchored > 8 && figures.whole < figures.evaluations / 4, "{figures}");
-        tensors.forget_all();
+        tensors.note(0, &CacheNote::ForgetAll);
         assert_eq!(tensors.figures().used, 0);
     }
 }
@@ -176,8 +175,7 @@ fn company_in_a_batch_changes_next_to_nothing() {
 fn reading_late_changes_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let lines = lines();
-    let options =
-        DeviceOptions { cache_bytes: 900_000, anchor_work: 1, anchor_chain: 2, ..PATIENT };
+    let options = DeviceOptions { cache_bytes: 900_000, anchors: anchors(1, 1), ..PATIENT };
     let run = |reads_late: bool| {
         let mut tensors = device(&bytes, options);
         let mut parents = vec![None; lines.len()];
@@ -188,7 +186,8 @@ fn reading_late_changes_nothing() {
             for (ply, half) in (0..9).flat_map(|ply| [(ply, 0), (ply, 1)]) {
                 let own = half * 8..half * 8 + 8;
                 if (ply, half) == (0, 0) && round > 0 {
-                    tensors.protect(0, &parents[..2].iter().flatten().copied().collect::<Vec<_>>());
+                    let line = parents[..2].iter().flatten().copied().collect();
+                    tensors.note(0, &CacheNote::Protect(line));
                 }
                 tensors.launch(&family(&lines[own.clone()], ply, &parents[own]));
                 let due = if reads_late { pending.replace((ply, half)) } else { Some((ply, half)) };
@@ -224,8 +223,7 @@ fn sessions_do_not_see_each_other() {
     let options = DeviceOptions {
         cache_bytes: 2_200_000,
         sessions: lines.len(),
-        anchor_work: 1,
-        anchor_chain: 2,
+        anchors: anchors(1, 1),
         ..PATIENT
     };
     let mut together = device(&bytes, options);
@@ -266,7 +264,7 @@ fn sessions_do_not_see_each_other() {
         assert!(agree(ours, theirs, TOLERANCE));
     }
     // Until another has ended.
-    together.forget(0);
+    together.note(0, &CacheNote::Forget);
     along(&mut together, &lines[1], 99);
     assert!(together.figures().whole < whole + 2 * lines[1].len() as u64);
 }

@@ -6,8 +6,10 @@ use std::time::Duration;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::search::Search as _;
-use tesla_engine::setup::options::Settings;
-use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::mode;
+use tesla_engine::setup::roster;
+use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::shared::{SharedDevice, Usage};
 use tesla_nn::weights::short_hash;
@@ -111,7 +113,7 @@ impl Devices {
     pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = Machine::of(&settings);
-        if !roster::keeps_tree(machine.search) {
+        if !mode::keeps_tree(machine.search) {
             return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
         }
         let evaluator = self.evaluator(&machine, side.limit.is_timed())?;

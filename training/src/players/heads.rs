@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use shakmaty::{CastlingMode, Chess, Move, Position};
-use tesla_nn::evaluator::{Evaluation, Evaluator, Request, centipawns_from_score};
+use tesla_nn::evaluator::{CacheNote, Evaluation, Evaluator, Request, centipawns_from_score};
 
 use super::player::{Mishap, Player, Reply, Turn};
 use crate::game::ending::Termination;
@@ -92,7 +92,7 @@ impl HeadPlayer {
 
 impl Player for HeadPlayer {
     fn new_game(&mut self, _chess960: bool) -> Result<(), Mishap> {
-        self.evaluator.forget_all();
+        self.evaluator.note(0, CacheNote::ForgetAll);
         Ok(())
     }
 

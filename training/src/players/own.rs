@@ -9,8 +9,9 @@ use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score as EngineScore;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::setup::options::Settings;
-use tesla_engine::setup::roster::{self, Machine};
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::roster;
+use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::centipawns_from_score;
 use tesla_nn::transformer::panic_text;
 

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tesla_engine::setup::options::{Change, Settings};
-use tesla_engine::setup::roster::Machine;
+use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::options::Change;
+use tesla_engine::setup::settings::Settings;
 
 use crate::disk::hash::sha256;
 use crate::game::limit::{Limit, LimitError};

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use tesla_nn::evaluator::{EvalError, Handle, Request};
+use tesla_nn::evaluator::{CacheNote, EvalError, Handle, Request};
 
 use super::TeslaSearch;
 use super::batch_size::Pace;
 use crate::best_first::rule::Order;
 use crate::search::{Task, replace};
-use crate::tree::batch::{Gathered, Leaf};
+use crate::tree::batch::Gathered;
 use crate::tree::expand::Knowledge;
+use crate::tree::leaf::Leaf;
 use crate::tree::node::{BranchId, NONE, ROOT};
-use crate::tree::reuse;
 
 /// An answer that comes sooner was there already.
 const WAITED: Duration = Duration::from_micros(5);
@@ -40,8 +40,9 @@ impl TeslaSearch {
             }
             self.progress.asked += gathered.leaves.len() as u64;
             let requests = gathered.leaves.iter().map(|leaf| self.request(leaf)).collect();
-            let line = reuse::best_branches(&self.tree);
-            self.evaluator.protect(0, line.into_iter().map(|id| self.handle(id)).collect());
+            let line = self.tree.principal_variation();
+            let line = line.into_iter().map(|id| self.handle(id)).collect();
+            self.evaluator.note(0, CacheNote::Protect(line));
             if self.in_flight.is_empty() {
                 // What came before was not the device's time.
                 (self.progress.collected_at, self.progress.is_seen) = (task.budget.elapsed(), true);
@@ -87,7 +88,8 @@ impl TeslaSearch {
     /// Lets the device forget what the tree has dropped.
     pub(super) fn retain_handles(&mut self) {
         let branches = 0..self.tree.branch_count() as BranchId;
-        self.evaluator.retain(0, branches.map(|id| self.handle(id)).collect());
+        let handles = branches.map(|id| self.handle(id)).collect();
+        self.evaluator.note(0, CacheNote::Retain(handles));
     }
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.
@@ -109,8 +111,9 @@ impl TeslaSearch {
         let earlier = task.game.earlier_keys();
         for (leaf, answer) in leaves.iter().zip(&mut answers) {
             self.rule.receive(&self.tree, leaf, answer);
-            let (model, table_policy) = (self.rule.model(), self.rule.table_policy());
-            let known = Knowledge { model, table: &self.table, table_policy, earlier };
+            let spread = self.rule.model().spread(answer.error);
+            let table_policy = self.rule.table_policy();
+            let known = Knowledge { spread, table: &self.table, table_policy, earlier };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
             self.progress.nodes += 1;
             let ply = u32::from(self.tree.branch(id).ply);

@@ -7,8 +7,9 @@ use tesla_nn::evaluator::{Evaluator, Request};
 use super::Finding;
 use crate::commands::bench;
 use crate::search::clock::Stopwatch;
-use crate::setup::options::Settings;
-use crate::setup::roster::{self, Machine};
+use crate::setup::machine::Machine;
+use crate::setup::roster;
+use crate::setup::settings::Settings;
 
 /// Batches that are timed, behind one that is not.
 const BATCHES: u32 = 3;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, thread};
 
 use super::Finding;
-use crate::setup::roster;
+use crate::setup::memory;
 
 /// What the network, its batches and the program take beside `Hash` and `KVCache`, MiB.
 const REST_MB: usize = 400;
@@ -43,7 +43,7 @@ fn vectors() -> Option<&'static str> {
 /// Whether the options' defaults, so many MiB, fit into what is free.
 pub(super) fn memory(wanted_mb: usize) -> Finding {
     let needed = wanted_mb + REST_MB;
-    match roster::free_memory_mb() {
+    match memory::free_memory_mb() {
         None => Finding::fine("memory", "this system does not say how much is free".to_owned()),
         Some(free) if free >= needed => Finding::fine("memory", format!("{free} MiB free")),
         Some(free) => Finding::weak(

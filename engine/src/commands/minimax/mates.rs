@@ -1,14 +1,30 @@
 //! Mates counted by exhaustive search, against the distances that an EPD file gives.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
+use clap::Args;
 use rayon::prelude::*;
 
-use super::{MatesArgs, position, read};
+use super::positions::{position, read};
 use crate::chess::game::Game;
 use crate::console::output::Output;
 use crate::console::terminal::bar;
 use crate::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
+
+/// Which mates.
+#[derive(Clone, Debug, Args)]
+pub struct MatesArgs {
+    /// EPD with `dm N`: mate in N moves, negative where the side to move is mated
+    pub file: PathBuf,
+    /// Longest mate that is tried, in moves
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub longest: u32,
+    /// None is minimax itself, and takes long from mates in 4 on
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(Pruning::NAMES),
+          default_value = "Ordered")]
+    pub pruning: String,
+}
 
 /// A position whose mate is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

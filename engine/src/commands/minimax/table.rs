@@ -1,16 +1,29 @@
 //! The table of what pruning saves: the same values from fewer positions.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use rayon::prelude::*;
 use shakmaty::Chess;
 
-use super::{TableArgs, fen, position, read};
+use super::positions::{fen, position, read};
 use crate::chess::game::Game;
 use crate::console::output::Output;
 use crate::console::terminal::bar;
 use crate::minimax::{Found, Material, Pruning, solve};
+
+/// What the table is made of.
+#[derive(Clone, Debug, Args)]
+pub struct TableArgs {
+    /// Deepest search in plies; plain minimax takes about 30 times as long for each
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=7))]
+    pub depth: u32,
+    /// One FEN a line; ten positions of the program's own if not given
+    #[arg(long)]
+    pub positions: Option<PathBuf>,
+}
 
 /// One FEN per line: the start, five test positions of move generators, and four from openings to endings.
 const POSITIONS: &str = include_str!("../../../data/minimax.epd");

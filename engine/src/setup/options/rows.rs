@@ -2,9 +2,10 @@
 
 mod protocol;
 
-use super::{OptionError, Settings};
 use crate::minimax::Pruning;
-use crate::setup::roster::{EVALUATORS, SEARCHES};
+use crate::setup::mode::{EVALUATORS, SEARCHES};
+use crate::setup::settings::EMPTY;
+use crate::setup::settings::{OptionError, Settings};
 
 /// One option.
 pub(super) struct Row {
@@ -40,9 +41,6 @@ pub(super) enum Kind {
 
 /// What a text option holds that means "the network inside the program".
 const EMBEDDED: &str = "<embedded>";
-
-/// What a text option holds that means none.
-pub(super) const EMPTY: &str = "<empty>";
 
 /// All options; `network` tells whether the program was built with the transformer.
 pub(super) fn register(network: bool) -> Vec<Row> {

@@ -12,7 +12,8 @@ use super::*;
 use crate::best_first::search::TeslaSearch;
 use crate::search::Limits;
 use crate::search::clock::Budget;
-use crate::setup::roster::{EVALUATORS, Made};
+use crate::setup::mode::EVALUATORS;
+use crate::setup::roster::Made;
 
 /// What was said.
 #[derive(Clone, Default)]

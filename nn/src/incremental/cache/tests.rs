@@ -69,7 +69,7 @@ fn the_least_attended_goes_first() {
     for &id in &ids[2..] {
         cache.attend(7, own(&cache, id), 1.0);
     }
-    cache.protect(7, [ids[0]].into_iter());
+    cache.protect(7, HashSet::from([ids[0]]));
     cache.make_room(7, 3, &HashSet::from([ids[2]]));
     let left: Vec<bool> = ids.iter().map(|&id| has_tokens(&cache, id)).collect();
     assert_eq!(left, [true, false, true, false, true, true, true, true]);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::{EMPTY, Kind, Row};
+use super::{Kind, Row};
 use crate::chess::tablebase::MOST_PIECES;
 use crate::search::handicap::{STRONGEST, WEAKEST};
+use crate::setup::settings::EMPTY;
 
 /// What `UCI_EngineAbout` says.
 const ABOUT: &str = concat!(

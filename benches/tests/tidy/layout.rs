@@ -1,0 +1,199 @@
+//! How the source is laid out: sizes, maps, clocks, floors.
+
+use crate::sources::Source;
+
+const LINES_A_FILE: usize = 400;
+const COLUMNS: usize = 100;
+
+/// What the head comment of a file that reads a clock says.
+const CLOCK: &str = "Reads the clock";
+
+/// Files whose lines may be long, and why.
+const LONG: [(&str, &str); 0] = [];
+
+/// The folders of each crate, the lowest first: a folder knows itself and those before it.
+///
+/// A single file at the top of a crate is a folder of its own. `lib.rs` and `main.rs` know all.
+const FLOORS: [(&str, &[&str]); 3] = [
+    ("nn", &[]),
+    (
+        "engine",
+        &[
+            "chess",
+            "search",
+            "console",
+            "tree",
+            "best_first",
+            "alphabeta",
+            "minimax",
+            "three_state",
+            "enumerate",
+            "setup",
+            "commands",
+            "uci",
+        ],
+    ),
+    (
+        "training",
+        &[
+            "console",
+            "disk",
+            "statistics",
+            "game",
+            "labelled",
+            "players",
+            "matches",
+            "suite",
+            "train",
+            "evaluate",
+            "datagen",
+            "tune",
+            "report",
+            "commands",
+        ],
+    ),
+];
+
+pub(crate) fn long_file(source: &Source) -> Vec<String> {
+    let lines = source.text.lines().count();
+    let sentence = || format!("{}: {lines} lines, at most {LINES_A_FILE}", source.path);
+    (lines > LINES_A_FILE).then(sentence).into_iter().collect()
+}
+
+pub(crate) fn long_lines(source: &Source) -> Vec<String> {
+    if LONG.iter().any(|(path, _)| source.path == *path) {
+        return Vec::new();
+    }
+    let numbered = (1..).zip(source.text.lines());
+    let widths = numbered.map(|(number, line): (usize, _)| (number, line.chars().count()));
+    let long = widths.filter(|(_, width)| *width > COLUMNS);
+    long.map(|(number, width)| format!("{}:{number}: {width} columns", source.path)).collect()
+}
+
+/// Modules that the head comment of their `lib.rs` or `main.rs` does not name.
+pub(crate) fn modules_off_the_map(source: &Source) -> Vec<String> {
+    if !source.module().is_some_and(|(_, modules)| modules.is_empty()) {
+        return Vec::new();
+    }
+    let head = source.head();
+    let names = |module: &str| {
+        [format!("`{module}`"), format!("`mod@{module}`")].iter().any(|word| head.contains(word))
+    };
+    let modules = source.code.iter().filter_map(|line| declared(line));
+    let missing = modules.filter(|module| !names(module));
+    missing.map(|module| format!("{}: the map leaves out `{module}`", source.path)).collect()
+}
+
+/// The module that a line declares.
+fn declared(line: &str) -> Option<&str> {
+    let words = line.trim().strip_suffix(';')?;
+    let name = words.strip_prefix("mod ").or_else(|| words.split_once(" mod ").map(|(_, n)| n))?;
+    Some(name.trim())
+}
+
+pub(crate) fn clocks(source: &Source) -> Vec<String> {
+    let reads = |line: &String| line.contains("Instant::now") || line.contains("SystemTime::now");
+    let does = source.code.iter().any(reads);
+    let says = source.head().contains(CLOCK);
+    let is_test = source.code.is_empty();
+    let sentence = match (does, says) {
+        (true, false) => format!("{}: reads a clock, its head does not say {CLOCK:?}", source.path),
+        (false, true) if !is_test => format!("{}: says {CLOCK:?}, but does not", source.path),
+        _ => return Vec::new(),
+    };
+    vec![sentence]
+}
+
+/// Uses of a folder that lies above the file's own.
+pub(crate) fn climbs(source: &Source) -> Vec<String> {
+    let Some((room, modules)) = source.module() else { return Vec::new() };
+    let Some(floors) = floors(room) else { return Vec::new() };
+    let Some(own) = modules.first() else { return Vec::new() };
+    let height = |name: &str| floors.iter().position(|floor| *floor == name);
+    let here = height(own);
+    let mut found = Vec::new();
+    for (number, line, name) in uses(source, modules.len()) {
+        // What has no place at all is told once, by `orphans`.
+        let there = height(&name);
+        if name != *own && here.is_some() && there.is_some() && there > here {
+            let path = &source.path;
+            found.push(format!("{path}:{number}: `{own}` knows `{name}` above it: {line}"));
+        }
+    }
+    found
+}
+
+/// Folders without a place in [`FLOORS`], and places without a folder.
+pub(crate) fn orphans(sources: &[Source]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (room, floors) in FLOORS {
+        let inside = sources.iter().filter_map(Source::module).filter(|(other, _)| *other == room);
+        let mut names: Vec<&str> =
+            inside.filter_map(|(_, modules)| modules.first().copied()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let homeless = names.iter().filter(|name| !floors.contains(name));
+        found.extend(homeless.map(|name| format!("{room}/src/{name} has no place in FLOORS")));
+        let empty = floors.iter().filter(|name| !names.contains(name));
+        found.extend(empty.map(|name| format!("{room}/src/{name} is in FLOORS and nowhere else")));
+    }
+    found
+}
+
+fn floors(room: &str) -> Option<&'static [&'static str]> {
+    FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floors)| *floors)
+}
+
+/// The folders of the own crate that a file names: line, what stands there, folder.
+fn uses(source: &Source, depth: usize) -> Vec<(usize, String, String)> {
+    let to_root = "super::".repeat(depth);
+    let deeper = "super::".repeat(depth + 1);
+    let mut found = Vec::new();
+    for (index, line) in source.code.iter().enumerate() {
+        let starts = ["crate::", to_root.as_str()];
+        for start in starts.iter().filter(|start| !line.contains(&deeper) || **start == "crate::") {
+            for (at, _) in line.match_indices(start) {
+                let is_whole = !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == ':');
+                if is_whole {
+                    let names = named(source, index, at + start.len());
+                    found.extend(
+                        names.into_iter().map(|name| (index + 1, line.trim().to_string(), name)),
+                    );
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The first parts of the paths at a place: one, or those of a list in braces.
+fn named(source: &Source, index: usize, column: usize) -> Vec<String> {
+    let rest = source.code[index][column..].to_string();
+    if !rest.starts_with('{') {
+        return vec![identifier(&rest)];
+    }
+    let following = source.code[index + 1..].iter().map(String::as_str);
+    let text: String = std::iter::once(rest.as_str()).chain(following).collect();
+    let (mut depth, mut names, mut is_first) = (0, Vec::new(), false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        if depth == 1 && matches!(letter, '{' | ',') {
+            is_first = true;
+        } else if is_first && !letter.is_whitespace() {
+            names.push(identifier(&text[at..]));
+            is_first = false;
+        }
+    }
+    names
+}
+
+fn identifier(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}

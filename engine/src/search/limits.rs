@@ -1,0 +1,49 @@
+//! When a search must end.
+
+use std::time::Duration;
+
+use shakmaty::Move;
+
+/// The clock of the side to move, from `go wtime … btime …`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Time left on our clock.
+    pub remaining: Duration,
+    /// Added after each of our moves.
+    pub increment: Duration,
+    /// Moves to the next time control; `None` = the rest of the game.
+    pub moves_to_go: Option<u32>,
+}
+
+/// When a search must end. All limits hold at once; none set means `infinite`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Our clock.
+    pub clock: Option<Clock>,
+    /// Exactly this long; with a clock beside it, at most.
+    pub move_time: Option<Duration>,
+    /// Evaluations for network searches, nodes for alpha-beta.
+    pub nodes: Option<u64>,
+    /// Depth in plies as the search reports it.
+    pub depth: Option<u32>,
+    /// Search for a mate in this many moves.
+    pub mate: Option<u32>,
+    /// Search until `stop`; no move before it.
+    pub infinite: bool,
+    /// Only these moves at the root; empty = all.
+    pub search_moves: Vec<Move>,
+    /// How many best moves are told of; 0 counts as 1.
+    pub lines: usize,
+}
+
+impl Limits {
+    /// Whether no move may be sent before `stop`: a search without an end of its own.
+    pub fn waits_for_stop(&self) -> bool {
+        let bounded = self.clock.is_some()
+            || self.move_time.is_some()
+            || self.nodes.is_some()
+            || self.depth.is_some()
+            || self.mate.is_some();
+        self.infinite || !bounded
+    }
+}

@@ -1,0 +1,142 @@
+//! What a search tells while it runs and at its end.
+
+use std::fmt;
+use std::time::Duration;
+
+use shakmaty::Move;
+
+use crate::chess::score::Score;
+
+/// When a search is so long that its root moves are told of, as Stockfish has it; UCI allows it after one second.
+const LONG: Duration = Duration::from_secs(3);
+
+/// One `info` line's worth of news.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Depth in plies (for best-first searches: what the root's work is worth in whole plies).
+    pub depth: u32,
+    /// Length of the longest line looked at.
+    pub selective_depth: u32,
+    /// From the root's side to move.
+    pub score: Score,
+    /// Evaluations for network searches, nodes for alpha-beta.
+    pub nodes: u64,
+    /// Share of `Hash` in use, permille.
+    pub hashfull: u32,
+    /// Since `go`.
+    pub time: Duration,
+    /// The principal variation from the root, legal moves all.
+    pub pv: Vec<Move>,
+    /// What the next best moves promise, the best first, where more than one line is wanted.
+    pub variations: Vec<Variation>,
+    /// The root move that is looked at now, where that is the news; all else was told before.
+    pub current: Option<Current>,
+}
+
+/// A root move that a search by depth looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Current {
+    /// The move.
+    pub played: Move,
+    /// Its number in the order of this depth, from 1.
+    pub number: usize,
+    /// The depth that is being searched, plies.
+    pub depth: u32,
+}
+
+/// A line behind the best one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variation {
+    /// How deep it was looked at; where a search was stopped, other than the best line's.
+    pub depth: u32,
+    /// From the root's side to move.
+    pub score: Score,
+    /// From the root, at least one move, legal moves all.
+    pub pv: Vec<Move>,
+}
+
+/// What is known of one root move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RootMove {
+    /// The move.
+    pub mv: Move,
+    /// Its score for the side that makes it.
+    pub score: Score,
+    /// Its expected score for the side that makes it.
+    pub value: f32,
+    /// Error scale of the value, score units; 0 where proven.
+    pub error: f32,
+    /// Evaluations spent below it.
+    pub work: u32,
+    /// The evaluator's policy.
+    pub policy: f32,
+    /// Chance that it overtakes the best move, or for the best move that it is overtaken.
+    pub overtake: f32,
+}
+
+/// Passes a search's news on; which root move is looked at only once the search is long.
+pub struct Reporter<'a> {
+    report: &'a mut (dyn FnMut(&Info) + 'a),
+    last: Option<Info>,
+}
+
+impl fmt::Debug for Reporter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reporter").field("last", &self.last).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Reporter<'a> {
+    /// To this listener.
+    pub fn new(report: &'a mut (dyn FnMut(&Info) + 'a)) -> Self {
+        Self { report, last: None }
+    }
+
+    /// Passes on what a depth has found.
+    pub fn news(&mut self, info: Info) {
+        (self.report)(&info);
+        self.last = Some(info);
+    }
+
+    /// Passes on which root move is looked at, so long after `go`.
+    pub fn looks_at(&mut self, current: Current, time: Duration) {
+        if time >= LONG
+            && let Some(last) = &self.last
+        {
+            (self.report)(&Info { current: Some(current), time, ..last.clone() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Chess, Position as _};
+
+    use super::*;
+
+    #[test]
+    fn root_moves_are_news_only_in_a_long_search() {
+        let played = Chess::default().legal_moves()[0];
+        let info = Info {
+            depth: 7,
+            selective_depth: 9,
+            score: Score::Draw,
+            nodes: 5,
+            hashfull: 0,
+            time: Duration::ZERO,
+            pv: vec![played],
+            variations: Vec::new(),
+            current: None,
+        };
+        let current = Current { played, number: 1, depth: 8 };
+        let mut told: Vec<Info> = Vec::new();
+        let mut report = |info: &Info| told.push(info.clone());
+        let mut reporter = Reporter::new(&mut report);
+        reporter.looks_at(current, LONG);
+        reporter.news(info.clone());
+        reporter.looks_at(current, LONG.saturating_sub(Duration::from_millis(1)));
+        reporter.looks_at(current, LONG);
+        let last = Info { current: Some(current), time: LONG, ..info.clone() };
+        assert_eq!(told, [info, last]);
+    }
+}

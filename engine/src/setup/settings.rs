@@ -1,0 +1,117 @@
+//! What the user chose, and why a choice cannot be used.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::best_first::params::{ParamError, Params};
+use crate::chess::tablebase;
+use crate::minimax::Pruning;
+use crate::search::handicap::{Handicap, Strength};
+use crate::setup::opponent::{NotAnOpponent, Opponent};
+use crate::three_state;
+
+/// What a text option holds that means none.
+pub(super) const EMPTY: &str = "<empty>";
+
+/// What the user chose. Defaults come from the register.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Memory for tree and table, in MiB.
+    pub hash_mb: usize,
+    /// The search mode, one of [`SEARCHES`](crate::setup::mode::SEARCHES).
+    pub search: &'static str,
+    /// The evaluator, one of [`EVALUATORS`](crate::setup::mode::EVALUATORS).
+    pub evaluator: &'static str,
+    /// Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.
+    pub device: String,
+    /// A network's file; `None` = the embedded one.
+    pub weights_file: Option<String>,
+    /// Positions per batch; `None` = the device's choice.
+    pub batch_size: Option<usize>,
+    /// Memory for keys and values of evaluated positions, in MiB; 0 = all are encoded whole.
+    pub kv_cache_mb: usize,
+    /// Time kept back per move for the GUI and the line.
+    pub move_overhead: Duration,
+    /// Castling is written as king takes rook.
+    pub chess960: bool,
+    /// `info` lines carry win, draw and loss in permille.
+    pub show_wdl: bool,
+    /// The tunables.
+    pub params: Params,
+    /// What minimax leaves out.
+    pub minimax_pruning: Pruning,
+    /// The three-state decider's experience.
+    pub three_state: three_state::Settings,
+    /// Best moves that are told of.
+    pub lines: usize,
+    /// Every root move is told of at the end of a search.
+    pub verbose: bool,
+    /// Playing weaker on purpose.
+    pub strength: Strength,
+    /// A file for everything that is said and heard; `None` = none.
+    pub log_file: Option<String>,
+    /// The endgame tables.
+    pub tablebase: tablebase::Settings,
+    /// Whom we play; `None` = unknown.
+    pub opponent: Option<Opponent>,
+}
+
+impl Settings {
+    /// Playing weaker, where that is asked for.
+    pub fn handicap(&self) -> Option<Handicap> {
+        let Strength { is_limited, elo } = self.strength;
+        is_limited.then_some(Handicap { elo, seed: self.three_state.seed })
+    }
+
+    /// Takes the tunables of a file; the defaults where the path is empty.
+    pub(super) fn read_tunables(&mut self, path: &str) -> Result<(), OptionError> {
+        let read = match path {
+            "" | EMPTY => Ok(Params::default()),
+            path => Params::read(Path::new(path)),
+        };
+        self.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
+        Ok(())
+    }
+}
+
+/// Why `setoption` changed nothing.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OptionError {
+    /// No row has this name.
+    #[error("there is no option named '{0}'; send uci to see them all")]
+    Unknown(String),
+    /// The command names no option.
+    #[error("setoption needs a name, for example: setoption name Hash value 256")]
+    NoName,
+    /// A spin needs a number.
+    #[error("{name} needs a whole number from {min} to {max}, not '{value}'")]
+    NotANumber {
+        /// The option.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// A check or combo needs one of a few words.
+    #[error("{name} must be one of {choices}, not '{value}'")]
+    NotAChoice {
+        /// The option.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        choices: String,
+    },
+    /// A tunable needs a number within its range.
+    #[error(transparent)]
+    Tunable(#[from] ParamError),
+    /// A description of the opponent that cannot be read.
+    #[error(transparent)]
+    Opponent(#[from] NotAnOpponent),
+    /// A file of tunables that cannot be used, in a sentence.
+    #[error("{0}; the tunables stay as they are")]
+    TunablesFile(String),
+}

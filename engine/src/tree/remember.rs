@@ -1,0 +1,174 @@
+//! Values between the tree and the transposition table, and subtrees given up for memory.
+
+use shakmaty::{Chess, Position as _};
+
+use crate::chess::game::position_key;
+use crate::chess::score::Verdict;
+use crate::search::table::{Entry, PackedMove, Table};
+use crate::tree::arena::Tree;
+use crate::tree::node::{BARE, BranchId, EXCLUDED, KNOWN, Node, PATH, ROOT};
+
+/// Plies that a principal variation from the table is walked down before it is believed.
+const WALK: usize = 8;
+/// Folding must free at least one part in this many.
+const FOLD_DIVISOR: usize = 3;
+/// Depth steps per ply in the table's eight bits.
+const DEPTH_STEPS: f32 = 8.0;
+/// Payloads at and above mean a win in (payload - this) plies; negated, a loss.
+const PROOF: f32 = 2.0;
+/// Payload of a proven draw.
+const DRAW: f32 = 1.5;
+
+/// Stores a branch's value, unless its best move rests on the path or it rests on `searchmoves`;
+/// says whether it did.
+pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bool {
+    let branch = tree.branch(id);
+    let node = tree.node(tree.node_of(branch));
+    if node.has(PATH | KNOWN) || tree.children(branch).iter().any(|child| child.has(EXCLUDED)) {
+        return false;
+    }
+    let payload = match node.verdict {
+        Verdict::Open => node.value,
+        Verdict::Win(plies) => PROOF + f32::from(plies),
+        Verdict::Loss(plies) => -PROOF - f32::from(plies),
+        Verdict::Draw => DRAW,
+    };
+    let best = branch.best_child().map(|best| PackedMove::pack(tree.node(best).played));
+    let depth = (node.depth.max(0.0) * DEPTH_STEPS).round().min(255.0) as u8;
+    table.store(branch.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
+    true
+}
+
+/// Stores a branch in the table when it has reached a new whole depth.
+pub fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth: f32) {
+    let branch = *tree.branch(id);
+    let node = tree.node(tree.node_of(&branch));
+    let depth = node.depth.max(0.0) as u8;
+    // A proof may become a shorter mate.
+    let is_due = node.is_proven() || depth > branch.stored_depth && node.depth >= table_depth;
+    if is_due && remember(tree, table, id, false) {
+        tree.branch_mut(id).stored_depth = depth;
+    }
+}
+
+/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of ours.
+pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
+    let payload = f32::from_bits(entry.payload);
+    let depth = f32::from(entry.depth) / DEPTH_STEPS;
+    let plies = (payload.abs() - PROOF) as u16;
+    if (0.0..=1.0).contains(&payload) {
+        Some((payload, Verdict::Open, depth))
+    } else if payload.total_cmp(&DRAW).is_eq() {
+        Some((0.5, Verdict::Draw, depth))
+    } else if payload >= PROOF {
+        Some((1.0, Verdict::Win(plies), depth))
+    } else if payload <= -PROOF {
+        Some((0.0, Verdict::Loss(plies), depth))
+    } else {
+        None
+    }
+}
+
+/// Stores the principal variation in the table, tagged as such.
+pub fn remember_line(tree: &Tree, table: &mut Table) {
+    for id in tree.principal_variation() {
+        remember(tree, table, id, true);
+    }
+}
+
+/// Drops the subtrees with the least work, keeps their values in node and table, and reports
+/// whether that made room. Nothing may be in flight.
+pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
+    let before = tree.branch_count();
+    let work_of = |id: BranchId| tree.node(tree.node_of(tree.branch(id))).work;
+    let mut works: Vec<u32> = (0..tree.branch_count() as BranchId).map(work_of).collect();
+    if works.is_empty() {
+        return false;
+    }
+    let middle = works.len() / 2;
+    let (_, &mut threshold, _) = works.select_nth_unstable(middle);
+    let line = tree.principal_variation();
+    let mut is_doomed = vec![false; tree.branch_count()];
+    for (id, is_doomed) in (0..).zip(&mut is_doomed) {
+        let node = tree.node(tree.node_of(tree.branch(id)));
+        *is_doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&id);
+        if *is_doomed && node.work > 1 {
+            remember(tree, table, id, false);
+        }
+    }
+    tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
+    let gone = before - tree.branch_count();
+    gone > 0 && gone >= before / FOLD_DIVISOR
+}
+
+/// Starts a bare node from what the table knows of its position, if that can be believed, and says
+/// whether it did. `halfmoves` = the position's; `position` makes it, which is rarely needed.
+pub fn start_from(
+    child: &mut Node,
+    table: &Table,
+    entry: &Entry,
+    halfmoves: u32,
+    position: impl FnOnce() -> Chess,
+) -> bool {
+    let Some((value, verdict, depth)) = recall(entry) else { return false };
+    if entry.is_pv && !line_is_legal(table, entry, position()) {
+        return false;
+    }
+    if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
+        && halfmoves + u32::from(plies) >= 100
+    {
+        return false; // the fifty-move rule may come first
+    }
+    child.value = value;
+    child.verdict = verdict;
+    child.depth = depth;
+    child.mark(BARE, false);
+    child.mark(KNOWN, true);
+    true
+}
+
+/// Walks the line that the table gives for a position on a principal variation: a move that is not
+/// legal there betrays a key that two positions share.
+fn line_is_legal(table: &Table, entry: &Entry, mut position: Chess) -> bool {
+    let mut entry = *entry;
+    for _ in 0..WALK {
+        let Some(best) = entry.best else { return true };
+        let Some(played) = best.find(&position.legal_moves()) else { return false };
+        position.play_unchecked(played);
+        let Some(next) = table.probe(position_key(&position)) else { return true };
+        entry = next;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Move;
+
+    use super::*;
+
+    fn entry(best: Move, is_pv: bool) -> Entry {
+        Entry { payload: 0.7_f32.to_bits(), best: Some(PackedMove::pack(best)), depth: 24, is_pv }
+    }
+
+    #[test]
+    fn a_colliding_principal_variation_is_not_believed() {
+        let mut table = Table::new(1);
+        let start = Chess::new();
+        let played = start.legal_moves()[3];
+        let mut after = start.clone();
+        after.play_unchecked(played);
+        let mut child = Node::bare(played, 0.5, 0.1, 1.0);
+        // White's move is not legal for Black: the entry belongs to another position.
+        let key = position_key(&after);
+        table.store(key, entry(played, true));
+        let probed = table.probe(key).unwrap();
+        assert!(!start_from(&mut child, &table, &probed, 1, || after.clone()));
+        assert!(child.has(BARE) && !child.has(KNOWN));
+        table.store(key, entry(after.legal_moves()[0], true));
+        let probed = table.probe(key).unwrap();
+        assert!(start_from(&mut child, &table, &probed, 1, || after.clone()));
+        assert!(child.has(KNOWN) && (child.value - 0.7).abs() < 1e-6);
+        assert!((child.depth - 3.0).abs() < 1e-6);
+    }
+}

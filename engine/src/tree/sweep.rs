@@ -1,0 +1,63 @@
+//! Values on their way up: one bottom-up sweep after each batch.
+
+use crate::search::table::Table;
+use crate::tree::arena::Tree;
+use crate::tree::node::{BranchId, NONE};
+use crate::tree::remember::remember_growth;
+
+/// How values come from the children to their parent.
+pub trait Backup {
+    /// Computes the node of a branch anew from its children.
+    fn recompute(&self, tree: &mut Tree, id: BranchId);
+}
+
+/// One bottom-up sweep over the unique ancestors of what changed. Keeps its buckets between calls.
+#[derive(Debug, Default)]
+pub struct Sweep {
+    /// Branches waiting, by ply.
+    by_ply: Vec<Vec<BranchId>>,
+}
+
+impl Sweep {
+    /// Notes that this branch must be computed anew.
+    pub fn add(&mut self, tree: &mut Tree, id: BranchId) {
+        if id == NONE || tree.branch(id).is_dirty {
+            return;
+        }
+        let branch = tree.branch_mut(id);
+        branch.is_dirty = true;
+        let ply = usize::from(branch.ply);
+        if self.by_ply.len() <= ply {
+            self.by_ply.resize_with(ply + 1, Vec::new);
+        }
+        self.by_ply[ply].push(id);
+    }
+
+    /// Computes everything noted and its ancestors, deepest first, and stores what grew deeper.
+    pub fn run(
+        &mut self,
+        tree: &mut Tree,
+        backup: &dyn Backup,
+        table: &mut Table,
+        table_depth: f32,
+    ) {
+        for ply in (0..self.by_ply.len()).rev() {
+            let mut waiting = std::mem::take(&mut self.by_ply[ply]);
+            for id in waiting.drain(..) {
+                backup.recompute(tree, id);
+                tree.branch_mut(id).is_dirty = false;
+                remember_growth(tree, table, id, table_depth);
+                let parent = tree.branch(id).parent();
+                self.add(tree, parent);
+            }
+            self.by_ply[ply] = waiting;
+        }
+    }
+}
+
+/// Computes the whole tree anew, children before parents.
+pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
+    for id in (0..tree.branch_count() as BranchId).rev() {
+        backup.recompute(tree, id);
+    }
+}
