@@ -20,9 +20,8 @@ use shakmaty::fen::Fen;
 use shakmaty::{
     CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square,
 };
+use tesla_nn::files::FileError;
 
-pub(crate) use writer::UNFINISHED;
-pub(crate) use writer::rename;
 pub use writer::{GameWriter, encode};
 
 /// Scores beyond this are mates: `32000 − moves`.
@@ -37,14 +36,9 @@ pub const EXTENSION: &str = "games.zst";
 /// Why a data file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file cannot be opened.
-    #[error("cannot read the games in {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error("labelled games: {0}")]
+    File(#[from] FileError),
     /// Something else's file.
     #[error(
         "{path} is no file of games, for it cannot be decompressed ({what}); name .games.zst files"
@@ -68,14 +62,6 @@ pub enum RecordError {
     /// A folder or file without games.
     #[error("found no games in {0}; name .games.zst files or a folder that holds them")]
     Empty(PathBuf),
-    /// The disk refuses.
-    #[error("cannot write the games in {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// The format has no room for it.
     #[error("a game cannot be stored: {0}")]
     Unwritable(String),
@@ -205,8 +191,8 @@ impl GameReader {
     /// # Errors
     /// When the system refuses.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let io = |source| RecordError::Io { path: path.to_owned(), source };
-        let stream = File::open(path).and_then(zstd::Decoder::new).map_err(io)?;
+        let stream = File::open(path).and_then(zstd::Decoder::new);
+        let stream = stream.map_err(FileError::at("read", path))?;
         let (path, stream) = (path.to_owned(), BufReader::new(stream));
         Ok(Self { path, stream, games: 0, is_over: false })
     }
@@ -313,12 +299,11 @@ fn cut_short(error: &std::io::Error) -> String {
 /// # Errors
 /// When there is none.
 pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let io = |source| RecordError::Io { path: path.to_owned(), source };
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
     let mut files: Vec<PathBuf> = std::fs::read_dir(path)
-        .map_err(io)?
+        .map_err(FileError::at("read", path))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| is_games_file(path))
         .collect();

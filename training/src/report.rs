@@ -16,6 +16,7 @@ mod training;
 use std::path::{Path, PathBuf};
 
 use sources::Sources;
+use tesla_nn::files;
 
 /// Writes the page. `say` gets sentences for people.
 ///
@@ -59,8 +60,7 @@ pub fn write(
     }
     let lead = format!("Made by tesla-train report from {}.", counted.join(", "));
     let page = page::page(title, &lead, &sections)?;
-    std::fs::write(out, page)
-        .map_err(|error| format!("{} cannot be written: {error}", out.display()))?;
+    files::replace(out, page.as_bytes())?;
     say(&format!("wrote {}, from {}", out.display(), counted.join(", ")));
     Ok(())
 }

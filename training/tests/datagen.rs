@@ -154,7 +154,7 @@ fn wrong_runs_get_a_sentence() {
     let with = |more: &[&str]| complaint("datagen", &[&own(&out, "1")[..], more].concat());
     assert!(with(&["--random", "0.5..0.1"]).contains("is no range"));
     assert!(with(&["--random", "0..2"]).contains("from 0 to 1"));
-    assert!(with(&["--openings", "/no/such/book"]).contains("cannot read the opening book"));
+    assert!(with(&["--openings", "/no/such/book"]).contains("opening book: cannot read"));
     assert!(with(&["--option", "Style=wild"]).contains("no option named"));
     assert!(with(&["--option", "Hash"]).contains("key"));
     assert!(with(&["--depth", "3", "--movetime", "0"]).contains("must be more than zero"));
@@ -176,8 +176,8 @@ fn wrong_runs_get_a_sentence() {
     assert!(started.elapsed() < Duration::from_mins(1));
     fs::write(scratch.0.join("file"), b"").unwrap();
     let file = scratch.join("file");
-    assert!(complaint("datagen", &own(&file, "1")).contains("cannot be written"));
-    assert!(complaint("inspect", &["/no/such/folder"]).contains("cannot read the games"));
+    assert!(complaint("datagen", &own(&file, "1")).contains("cannot make the folder"));
+    assert!(complaint("inspect", &["/no/such/folder"]).contains("labelled games: cannot read"));
     let empty = scratch.join("empty");
     fs::create_dir(&empty).unwrap();
     assert!(complaint("inspect", &[&empty]).contains("found no games"));

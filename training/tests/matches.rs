@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::search::StopToken;
+use tesla_training::console::table::Table;
 use tesla_training::game::ending::Termination;
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::report::{self, Finished};
@@ -207,7 +208,7 @@ fn a_test_stops_the_match_at_the_same_game_in_any_order() {
     assert_eq!(one.tally.trial.map(|trial| trial.decision), Some(Decision::AcceptH1));
     assert_eq!(one.tally.games(), four.tally.games());
     assert!(results(&scratch.join("one")) == results(&scratch.join("four")));
-    assert!(report::tables(&config, &one).contains("H1 accepted"));
+    assert!(report::tables(&config, &one, Table::to_markdown).contains("H1 accepted"));
 }
 
 /// Each way to fail is told apart, counted and written down, and the match goes on.
@@ -249,7 +250,7 @@ fn bad_peers_lose_and_nothing_else_happens() {
     }
     let transcripts = fs::read_dir(scratch.join("out/transcripts")).unwrap();
     assert_eq!(transcripts.count(), 2 * modes.len());
-    let report = report::tables(&config, &finished);
+    let report = report::tables(&config, &finished, Table::to_markdown);
     assert!(report.contains("2 illegal-move") && report.contains("2 hang"), "{report}");
 }
 
@@ -335,7 +336,7 @@ fn wrong_matches_get_a_sentence() {
     let two = ["--out", out, "--nodes", "5", "--side", "name=A", own, "name=B"];
     let with = |more: &[&str]| complaint(&[&two[..], more].concat());
     assert!(with(&["cmd=/no/such/engine"]).contains("cannot run the engine"));
-    assert!(with(&[own, "--openings", "/no/such/book"]).contains("cannot read the opening book"));
+    assert!(with(&[own, "--openings", "/no/such/book"]).contains("opening book: cannot read"));
     assert!(with(&[own, "--sprt", "elo0=5,elo1=0"]).contains("must be less"));
     assert!(with(&[own, "--draw", "movecount"]).contains("key=value"));
     assert!(with(&["option.WeightsFile=/no/such/net", "--games", "2"]).contains("/no/such/net"));

@@ -139,7 +139,7 @@ fn what_shows_nothing_is_refused_in_words() {
         let said = complaint("report", &[path, "--out", &page]);
         assert!(said.contains(part), "{said}");
     };
-    refused(&scratch.join("none"), "cannot be read");
+    refused(&scratch.join("none"), "cannot read");
     file("empty/readme.txt", b"hello");
     refused(&scratch.join("empty"), "holds nothing to report");
     refused(&file("a.json", b"{}"), "cannot be understood");
@@ -156,5 +156,5 @@ fn what_shows_nothing_is_refused_in_words() {
 
     let json = file("whole.json", &serde_json::to_vec(&figures()).unwrap());
     let said = complaint("report", &[&json, "--out", &scratch.join("no/folder/page.html")]);
-    assert!(said.contains("cannot be written"), "{said}");
+    assert!(said.contains("cannot write"), "{said}");
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
+use tesla_nn::files;
 
 use crate::datagen::config::{DatagenConfig, DatagenOptions};
 use crate::datagen::runner::{self, DatagenError, Finished};
@@ -103,9 +104,8 @@ pub fn run(
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let summary = Statistics::of_files(&find_files(&args.out)?)?.finish();
-    let path = args.out.join("summary.json");
-    std::fs::write(&path, serde_json::to_string_pretty(&summary)? + "\n")
-        .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    let text = serde_json::to_string_pretty(&summary)? + "\n";
+    files::replace(&args.out.join("summary.json"), text.as_bytes())?;
     writeln!(out, "{summary}")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 use tesla_nn::device::{DeviceChoice, choose};
+use tesla_nn::files;
 
 use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
@@ -100,7 +101,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
             Solvers { weights: &args.weights, device: &device, nodes: &args.nodes, concurrency };
         all.puzzles = puzzles::solve(&solvers, &items, say)?;
         writeln!(out, "Puzzles solved, in percent (95 %), and the rating that follows:\n")?;
-        write!(out, "{}", puzzles::table(&all.puzzles).to_markdown())?;
+        write!(out, "{}", puzzles::table(&all.puzzles).for_people())?;
     }
     write(args, &all)
 }
@@ -109,8 +110,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
 fn write(args: &EvaluateArgs, all: &Evaluated) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &args.json {
         let text = serde_json::to_vec_pretty(all)?;
-        std::fs::write(path, text)
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        files::replace(path, &text)?;
     }
     Ok(())
 }

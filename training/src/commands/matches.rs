@@ -8,6 +8,9 @@ use clap::Args;
 use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 
+use tesla_nn::files;
+
+use crate::console::table::Table;
 use crate::game::limit::{Limit, MoveLimit, TimeControl};
 use crate::matches::config::{MatchConfig, MatchOptions};
 use crate::matches::runner::MatchError;
@@ -83,10 +86,11 @@ pub fn run(
         }
         other => other?,
     };
-    let tables = report::tables(&config, &finished);
-    std::fs::write(args.out.join("report.md"), &tables)?;
+    let tables = report::tables(&config, &finished, Table::to_markdown);
+    files::replace(&args.out.join("report.md"), tables.as_bytes())?;
     // Not println, which panics where the reader has gone.
     let mut out = std::io::stdout();
+    let tables = report::tables(&config, &finished, Table::for_people);
     write!(out, "{tables}{}", report::run_lines(&finished))?;
     if finished.is_complete {
         return Ok(ExitCode::SUCCESS);

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
+use tesla_nn::files;
 
 use crate::console::progress::bar;
 use crate::console::table::Table;
@@ -144,8 +145,7 @@ pub fn run(
     }
     let devices = Devices::start(&sides)?;
     devices.notes.iter().for_each(|note| say(note));
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| format!("{} cannot be made: {error}", args.out.display()))?;
+    files::make_folder(&args.out)?;
     let identities = identities(&sides, &devices);
     let mut report = String::new();
     for suite in &suites {
@@ -174,12 +174,12 @@ pub fn run(
             };
             answers.push(records);
         }
-        let text = tables(args.by, suite, &sides, &answers);
+        let text = |show| tables(args.by, suite, &sides, &answers, show);
         // Not println, which panics where the reader has gone.
-        write!(std::io::stdout(), "{text}")?;
-        report += &text;
+        write!(std::io::stdout(), "{}", text(Table::for_people))?;
+        report += &text(Table::to_markdown);
     }
-    std::fs::write(args.out.join("report.md"), report)?;
+    files::replace(&args.out.join("report.md"), report.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -259,7 +259,13 @@ fn examine(
     Ok(is_whole.then_some(records))
 }
 
-fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> String {
+fn tables(
+    by: By,
+    suite: &Suite,
+    sides: &[Side],
+    answers: &[Vec<Record>],
+    show: fn(&Table) -> String,
+) -> String {
     let idle = match suite.idle {
         0 => String::new(),
         idle => format!("; {idle} lines with nothing to judge"),
@@ -271,7 +277,7 @@ fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> Str
         if by != By::Whole {
             groups.extend(summarize(records, by.into()));
         }
-        parts.push(Table::of_summaries(&groups).to_markdown());
+        parts.push(show(&Table::of_summaries(&groups)));
         let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
         for failure in records.iter().filter_map(|record| record.failure.as_deref()) {
             *failures.entry(failure.split(':').next().unwrap_or(failure)).or_default() += 1;
@@ -286,7 +292,7 @@ fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> Str
         }
     }
     if let ([a, b], [first, second]) = (sides, answers) {
-        parts.push(Table::of_comparison(&compare(first, second), &a.name, &b.name).to_markdown());
+        parts.push(show(&Table::of_comparison(&compare(first, second), &a.name, &b.name)));
     }
     parts.join("\n") + "\n"
 }

@@ -1,13 +1,14 @@
 //! `tesla-train tune`: the command line.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tesla_engine::best_first::params::Params;
 use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
+use tesla_nn::files;
 
 use crate::disk::journal::Journal;
 use crate::game::adjudicate::{DrawRule, ResignRule};
@@ -140,11 +141,6 @@ fn side(options: &[String]) -> Result<Side, SideError> {
     Ok(parse_sides(&words)?.remove(0))
 }
 
-fn make(folder: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
-}
-
 fn observe(
     args: &LogArgs,
     interrupted: &StopToken,
@@ -157,7 +153,7 @@ fn observe(
     let dataset = Dataset::read(&args.data, "")?;
     let devices = Devices::start(std::slice::from_ref(&side))?;
     devices.notes.iter().for_each(|note| say(note));
-    make(&args.out)?;
+    files::make_folder(&args.out)?;
     let LogArgs { positions, least, most, seed, .. } = *args;
     let plan = Plan { positions, most, least, seed };
     let concurrency = usize::from(args.concurrency);
@@ -188,9 +184,7 @@ fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Result<ExitCode, Box<dyn std::
     write!(std::io::stdout(), "{report}")?;
     let write = |name: &str, text: String| {
         let path = args.out.join(name);
-        std::fs::write(&path, text)
-            .map(|()| say(&format!("wrote {}", path.display())))
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        files::replace(&path, text.as_bytes()).map(|()| say(&format!("wrote {}", path.display())))
     };
     write("fit.json", serde_json::to_string_pretty(&report)?)?;
     write("fit.md", report.to_string())?;
@@ -226,7 +220,7 @@ fn play(
         ..MatchConfig::default()
     }
     .complete()?;
-    make(&args.out)?;
+    files::make_folder(&args.out)?;
     let concurrency = usize::from(args.concurrency);
     let path = spsa_run::run(&schedule, &games, &args.out, concurrency, interrupted, say)?;
     writeln!(

@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
+use tesla_nn::files::FileError;
 
 use super::state::start_fen;
 
@@ -80,13 +81,8 @@ pub struct BookOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
     /// The file cannot be read.
-    #[error("cannot read the opening book {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error("opening book: {0}")]
+    File(#[from] FileError),
     /// An entry is no opening.
     #[error("opening book {path}, {place}: {what}")]
     BadEntry {
@@ -130,8 +126,7 @@ impl Book {
     /// When the file cannot be read or is empty, or any entry is damaged, not legal or already
     /// over. A whole PGN game is often over: then limit the plies.
     pub fn read(path: &Path, options: &BookOptions) -> Result<Self, BookError> {
-        let bytes = std::fs::read(path)
-            .map_err(|source| BookError::Io { path: path.to_owned(), source })?;
+        let bytes = std::fs::read(path).map_err(FileError::at("read", path))?;
         Self::parse(path, &bytes, options)
     }
 

@@ -12,6 +12,7 @@ use super::plan::{Plan, Tournament};
 use super::sprt::SprtConfig;
 use crate::console::options::{options, shown_as_value};
 use crate::disk::hash::sha256;
+use crate::disk::toml::{self, ConfigFileError};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::limit::Limit;
 use crate::game::openings::{Book, BookError, BookOptions, Order};
@@ -83,22 +84,9 @@ options! {
 /// What is wrong with a match as it is written down.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("the match file {path} cannot be read: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is no match.
-    #[error("the match file {path} cannot be understood: {source}")]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// What the parser said, with the place.
-        source: Box<toml::de::Error>,
-    },
+    /// The file.
+    #[error(transparent)]
+    File(#[from] ConfigFileError),
     /// Nobody to play against.
     #[error(
         "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish nodes=200"
@@ -142,10 +130,7 @@ impl MatchConfig {
     /// # Errors
     /// When the file cannot be read or understood.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
-        toml::from_str(&text)
-            .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })
+        Ok(toml::read(path)?)
     }
 
     /// Gives each side its limit and checks all that can be checked without starting anything.
@@ -293,7 +278,7 @@ mod tests {
     "#;
 
     fn read(text: &str) -> Result<MatchConfig, String> {
-        let config: MatchConfig = toml::from_str(text).map_err(|error| error.to_string())?;
+        let config: MatchConfig = ::toml::from_str(text).map_err(|error| error.to_string())?;
         config.complete().map_err(|error| error.to_string())
     }
 
@@ -304,8 +289,8 @@ mod tests {
         assert_eq!(config.side[0].limit.nodes, Some(100));
         assert_eq!(config.side[1].limit.nodes, None);
         assert!(config.side[1].limit.is_timed() && !config.is_repeatable());
-        let text = toml::to_string(&config).unwrap();
-        assert_eq!(toml::from_str::<MatchConfig>(&text).unwrap(), config);
+        let text = ::toml::to_string(&config).unwrap();
+        assert_eq!(::toml::from_str::<MatchConfig>(&text).unwrap(), config);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tesla_nn::files::FileError;
 
 use crate::disk::journal::{Journal, JournalError};
 use crate::evaluate::Evaluated;
@@ -106,13 +107,8 @@ pub(super) struct Sources {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SourceError {
     /// Nothing there.
-    #[error("{path} cannot be read: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Something else.
     #[error(
         "{0} holds nothing to report; name folders of train, match or tune, or the file that \
@@ -140,7 +136,7 @@ fn damaged(path: &Path) -> impl FnOnce(serde_json::Error) -> SourceError + '_ {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
-    fs::read(path).map_err(|source| SourceError::Io { path: path.to_owned(), source })
+    Ok(fs::read(path).map_err(FileError::at("read", path))?)
 }
 
 /// The last part of a path that says something.
@@ -158,8 +154,7 @@ impl Sources {
         let mut found = Self::default();
         for path in paths {
             let before = found.count();
-            let kind = fs::metadata(path)
-                .map_err(|source| SourceError::Io { path: path.clone(), source })?;
+            let kind = fs::metadata(path).map_err(FileError::at("read", path))?;
             if kind.is_dir() {
                 found.look(path, 0)?;
             } else {
@@ -200,8 +195,7 @@ impl Sources {
             let played = played(&path, name(folder), &mut self.foretold)?;
             self.matches.push(played);
         }
-        let entries = fs::read_dir(folder)
-            .map_err(|source| SourceError::Io { path: folder.to_owned(), source })?;
+        let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {

@@ -161,7 +161,7 @@ fn lenient_reading_skips_and_tells() {
     assert!(matches!(all_bad, Err(SuiteError::AllSkipped { skipped: 2, line: 1, .. })));
     let empty = Scratch::new("empty.epd", "\n# nothing\n").read(&lenient);
     assert!(matches!(empty, Err(SuiteError::Empty(_))));
-    assert!(matches!(read(&PathBuf::from("no/such/file"), &lenient), Err(SuiteError::Io { .. })));
+    assert!(matches!(read(&PathBuf::from("no/such/file"), &lenient), Err(SuiteError::File(_))));
 }
 
 #[test]

@@ -11,8 +11,6 @@ use crate::console::options::{Shown, options};
 use crate::train::adamw::AdamW;
 use crate::train::loss::LossWeights;
 
-pub use file::ConfigFileError;
-
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;
 

@@ -1,13 +1,13 @@
 //! Plays the games of a run of SPSA, each pair on disk before it counts.
 
-use std::fmt::Write as _;
-use std::fs;
+use std::iter;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
 use serde_json::json;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::search::StopToken;
+use tesla_nn::files::{self, FileError};
 
 use super::spsa::{PairResult, Path, Schedule, SpsaError};
 use crate::console::progress::bar;
@@ -42,8 +42,11 @@ pub enum RunError {
     #[error("pair {0}: {1}")]
     Game(u64, Abandoned),
     /// Another file of the folder.
-    #[error("{0} cannot be written: {1}")]
-    Io(String, std::io::Error),
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A number that CSV cannot hold.
+    #[error("spsa.csv: {0}")]
+    Csv(#[from] csv::Error),
 }
 
 /// What all workers share.
@@ -179,14 +182,16 @@ fn write(
     params: &Params,
     folder: &FilePath,
 ) -> Result<(), RunError> {
-    let names = schedule.knobs.iter().map(|knob| knob.name.as_str());
-    let mut csv = format!("pairs,{}\n", names.collect::<Vec<_>>().join(","));
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let names = schedule.knobs.iter().map(|knob| knob.name.clone());
+    csv.write_record(iter::once("pairs".to_owned()).chain(names))?;
     for (batch, point) in path.points.iter().enumerate() {
         let pairs = (batch as u64 * schedule.batch.max(1)).min(schedule.pairs);
         let numbers = point.iter().map(|at| format!("{at:.6}"));
-        // Writing to a String cannot fail.
-        let _ = writeln!(csv, "{pairs},{}", numbers.collect::<Vec<_>>().join(","));
+        csv.write_record(iter::once(pairs.to_string()).chain(numbers))?;
     }
+    let csv = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    files::replace(&folder.join("spsa.csv"), &csv)?;
     let mut tuned = params.clone();
     for (knob, at) in schedule.knobs.iter().zip(path.settled()) {
         // The way stays within the ranges, and so does its mean.
@@ -194,9 +199,6 @@ fn write(
     }
     let played = (path.batches() * schedule.batch.max(1)).min(schedule.pairs);
     let head = format!("Tuned by `tesla-train tune spsa` in {played} pairs of games.");
-    for (name, text) in [("spsa.csv", csv), ("tunables.toml", tuned.to_file(&head))] {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|error| RunError::Io(path.display().to_string(), error))?;
-    }
+    files::replace(&folder.join("tunables.toml"), tuned.to_file(&head).as_bytes())?;
     Ok(())
 }

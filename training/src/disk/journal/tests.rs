@@ -149,7 +149,7 @@ fn files_of_others_are_left_alone() {
     fs::write(path, text.replace('\n', " ")).unwrap();
     assert!(matches!(resume(path), Err(JournalError::NotAJournal(_))));
     fs::remove_file(path).unwrap();
-    assert!(matches!(resume(path), Err(JournalError::Io { .. })));
+    assert!(matches!(resume(path), Err(JournalError::File(_))));
 }
 
 #[test]

@@ -277,18 +277,12 @@ fn command(config: &PeerConfig) -> Result<Command, String> {
 /// Kills what a peer that is gone has left behind, such as the engine of a wrapper script.
 ///
 /// A group's number is not given to a new process while the group has members, and an empty one's
-/// only after all others were: not in the milliseconds since its process was reaped. The system's
-/// own program does it, as Rust's library cannot.
+/// only after all others were: not in the milliseconds since its process was reaped.
 #[cfg(unix)]
 fn kill_group(leader: u32) {
-    let mut kill = Command::new("kill");
-    kill.args(["-s", "KILL", "--", &format!("-{leader}")]);
-    kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Ok(mut kill) = kill.spawn()
-        && !poll(PIPE_TIME, || !matches!(kill.try_wait(), Ok(None)))
-    {
-        let _ = kill.kill();
-        let _ = kill.wait();
+    let group = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
 
