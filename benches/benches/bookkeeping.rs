@@ -1,7 +1,7 @@
 //! What the search itself costs a leaf: gather, expand and back up, without a network.
 //!
-//! `cargo bench -p tesla-benches --no-default-features --features criterion`; one iteration lets a tree
-//! grow by a tenth of its size. The evaluator's own time is not counted.
+//! `cargo bench -p tesla-benches --no-default-features --features criterion`; one iteration lets a
+//! tree grow by a tenth of its size. The evaluator's own time is not counted.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Says what the levels of UCI_Elo are worth, from the games of calibrate.sh.
+"""Rates the levels of UCI_Elo from the games of calibrate.sh.
 
     python3 benches/scripts/calibrate.py OUT
 
-The rating is a parabola of the place between the weakest and the strongest play, the most likely one where the anchors
-(`SF-1350`) are worth what they are called; beside it, for the eye, stands what each level's own games say. Both have
-95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/handicap.rs. Stockfish's numbers
-are its own, of another time control and other opponents: what comes out is Stockfish's scale, not CCRL's.
-Needs the package numpy.
+The rating is a parabola of the place between the weakest and the strongest play: the most likely one if the
+anchors (`SF-1350`) are worth what they are called. Next to it is the rating of each level's own games. Both have
+95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/search/handicap.rs.
+Stockfish's numbers come from another time control and other opponents, so the result is Stockfish's scale, not
+CCRL's. Needs the package numpy.
 """
 
 import argparse

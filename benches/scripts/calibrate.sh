@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Plays the levels of UCI_Elo against Stockfish's own, to find out what they are worth.
+# Plays the levels of UCI_Elo against Stockfish's own, to rate them.
 #
 #     benches/scripts/calibrate.sh BOOK.epd OUT [LEVEL ...]
 #     python3 benches/scripts/calibrate.py OUT
 #
 # Every level (800, 1000, ... 2400 if none is named) plays GAMES games against each of five anchors, which are
-# Stockfish with UCI_LimitStrength. What is calibrated is a place between the weakest and the strongest play, so
-# run it while SCALE in engine/src/handicap.rs is the straight line [(800, 0.0), (2400, 1.0)]. Every game is on disk when it
-# ends: the same command goes on. Needs `cargo build --release --workspace`.
+# Stockfish with UCI_LimitStrength. It calibrates a place between the weakest and the strongest play, so run it
+# while SCALE in engine/src/search/handicap.rs is the straight line [(800, 0.0), (2400, 1.0)]. The same command
+# resumes after a stop. Needs `cargo build --release --workspace`.
 #
-# No limit is a time, so the machine may have other things to do. Stockfish chooses its weak move at depth 1 + level
-# (15.1: level = ((Elo - 1346.6) / 143.4) ^ 1.241), so its time does not matter from there on; the depths below are
-# beyond that. Tesla's nodes are those of its level, at most 8,000.
+# No limit is a time, so the machine may be busy. Stockfish chooses its weak move at depth 1 + level (15.1:
+# level = ((Elo - 1346.6) / 143.4) ^ 1.241), so more time changes nothing; the depths below are beyond that.
+# Tesla's nodes are those of its level, at most 8,000.
 set -euo pipefail
 
 trainer=${TRAINER:-target/release/tesla-train}

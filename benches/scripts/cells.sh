@@ -3,8 +3,7 @@
 #
 #     benches/scripts/cells.sh BOOK.epd OUT [CELL ...]
 #
-# Without names all cells are played, one after the other. Every game is on disk when it ends: the same command
-# goes on. Each cell's tables are in OUT/CELL/report.md. Needs `cargo build --release --workspace`; on two cores
+# Without names it plays all cells, one after the other. The same command resumes after a stop. Each cell's tables are in OUT/CELL/report.md. Needs `cargo build --release --workspace`; on two cores
 # about 13 games a minute at 800 evaluations, 40 at 200, 3 at 3,200.
 set -euo pipefail
 

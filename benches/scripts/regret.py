@@ -5,11 +5,11 @@
     python3 benches/scripts/regret.py runs/games/games.pgn --out runs/regret --nodes 400 \\
         --side name=shipped --side name="floor 0.1" option.policy_floor=0.1
 
-Each side (words as of `tesla-train suite --side`) is asked about the same positions, each from scratch. Where
-a side's move differs from the first one's, Stockfish judges both with --judge-nodes nodes. The table says how many
-thousandths of the expected score a side's moves lose against the first one's: the mean over all positions with
-its 95 % interval; negative = better. Answers and judgements lie in the folder: the same command goes on after a stop,
-and more sides may be added. Needs the package `chess`, Stockfish and a release build.
+Each side (as in `tesla-train suite --side`) searches the same positions, each from scratch. Where a side's move
+differs from the first side's, Stockfish judges both with --judge-nodes nodes. The table shows how many
+thousandths of the expected score a side's moves lose against the first side's: the mean over all positions with
+its 95 % interval; negative = better. Answers and judgements are kept in the folder: the same command resumes
+after a stop, and more sides may be added. Needs the package `chess`, Stockfish and a release build.
 """
 
 import argparse

@@ -3,16 +3,17 @@
 
     python3 benches/scripts/soak.py TESLA --out FOLDER [--games 5000] [--concurrency 1]
 
-TESLA plays both sides, a process each. During a share of the searches it gets `stop` at a random moment, `ucinewgame`,
-options, another search mode, rubbish, a second `go`, `quit` or the end of its input. Watched are: moves (legal?), the
-clock, the exit code, panics (also those that the engine caught), silence, and the time from `stop` to `bestmove`.
+TESLA plays both sides, one process each. During a share of the searches it gets `stop` at a random moment,
+`ucinewgame`, options, another search mode, garbage, a second `go`, `quit` or the end of its input. The script
+checks that moves are legal, the clock, the exit code, panics (also those that the engine caught), silence, and
+measures the time from `stop` to `bestmove`.
 
-Game N depends on the seed and on N only, as far as time allows. A line per game goes to FOLDER/games.jsonl, and what went
-wrong, with the last lines of the conversation, to FOLDER/faults.jsonl. After Ctrl-C or a crash the same command goes on.
-The exit code is 1 where something went wrong. Needs the package `chess`.
+Game N depends on the seed and N only, as far as time allows. A line per game goes to FOLDER/games.jsonl, faults
+with the last lines of the conversation to FOLDER/faults.jsonl. The same command resumes after Ctrl-C or a crash.
+The exit code is 1 if there were faults. Needs the package `chess`.
 
-Time is measured where the lines arrive, so a busy machine counts against the engine: give it no more than half as many
-games at once as there are cores. `--margin` forgives as many milliseconds.
+Time is measured where the lines arrive, so a busy machine counts against the engine: play at most half as many
+games at once as there are cores. `--margin` tolerates so many milliseconds.
 """
 
 import argparse

@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
     }
     println!(
-        "\n| way | evaluations/s | against the first | tokens each | whole | anchored | evicted | made again |"
+        "\n| way | evaluations/s | against the first | tokens each | whole | anchored | evicted \
+         | rebuilt |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     let speed = |way: &Way| way.evaluations as f64 / way.spent.as_secs_f64().max(1e-9);

@@ -1,4 +1,11 @@
 //! `tesla-benches`: how fast Tesla is, and long checks that no test run has time for.
+//!
+//! * [`incremental`] — whole against incremental evaluation: speed and tokens;
+//! * [`memory`] — what a search takes long after `Hash` is full;
+//! * [`overlap`] — how busy the search keeps a device of a set latency;
+//! * [`paths`], [`roots`] — what a search's trees look like, for training and for the rule;
+//! * [`perft`] — the rules against a file of known counts;
+//! * [`positions`] — what all of them measure on.
 
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
@@ -44,7 +51,8 @@ enum Command {
     Paths(paths::Arguments),
     /// Searches on when memory is full: what the process takes, and how full it says it is
     Memory(memory::Arguments),
-    /// Searches on a device with a set latency: how busy and full it is, how soon a stop is answered
+    /// Searches on a device with a set latency: how busy and full it is, how soon a stop is
+    /// answered
     Overlap(overlap::Arguments),
     /// Searches positions and prints what is known of each root move, as CSV
     Roots(roots::Arguments),

@@ -1,5 +1,7 @@
-//! A device with a set latency: how busy the search keeps it, how full its batches are, and how soon a
-//! `stop` is answered.
+//! A device with a set latency: how busy the search keeps it, how full its batches are, and how
+//! soon a `stop` is answered.
+//!
+//! Reads the clock: busy time and answers to `stop` are what it measures.
 
 use std::error::Error;
 use std::thread;

@@ -1,4 +1,5 @@
-//! Experience files: any bytes are refused with a sentence and left as they are, or taken and gone on with.
+//! Experience files: any bytes are refused with a sentence and left as they are, or accepted and
+//! extended.
 #![no_main]
 
 use std::fs;

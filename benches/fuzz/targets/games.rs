@@ -1,5 +1,5 @@
-//! Labelled games: any bytes, compressed by us or taken as they are, are games or get a sentence, and games are
-//! written as they were read.
+//! Labelled games: any bytes, compressed by us or taken as they are, are games or get a sentence,
+//! and games are written as they were read.
 #![no_main]
 
 use std::fs;

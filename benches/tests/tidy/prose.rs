@@ -69,6 +69,31 @@ pub(crate) fn dead_paths() -> Vec<String> {
     found
 }
 
+/// Files of this repository that something names, from its root, and that do not exist.
+///
+/// Results are left out: they keep the commands of their day.
+pub(crate) fn rotten_paths() -> Vec<String> {
+    const FOLDERS: [&str; 6] = ["engine/", "nn/", "training/", "benches/", "docs/", "models/"];
+    const ENDINGS: [&str; 6] = [".rs", ".md", ".py", ".sh", ".toml", ".uci"];
+    let is_here = |path: &String| !path.starts_with("benches/results/");
+    let pages = files(&[".rs", ".md", ".py", ".sh", ".toml", ".uci", ".ci/run", "Makefile"]);
+    let mut found = Vec::new();
+    for (path, text) in pages.into_iter().filter(|(path, _)| is_here(path)) {
+        for (number, line) in (1..).zip(text.lines()) {
+            let number: usize = number;
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+            let words = line.split(|c| !is_part(c)).map(|word| word.trim_end_matches('.'));
+            let named = words.filter(|word| {
+                FOLDERS.iter().any(|folder| word.starts_with(folder))
+                    && ENDINGS.iter().any(|ending| word.ends_with(ending))
+            });
+            let rotten = named.filter(|word| !root().join(word).exists());
+            found.extend(rotten.map(|word| format!("{path}:{number}: there is no {word}")));
+        }
+    }
+    found
+}
+
 /// Whether a piece of code in a page is the name of a file or folder.
 fn is_path(span: &str) -> bool {
     const ENDINGS: [&str; 7] = [".rs", ".md", ".py", ".sh", ".toml", ".epd", ".uci"];
