@@ -3,12 +3,12 @@
 //! A game is: length of the FEN (u8), FEN (start position), result (u8: 0 Black won, 1 draw, 2
 //! White won), number of records (u16), then per ply the move played (u16), the teacher's best
 //! move (u16) and the teacher's score (i16, centipawns for the side to move, ±(32000 − n) = mate
-//! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0, castling
-//! as the king's two-square step).
+//! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0,
+//! castling as the king's two-square step).
 //!
-//! Where the teacher told scores of other moves too, the game begins with a zero byte (no FEN has that
-//! length), and each ply's record is followed by their number (u8), and move (u16) and score (i16) of
-//! each.
+//! Where the teacher told scores of other moves too, the game begins with a zero byte (no FEN has
+//! that length), and each ply's record is followed by their number (u8), and move (u16) and score
+//! (i16) of each.
 
 mod writer;
 
@@ -118,8 +118,8 @@ pub struct GameRecord {
     pub result: u8,
     /// The plies.
     pub plies: Vec<Ply>,
-    /// By ply, other moves that the teacher scored, at most 255 each; empty where it told of its best
-    /// move only.
+    /// By ply, other moves that the teacher scored, at most 255 each; empty where it told of its
+    /// best move only.
     pub others: Vec<Vec<Candidate>>,
 }
 
@@ -167,7 +167,8 @@ pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
     } else {
         Move::Normal { role, from, capture, to, promotion }
     };
-    // Only a pawn's move to the last rank says what it becomes, and each move is written in one way.
+    // Only a pawn's move to the last rank says what it becomes, and each move is written in one
+    // way.
     (m.promotion() == promotion && position.is_legal(m)).then_some(m)
 }
 

@@ -54,8 +54,8 @@ pub fn write(
     let repeated: u64 = sources.matches.iter().map(|played| played.repeated).sum();
     if repeated > 0 {
         say(&format!(
-            "{repeated} games are in the folders twice, move by move between sides that always answer \
-             alike, and count once"
+            "{repeated} games are in the folders twice, move by move between sides that always \
+             answer alike, and count once"
         ));
     }
     let lead = format!("Made by tesla-train report from {}.", counted.join(", "));

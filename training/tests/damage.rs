@@ -142,7 +142,11 @@ proptest! {
 
     /// Weights have no hash inside: a flipped bit may pass, but nothing panics.
     #[test]
-    fn no_damage_to_weights_panics(place in any::<prop::sample::Index>(), bit in 0..8, in_head in any::<bool>()) {
+    fn no_damage_to_weights_panics(
+        place in any::<prop::sample::Index>(),
+        bit in 0..8,
+        in_head in any::<bool>(),
+    ) {
         let mut bytes = tiny_weights();
         // Half of the flips in the header, where they can mean something.
         let length = if in_head { 800 } else { bytes.len() };

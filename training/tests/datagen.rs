@@ -114,8 +114,10 @@ fn games_are_merged_and_inspected() {
 }
 
 /// Two games as `match` writes them.
-const PGN: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {book} e5 {-0.10/4 0.1s} 2. Nf3 {+0.20/4}\n\
-    Nc6 {-0.15/4} 1-0\n\n[Event \"x\"]\n[Result \"1/2-1/2\"]\n\n1. d4 {+0.11/3} d5 {0.00/3} 2. c4 e6\n\
+const PGN: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n\
+    1. e4 {book} e5 {-0.10/4 0.1s} 2. Nf3 {+0.20/4}\n\
+    Nc6 {-0.15/4} 1-0\n\n[Event \"x\"]\n[Result \"1/2-1/2\"]\n\n\
+    1. d4 {+0.11/3} d5 {0.00/3} 2. c4 e6\n\
     {+M5/7} 1/2-1/2\n";
 
 #[test]

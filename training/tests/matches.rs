@@ -302,7 +302,8 @@ fn an_interrupt_does_not_wait_for_engines() {
     let scratch = Scratch::new("interrupt");
     let text = format!(
         "games = 2\nlimit = {{ nodes = 5 }}\n[[side]]\nname = \"sleeper\"\ncmd = {:?}\n\
-         args = [\"sleep\"]\n[[side]]\nname = \"Tesla\"\noption = {{ Evaluator = \"Classical\" }}\n",
+         args = [\"sleep\"]\n[[side]]\nname = \"Tesla\"\n\
+         option = {{ Evaluator = \"Classical\" }}\n",
         env!("CARGO_BIN_EXE_bad_peer")
     );
     let config = config(&scratch, &text);

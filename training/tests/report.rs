@@ -1,5 +1,5 @@
-//! The page of `report`: made from what the other commands write, whole in itself, and refused in words
-//! where there is nothing to show.
+//! The page of `report`: made from what the other commands write, whole in itself, and refused in
+//! words where there is nothing to show.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -104,7 +104,8 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     }
     assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("url("));
     assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"));
-    // The last line of the log was cut short: two points, in the four curves that need no idle share.
+    // The last line of the log was cut short: two points, in the four curves that need no idle
+    // share.
     assert!(html.matches("<svg").count() >= 12, "{}", html.matches("<svg").count());
 
     // The same games once more are no news.

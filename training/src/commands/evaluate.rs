@@ -36,7 +36,8 @@ pub struct EvaluateArgs {
     #[arg(long, requires = "puzzles")]
     sample: Option<usize>,
     /// Evaluations of the searches that solve puzzles, as 100,400; none without.
-    #[arg(long, requires = "puzzles", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, requires = "puzzles", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Vec<u64>,
     /// Device that solves puzzles: auto, cpu, gpu, or software for tests.
     #[arg(long, default_value_t = DeviceChoice::Cpu)]

@@ -39,7 +39,8 @@ pub struct ImportArgs {
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Games of a shard.
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
+    #[arg(long, default_value_t = 20_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
     /// Leave out moves without a score; a game is cut there. Moves before a game's first score are
     /// its opening and left out in any case.
@@ -96,9 +97,9 @@ pub fn run(
     // Not println, which panics where the reader has gone.
     writeln!(
         std::io::stdout(),
-        "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} that \
-         cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} files, \
-         {dropped} dropped because they were there before",
+        "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} \
+         that cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} \
+         files, {dropped} dropped because they were there before",
         written.len()
     )?;
     Ok(ExitCode::SUCCESS)

@@ -25,7 +25,8 @@ pub struct MergeArgs {
     #[arg(long)]
     out: PathBuf,
     /// Games of a shard.
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
+    #[arg(long, default_value_t = 20_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
 }
 

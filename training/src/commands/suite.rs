@@ -64,8 +64,8 @@ pub struct SuiteArgs {
     /// Suites: .epd files, or .csv files of puzzles.
     #[arg(required = true)]
     suites: Vec<PathBuf>,
-    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime, option.NAME;
-    /// without cmd it is ours. Say --side once or for each.
+    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime,
+    /// option.NAME; without cmd it is ours. Say --side once or for each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE", required = true)]
     side: Vec<String>,
     /// Folder for the answers, one file for each suite and side.

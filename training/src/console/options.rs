@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// Declares a config and its options on the command line.
 ///
 /// First come the config's fields that only a file or the program itself sets, then those that are
-/// options as well: `field: Type = DEFAULT, as name: Type`, where the type of the option becomes the
-/// field's by `Into`. Behind it may stand how the help names the default (else it shows the value),
-/// and more for clap. Last, after `and`, options for fields inside of fields.
+/// options as well: `field: Type = DEFAULT, as name: Type`, where the type of the option becomes
+/// the field's by `Into`. Behind it may stand how the help names the default (else it shows the
+/// value), and more for clap. Last, after `and`, options for fields inside of fields.
 ///
 /// The options of a command line are all optional; `over` lays those that were given over a config.
 macro_rules! options {

@@ -122,7 +122,10 @@ mod tests {
         assert_eq!(table.to_text(80), lines.join("\n"));
         assert_eq!(
             table.to_markdown(),
-            "| name      |   n |\n|-----------|----:|\n| a\\|b\u{e9}     | 100 |\n| long name |     |\n"
+            "| name      |   n |\n\
+             |-----------|----:|\n\
+             | a\\|b\u{e9}     | 100 |\n\
+             | long name |     |\n"
         );
     }
 

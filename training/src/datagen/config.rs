@@ -35,8 +35,8 @@ options! {
         games: u64 = 0, as games: u64 = "", required = true;
         /// Games of a shard; those that were dropped count.
         shard_games: u64 = 10_000, as shard_games: u64;
-        /// Decides openings and random moves, with the number of the game. With a teacher that always
-        /// answers alike (nodes or depth, one thread) it decides the games.
+        /// Decides openings and random moves, with the number of the game. With a teacher that
+        /// always answers alike (nodes or depth, one thread) it decides the games.
         seed: u64 = 1, as seed: u64;
         /// Book that games start from, EPD, FEN or PGN, shuffled by the seed.
         openings: Option<PathBuf> = None, as openings: PathBuf = "the start position";
@@ -52,8 +52,8 @@ options! {
         best_of_share: f64 = 0.5, as best_of_share: f64;
         /// Of how many random moves such a move is the best.
         best_of: usize = 4, as best_of: usize;
-        /// Decided when the teacher says so: scores of at least `score`, in centipawns, for one side
-        /// and against the other for `movecount` moves of each.
+        /// Decided when the teacher says so: scores of at least `score`, in centipawns, for one
+        /// side and against the other for `movecount` moves of each.
         resign: Option<ResignRule> =
             Some(ResignRule { move_count: 3, score_cp: 1501, two_sided: true }),
         as resign: ResignRule;
@@ -61,8 +61,8 @@ options! {
         draw: Option<DrawRule> = None, as draw: DrawRule;
         /// Longest game, labelled plies; it is a draw then.
         max_plies: u16 = 260, as max_plies: u16;
-        /// Moves of a position that the teacher scores (its option `MultiPV`), itself best first, for
-        /// the action values; 218 = all of any position. The teacher's limit is for all of them
+        /// Moves of a position that the teacher scores (its option `MultiPV`), itself best first,
+        /// for the action values; 218 = all of any position. The teacher's limit is for all of them
         /// together.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         multipv: u8 = one(), as multipv: u8;

@@ -22,8 +22,8 @@ pub enum OutputError {
     Record(#[from] RecordError),
 }
 
-/// What shards are called behind their names until all of them are whole: half of what was asked for must not pass for
-/// the whole, also after a power cut.
+/// What shards are called behind their names until all of them are whole: half of what was asked
+/// for must not pass for the whole, also after a power cut.
 const UNFINISHED: &str = ".part";
 
 /// Files being written. Dropped before [`Output::finish`], they are deleted.

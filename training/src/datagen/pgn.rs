@@ -1,7 +1,7 @@
 //! Games of PGN with the engines' scores in the comments.
 //!
-//! Two forms are read. `{+0.35/12 ...}`, as fastchess, cutechess and our own matches write it, is the
-//! mover's score of the move it stands behind, mates counted in plies (`+M5`, `-M2`).
+//! Two forms are read. `{+0.35/12 ...}`, as fastchess, cutechess and our own matches write it, is
+//! the mover's score of the move it stands behind, mates counted in plies (`+M5`, `-M2`).
 //! `[%eval 0.35]`, as Lichess writes it, is White's score of the position behind the move, so it
 //! labels the next move; mates are counted in moves (`#3`, `#-2`). Which move was best is not said:
 //! the move played stands for it.

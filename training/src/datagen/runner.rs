@@ -1,5 +1,7 @@
 //! Makes the games of a run: so many at once, each on disk before it is counted, until all are made
 //! or somebody wants to stop.
+//!
+//! Reads the clock for the pace.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

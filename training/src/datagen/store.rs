@@ -114,7 +114,8 @@ impl Store {
     /// Opens the folder of a run of so many games, new or interrupted.
     ///
     /// # Errors
-    /// When the folder holds another run or something else, is in use, damaged or cannot be written.
+    /// When the folder holds another run or something else, is in use, damaged or cannot be
+    /// written.
     pub fn open(
         folder: &Path,
         fingerprint: Value,

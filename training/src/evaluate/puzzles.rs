@@ -1,5 +1,5 @@
-//! Puzzles by rating: solved by the policy, by action values, by values one ply deep, and by searches.
-//! All answers are judged by the rules of [`crate::suite`].
+//! Puzzles by rating: solved by the policy, by action values, by values one ply deep, and by
+//! searches. All answers are judged by the rules of [`crate::suite`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -166,8 +166,8 @@ fn ask<'a>(
     Ok(records)
 }
 
-/// A table with a row for each band and a column for each player: the share solved, in percent, with
-/// its interval.
+/// A table with a row for each band and a column for each player: the share solved, in percent,
+/// with its interval.
 pub fn table(found: &[Solved]) -> Table {
     let mut columns = vec![("puzzles", Align::Left), ("count", Align::Right)];
     columns.extend(found.iter().map(|solved| (solved.player.as_str(), Align::Right)));

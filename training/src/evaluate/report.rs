@@ -84,10 +84,10 @@ impl fmt::Display for Report {
         let whole = &self.whole;
         writeln!(
             f,
-            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} points, \
-             mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, action accuracy \
-             {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie in the error head's \
-             50 % band, {:.1} % in its 90 % band.\n",
+            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} \
+             points, mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, \
+             action accuracy {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie \
+             in the error head's 50 % band, {:.1} % in its 90 % band.\n",
             whole.positions,
             whole.variance_explained,
             whole.rmse_points,
@@ -105,9 +105,10 @@ impl fmt::Display for Report {
         } else {
             writeln!(
                 f,
-                "Of {} pairs of moves the data know different values: of the teacher's best move, of the \
-                 one played where that is another, and of all that the teacher scored (datagen \
-                 --multipv). The action values order {:.1} % of them as it does (Kendall's tau {:.3}).\n",
+                "Of {} pairs of moves the data know different values: of the teacher's best move, \
+                 of the one played where that is another, and of all that the teacher scored \
+                 (datagen --multipv). The action values order {:.1} % of them as it does \
+                 (Kendall's tau {:.3}).\n",
                 whole.pairs,
                 whole.pair_agreement * 100.0,
                 whole.kendall_tau
@@ -130,8 +131,8 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
         writeln!(
             f,
-            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of the \
-             error head:\n"
+            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of \
+             the error head:\n"
         )?;
         let cell = |m: &Measures| {
             let (mean, calibration) = (m.mean_error_points, m.calibration_error_points);

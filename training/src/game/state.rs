@@ -43,7 +43,10 @@ pub enum OpeningError {
         source: IllegalMove,
     },
     /// Nothing is left to play.
-    #[error("the game is already over after {plies} moves of the opening ({})", .termination.word())]
+    #[error(
+        "the game is already over after {plies} moves of the opening ({})",
+        .termination.word()
+    )]
     Over {
         /// Moves of the opening played, both sides' counted.
         plies: usize,

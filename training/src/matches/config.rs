@@ -89,7 +89,8 @@ pub enum ConfigError {
     File(#[from] ConfigFileError),
     /// Nobody to play against.
     #[error(
-        "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish nodes=200"
+        "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish \
+         nodes=200"
     )]
     TooFewSides,
     /// A side.
@@ -113,8 +114,8 @@ pub enum ConfigError {
     /// Sides that always answer alike would play the same games over and over, and each would count
     /// as news.
     #[error(
-        "the match needs {wanted} openings and has {there}: our own sides without clocks would play \
-         the same games again; give it a larger book with --openings, or fewer games"
+        "the match needs {wanted} openings and has {there}: our own sides without clocks would \
+         play the same games again; give it a larger book with --openings, or fewer games"
     )]
     TooFewOpenings {
         /// Rounds of the match.

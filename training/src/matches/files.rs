@@ -3,6 +3,8 @@
 //! `results.jsonl` is the match: for our own sides without clocks it depends on nothing but the
 //! match, so an interrupted run ends with the same bytes as an undisturbed one. Times differ from
 //! run to run and have a file of their own. The PGN is made of both, and can be made again.
+//!
+//! Reads the clock for the day in a game's PGN.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

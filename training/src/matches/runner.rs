@@ -1,5 +1,7 @@
 //! Plays a match: so many games at once, each result on disk before it is counted, until all are
 //! played, a test has decided, or somebody wants to stop.
+//!
+//! Reads the clock for the pace.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

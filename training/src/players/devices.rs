@@ -122,8 +122,8 @@ impl Devices {
         Ok(search)
     }
 
-    /// What evaluates for this side, without the device it runs on, and the hash of the tunables that
-    /// it took from a file; `None` where there is neither.
+    /// What evaluates for this side, without the device it runs on, and the hash of the tunables
+    /// that it took from a file; `None` where there is neither.
     pub fn network(&self, side: &Side) -> Option<String> {
         let machine = side.machine().ok()?;
         let description = self.description(&device_of(&machine), side.limit.is_timed());
@@ -146,8 +146,8 @@ pub(crate) fn device_lines(devices: &[(String, Usage)], time: Duration) -> Strin
     for (device, usage) in devices {
         let _ = writeln!(
             text,
-            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. Games \
-             that share it wait for each other, and the sides' times hold the wait.",
+            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. \
+             Games that share it wait for each other, and the sides' times hold the wait.",
             usage.asked,
             usage.evaluated,
             usage.mean_batch(),

@@ -157,7 +157,8 @@ impl Series {
         Self { name: name.to_owned(), marks, points }
     }
 
-    /// The outline of a histogram over `0..=1` from the shares of its bins: 1 everywhere if they are even.
+    /// The outline of a histogram over `0..=1` from the shares of its bins: 1 everywhere if they
+    /// are even.
     pub(super) fn density(name: &str, shares: &[f64]) -> Self {
         let bins = shares.len() as f64;
         let heights = shares.iter().chain(shares.last()).enumerate();

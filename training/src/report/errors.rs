@@ -1,4 +1,5 @@
-//! How far values moved, by the depth they lacked: what was seen beside what a law expects of the same moves.
+//! How far values moved, by the depth they lacked: what was seen beside what a law expects of the
+//! same moves.
 
 use statrs::statistics::{Data, OrderStatistics as _};
 use tesla_engine::best_first::model::{Family, Model};

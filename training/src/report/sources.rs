@@ -221,8 +221,8 @@ impl Sources {
     }
 }
 
-/// The counts of a match from its results file, without games that are `known` from another one: between sides that
-/// always answer alike they are no news.
+/// The counts of a match from its results file, without games that are `known` from another one:
+/// between sides that always answer alike they are no news.
 fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played, SourceError> {
     let (head, records) = Journal::<GameRecord>::read_with_match(path)?;
     let config = head.get("config").cloned().unwrap_or_default();

@@ -30,7 +30,8 @@ pub enum ExamError {
     Fatal(String),
 }
 
-/// Makes a player in the thread that will ask it; the token ends its thought. The error is a sentence.
+/// Makes a player in the thread that will ask it; the token ends its thought. The error is a
+/// sentence.
 pub type MakePlayer<'a> = dyn Fn(StopToken) -> Result<Box<dyn Player + 'a>, String> + Sync + 'a;
 
 /// Who is asked, and how.

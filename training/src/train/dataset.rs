@@ -51,8 +51,8 @@ impl Default for Dataset {
 }
 
 impl Dataset {
-    /// Reads every file that `path` names; of a folder, not those whose names begin with `skip`, where
-    /// that says something.
+    /// Reads every file that `path` names; of a folder, not those whose names begin with `skip`,
+    /// where that says something.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
@@ -127,8 +127,8 @@ impl Dataset {
     }
 
     /// The batches of an epoch: every position once, in windows of `length` positions cut at a
-    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about the same number of pieces, so that
-    /// little is padding. Depends on `seed` and `epoch` only.
+    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about
+    /// the same number of pieces, so that little is padding. Depends on `seed` and `epoch` only.
     pub fn plan(&self, length: u16, batch: usize, seed: u64, epoch: u64) -> Vec<Vec<WindowRef>> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut buckets: [Vec<WindowRef>; 9] = Default::default();

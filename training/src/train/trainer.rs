@@ -1,4 +1,6 @@
 //! The training loop: schedule, workers, progress, checkpoints that resume.
+//!
+//! Reads the clock: checkpoints are due by time.
 
 mod checkpoint;
 mod feed;
@@ -52,8 +54,8 @@ pub enum TrainError {
     Diverged(u64),
 }
 
-/// Random numbers are the process's, and weights are drawn when they are first looked at: one network
-/// after another, so that its seed alone decides it.
+/// Random numbers are the process's, and weights are drawn when they are first looked at: one
+/// network after another, so that its seed alone decides it.
 static DRAWING: Mutex<()> = Mutex::new(());
 
 /// The network of a new run.

@@ -1,4 +1,6 @@
 //! Plays the games of a run of SPSA, each pair on disk before it counts.
+//!
+//! Reads the clock: what was found is written every minute.
 
 use std::iter;
 use std::path::Path as FilePath;

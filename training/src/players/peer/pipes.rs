@@ -1,4 +1,6 @@
 //! What the three threads of a peer do. Each ends when its pipe does.
+//!
+//! Reads the clock: when a line went out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::mpsc::Receiver;

@@ -2,6 +2,8 @@
 //!
 //! The caller only ever waits on the [`Inbox`], with a deadline; what could block for ever (a read,
 //! a write) is done by threads that end when the pipes close.
+//!
+//! Reads the clock: every wait has an end.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

@@ -131,7 +131,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_panics(line in "(id name|option name|bestmove|info|)( (type|pv|ponder|\\PC{0,5})){0,6}") {
+        fn no_line_panics(
+            line in "(id name|option name|bestmove|info|)( (type|pv|ponder|\\PC{0,5})){0,6}",
+        ) {
             let _ = Speech::parse(&line);
         }
     }

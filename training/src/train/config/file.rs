@@ -102,8 +102,8 @@ mod tests {
         let (loss, own) = (read.loss, base.loss);
         assert_eq!((loss.policy, loss.value, loss.action), (3.0, own.value, own.action));
         assert_eq!((read.optimizer.beta_2, read.rate), (0.95, 0.25));
-        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\nfeed_forward = 128\n\
-                     value_hidden = 64\nmove_hidden = 32\n";
+        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\n\
+                     feed_forward = 128\nvalue_hidden = 64\nmove_hidden = 32\n";
         assert_eq!(overlaid(&base, sizes).unwrap().model.layers, 3);
     }
 
@@ -127,8 +127,8 @@ mod tests {
         assert!(fault("precision = 'f8'").contains("f8"));
         assert!(fault("steps =").contains("line 1"));
         assert!(fault("positions = 5").contains("leave them out"));
-        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\nfeed_forward = 128\n\
-                     value_hidden = 64\nmove_hidden = 32\ndepth = 4\n";
+        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\n\
+                     feed_forward = 128\nvalue_hidden = 64\nmove_hidden = 32\ndepth = 4\n";
         assert!(fault(sizes).contains("depth"));
     }
 

@@ -1,4 +1,5 @@
-//! A run on disk: its config and its last checkpoint, of which a kill at any moment leaves one whole.
+//! A run on disk: its config and its last checkpoint, of which a kill at any moment leaves one
+//! whole.
 
 use std::fs;
 use std::path::Path;
@@ -93,8 +94,8 @@ pub(super) fn store_config(folder: &Path, config: &TrainConfig) -> Result<(), Tr
     replace(&path, &text)
 }
 
-/// Reads the checkpoint that `folder` holds, if it holds one: the network with gradients on `device`,
-/// the moments without.
+/// Reads the checkpoint that `folder` holds, if it holds one: the network with gradients on
+/// `device`, the moments without.
 pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>, TrainError> {
     let [current, old] = FOLDERS.map(|name| folder.join(name));
     if !current.is_dir() {
@@ -139,8 +140,8 @@ pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>,
     Ok(Some(Checkpoint { model: loaded.model, shape: loaded.config, optimizer, progress }))
 }
 
-/// Writes a checkpoint into `folder` in place of the one that is there, after it has been read back:
-/// weights that are no numbers replace none that are.
+/// Writes a checkpoint into `folder` in place of the one that is there, after it has been read
+/// back: weights that are no numbers replace none that are.
 pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainError> {
     let Checkpoint { model, shape, optimizer, progress } = checkpoint;
     let fresh = folder.join(UNFINISHED);
