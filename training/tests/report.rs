@@ -84,13 +84,26 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     let json = scratch.join("runs/figures.json");
     fs::write(&json, serde_json::to_vec(&figures()).unwrap()).unwrap();
 
-    done("report", &[&runs, "--out", &page]);
+    let learnt = scratch.join("minimax-1.csv");
+    fs::write(
+        &learnt,
+        "game,score,estimated,confident,random,searched,threshold,positions\n\
+         1,0,0,0,9,1,50.0,10\n2,0.5,0,4,4,2,50.0,18\n3,1,1,8,0,2,49.5,20\n",
+    )
+    .unwrap();
+    let pictures = scratch.join("pictures");
+    done("report", &[&runs, &learnt, "--out", &page, "--svg", &pictures]);
+    let picture = fs::read_to_string(scratch.join("pictures/training-1.svg")).unwrap();
+    assert!(picture.starts_with("<svg xmlns") && picture.contains("RMSE, points"), "{picture}");
+    assert!(fs::exists(scratch.join("pictures/experience-2.svg")).unwrap());
     let html = fs::read_to_string(&page).unwrap();
     for part in [
         "<h2>Games</h2>",
         "<h2>Networks</h2>",
         "<h2>The search's errors</h2>",
         "<h2>Training</h2>",
+        "<h2>Experience</h2>",
+        "random moves, %",
         "Elo by evaluations",
         "Te20 \u{2212} Pu",
         "tiny-&lt;01234567&gt;",

@@ -1,9 +1,11 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 use tesla_nn::files::FileError;
 
@@ -92,6 +94,22 @@ pub(super) fn configuration(side: &Side) -> Side {
     side
 }
 
+/// Games of the three-state decider, in their order.
+#[derive(Debug)]
+pub(super) struct Learning {
+    pub(super) name: String,
+    pub(super) games: Vec<LearntGame>,
+}
+
+/// What a line of `tesla experience learn --csv` says of a game; the rest of it is not drawn.
+#[derive(Debug, Deserialize)]
+pub(super) struct LearntGame {
+    pub(super) score: f64,
+    pub(super) confident: u64,
+    pub(super) random: u64,
+    pub(super) searched: u64,
+}
+
 /// Everything that was found.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
@@ -99,6 +117,7 @@ pub(super) struct Sources {
     pub(super) networks: Vec<(String, Evaluated)>,
     pub(super) tunings: Vec<Tuning>,
     pub(super) matches: Vec<Played>,
+    pub(super) learnings: Vec<Learning>,
     /// Games between sides that always answer alike.
     foretold: HashSet<String>,
 }
@@ -112,7 +131,7 @@ pub(super) enum SourceError {
     /// Something else.
     #[error(
         "{0} holds nothing to report; name folders of train, match or tune, or the file that \
-         evaluate --json wrote"
+         evaluate --json or tesla experience --csv wrote"
     )]
     Nothing(PathBuf),
     /// A file is not what its name says.
@@ -131,7 +150,7 @@ pub(super) enum SourceError {
     Journal(#[from] JournalError),
 }
 
-fn damaged(path: &Path) -> impl FnOnce(serde_json::Error) -> SourceError + '_ {
+fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> SourceError + '_ {
     |error| SourceError::Damaged { path: path.to_owned(), what: error.to_string() }
 }
 
@@ -143,6 +162,14 @@ fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
 fn name(path: &Path) -> String {
     let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     whole.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The games of a file that `tesla experience` wrote.
+fn learning(path: &Path) -> Result<Learning, SourceError> {
+    let games = csv::Reader::from_reader(&read(path)?[..]).into_deserialize().collect();
+    let games: Vec<LearntGame> = Result::map_err(games, damaged::<csv::Error>(path))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Learning { name: format!("against {name}"), games })
 }
 
 impl Sources {
@@ -157,6 +184,8 @@ impl Sources {
             let kind = fs::metadata(path).map_err(FileError::at("read", path))?;
             if kind.is_dir() {
                 found.look(path, 0)?;
+            } else if path.extension().is_some_and(|end| end == "csv") {
+                found.learnings.push(learning(path)?);
             } else {
                 let figures = serde_json::from_slice(&read(path)?).map_err(damaged(path))?;
                 found.networks.push((name(path), figures));
@@ -169,7 +198,8 @@ impl Sources {
     }
 
     fn count(&self) -> usize {
-        self.runs.len() + self.networks.len() + self.tunings.len() + self.matches.len()
+        let Self { runs, networks, tunings, matches, learnings, .. } = self;
+        runs.len() + networks.len() + tunings.len() + matches.len() + learnings.len()
     }
 
     /// Takes what this folder holds, and what the folders in it hold.
