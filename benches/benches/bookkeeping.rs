@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use shakmaty::Chess;
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search as _, StopToken, Task};
@@ -28,7 +28,7 @@ const HASH_MB: usize = 1024;
 
 /// Searches the start position afresh; answers what a tree of `size` evaluations takes to grow by a
 /// tenth.
-fn growth(search: &mut TeslaSearch, meter: &Meter, size: u64) -> Duration {
+fn growth(search: &mut BestFirst, meter: &Meter, size: u64) -> Duration {
     let end = size + size / 10;
     search.clear();
     let limits = Limits { nodes: Some(end), ..Limits::default() };
@@ -54,7 +54,7 @@ fn main() {
     group.sample_size(10).sampling_mode(SamplingMode::Flat).warm_up_time(Duration::from_secs(1));
     let guesser = Guesser::new(BATCH);
     let meter = guesser.meter();
-    let mut search = TeslaSearch::new(Box::new(guesser));
+    let mut search = BestFirst::new(Box::new(guesser));
     search.set_hash_mb(HASH_MB);
     for size in SIZES {
         group.throughput(Throughput::Elements(size / 10));

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use shakmaty::Chess;
 use tesla_engine::search::Search;
-use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::CacheFigures;
@@ -42,11 +41,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for name in &arguments.ways {
         let mut settings = Settings::default();
         crate::assign(&mut settings, name)?;
-        let made = roster::search(&Machine::of(&settings))?;
+        let made = roster::search(&settings.machine())?;
         println!("{name}: {}", made.description);
         let mut search = made.search;
         search.set_hash_mb(settings.hash_mb);
-        let is_short = settings.kv_cache_mb == 0 && arguments.whole_nodes > 0;
+        let is_short = settings.machine.kv_cache_mb == 0 && arguments.whole_nodes > 0;
         ways.push(Way {
             name: name.clone(),
             nodes: if is_short { arguments.whole_nodes } else { arguments.nodes },
@@ -79,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             share(way.cache.whole),
             share(way.cache.anchored),
             share(way.cache.evicted),
-            share(way.cache.remade),
+            share(way.cache.rebuilt),
         );
     }
     Ok(())

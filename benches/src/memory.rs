@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use shakmaty::Chess;
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::search::{Info, Search as _};
 use tesla_nn::guess::Guesser;
 
@@ -31,7 +31,7 @@ fn resident_mb() -> Result<f64, &'static str> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let before = resident_mb()?;
-    let mut search = TeslaSearch::new(Box::new(Guesser::new(arguments.batch)));
+    let mut search = BestFirst::new(Box::new(Guesser::new(arguments.batch)));
     search.set_hash_mb(arguments.hash);
     println!("| evaluations | hashfull | resident, MiB | seconds |\n|---|---|---|---|");
     let mut most: f64 = 0.0;

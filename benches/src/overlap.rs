@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use shakmaty::Chess;
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search as _, StopToken, Task};
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let device = SimulatedDevice::new(Guesser::new(arguments.batch), behaviour);
     println!("{}", device.description());
     let meter = device.meter();
-    let mut search = TeslaSearch::new(Box::new(device));
+    let mut search = BestFirst::new(Box::new(device));
     search.set_hash_mb(1024);
     searched(&mut search, arguments.nodes, &Chess::default());
     let mut before = 0;
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// Stops an endless search after a while; answers how long that took.
-fn stop_after(search: &mut TeslaSearch, number: usize) -> Result<Duration, Box<dyn Error>> {
+fn stop_after(search: &mut BestFirst, number: usize) -> Result<Duration, Box<dyn Error>> {
     search.clear();
     let game = Game::new(Chess::default());
     let limits = Limits { infinite: true, ..Limits::default() };

@@ -2,8 +2,7 @@
 
 use std::error::Error;
 
-use tesla_engine::best_first::search::TeslaSearch;
-use tesla_engine::setup::machine::Machine;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 use tesla_engine::tree::arena::Tree;
@@ -25,10 +24,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let machine = Machine::of(&Settings::default());
+    let machine = Settings::default().machine();
     let (evaluator, _) = roster::evaluator(&machine)?;
     println!("{}", evaluator.description());
-    let mut search = TeslaSearch::new(evaluator);
+    let mut search = BestFirst::new(evaluator);
     let mut counts = [[0_u64; 2]; PLIES];
     for position in arguments.positions.read()? {
         searched(&mut search, arguments.nodes, &position);

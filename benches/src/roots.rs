@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use shakmaty::CastlingMode;
-use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 
@@ -27,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for pair in &arguments.set {
         crate::assign(&mut settings, pair)?;
     }
-    let machine = Machine::of(&settings);
+    let machine = settings.machine();
     let (evaluator, _) = roster::evaluator(&machine)?;
     let mut search = roster::tree_search(&machine, evaluator);
     println!("position,move,value,error,work,policy,overtake");

@@ -26,6 +26,22 @@ fn check_each(rule: fn(&Source) -> Vec<String>) {
 }
 
 #[test]
+fn what_is_forbidden_is_found() {
+    let text = "//! Head.\n\nuse crate::{\n    chess::game,\n    uci,\n};\nuse super::super::setup;\n\n\
+                fn f() {\n    std::time::Instant::now();\n}\n\n#[cfg(test)]\nmod tests {\n    \
+                use crate::commands;\n}\n";
+    let source = Source::new("engine/src/tree/node.rs".to_owned(), text.to_owned(), false);
+    assert_eq!(layout::climbs(&source).len(), 2, "{:?}", layout::climbs(&source));
+    assert_eq!(layout::clocks(&source).len(), 1);
+    assert!(layout::long_lines(&source).is_empty() && layout::long_file(&source).is_empty());
+    let text = format!("//! * [`a`] — here.\nmod a;\npub mod b;\n// {}\n", "x".repeat(98));
+    let map = Source::new("nn/src/lib.rs".to_owned(), text.repeat(101), false);
+    assert_eq!(layout::modules_off_the_map(&map).len(), 101);
+    assert_eq!(layout::long_lines(&map).len(), 101);
+    assert_eq!(layout::long_file(&map).len(), 1);
+}
+
+#[test]
 #[ignore = "switched on once the moves are done"]
 fn files_are_short() {
     check_each(layout::long_file);

@@ -1,23 +1,30 @@
 //! Best-first minimax, the search this engine is about, and PUCT as its control. In reading order:
 //!
 //! * [`search`] — the loop: select, evaluate, expand, back up;
-//! * [`rule`] — what a selection rule decides;
-//! * [`gather`], [`rates`] — the benefit/cost rule: where the next evaluations go;
+//! * [`rule`] — what a selection rule decides, and its three implementations:
+//!   * [`benefit`] — benefit per cost: [`gather`] is its way down the tree, [`rates`] the ratio;
+//!   * [`puct`] — the control;
+//!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
 //! * [`model`] — how far a value may still move; [`backup`] — from the children to the parent;
-//! * [`puct`] — the control; [`mod@mate`] — `go mate`;
-//! * [`root`] — from the tree to the move;
-//! * [`params`] — the tunables.
+//! * [`root`] — from the tree to the move; `report` — what is said on the way;
+//! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
+//! * `start` — from one search to the next; [`params`] — the tunables.
 
 pub mod backup;
+mod batch_size;
+pub mod benefit;
+mod device;
 pub mod gather;
 pub mod mate;
 pub mod model;
 pub mod params;
 pub mod puct;
 pub mod rates;
+mod report;
 pub mod root;
 pub mod rule;
 pub mod search;
+mod start;
 
 pub use self::params::Params;
-pub use self::search::TeslaSearch;
+pub use self::search::BestFirst;

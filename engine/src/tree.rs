@@ -1,6 +1,7 @@
 //! The search tree and what fills it; it knows no selection rule. In reading order:
 //!
-//! * [`node`] — a position in the tree; [`mod@edge`] — a legal move that has no node yet;
+//! * [`node`] — a position in the tree; [`branch`] — what it has besides once it is evaluated;
+//! * [`mod@edge`] — a legal move that has no node yet;
 //! * [`arena`] — all of them, under a hard cap of memory;
 //! * [`effort`] — depth and evaluations, two readings of one number;
 //! * [`leaf`], [`batch`] — what the evaluator is asked, and what needs no evaluator;
@@ -10,6 +11,7 @@
 
 pub mod arena;
 pub mod batch;
+pub mod branch;
 pub mod edge;
 pub mod effort;
 pub mod expand;

@@ -29,7 +29,6 @@ use crate::commands::genfens::Order;
 use crate::console::output::{Output, Style};
 use crate::search::StopToken;
 use crate::search::clock::{Budget, PonderHit};
-use crate::setup::machine::Machine;
 use crate::setup::options::{self, Change, Shown};
 use crate::setup::roster;
 use crate::setup::settings::Settings;
@@ -94,7 +93,7 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
 pub fn bench(nodes: u64, network: bool, output: &Output) -> Result<(), String> {
     let mut search = if network {
         let settings = Settings::default();
-        let mut made = roster::search(&Machine::of(&settings))?;
+        let mut made = roster::search(&settings.machine())?;
         for note in made.notes.iter().chain([&made.description]) {
             output.tell(note);
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use shakmaty::{Chess, Position};
 use tesla_engine::alphabeta::AlphaBeta;
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Outcome, Search, Spares, StopToken, Task};
@@ -65,8 +65,8 @@ fn sound() -> Box<dyn Evaluator> {
 /// Every search that asks an evaluator, on this one.
 fn searches(evaluator: fn() -> Box<dyn Evaluator>) -> [Box<dyn Search>; 3] {
     [
-        Box::new(TeslaSearch::new(evaluator())),
-        Box::new(TeslaSearch::puct(evaluator())),
+        Box::new(BestFirst::new(evaluator())),
+        Box::new(BestFirst::puct(evaluator())),
         Box::new(AlphaBeta::with_evaluator(evaluator(), 4)),
     ]
 }
@@ -112,7 +112,7 @@ fn whichever_batch_is_the_last_what_it_owed_is_asked_again() {
     let mut was_lost = 0;
     // Among them those that are under way when all that the limit allows has been asked.
     for batches in 0..60 {
-        for make in [TeslaSearch::new, TeslaSearch::puct] {
+        for make in [BestFirst::new, BestFirst::puct] {
             let mut search = make(lost_after(batches));
             let (spares, told) = spares(vec![sound()]);
             search.set_spares(spares);
@@ -125,9 +125,9 @@ fn whichever_batch_is_the_last_what_it_owed_is_asked_again() {
 
 #[test]
 fn what_was_known_is_kept() {
-    let mut undisturbed = TeslaSearch::new(sound());
+    let mut undisturbed = BestFirst::new(sound());
     run(&mut undisturbed, &nodes(300));
-    let mut disturbed = TeslaSearch::new(lost_after(5));
+    let mut disturbed = BestFirst::new(lost_after(5));
     disturbed.set_spares(spares(vec![sound()]).0);
     let before = run(&mut disturbed, &nodes(300));
     assert_eq!(before.info.nodes, 300);
@@ -167,7 +167,7 @@ fn nothing_is_started_with_too_little_time() {
         assert!(outcome.trouble.is_some() && told.lock().unwrap().is_empty());
     }
     // A game is not played from the first legal move that comes to mind.
-    let mut search = TeslaSearch::new(lost_after(0));
+    let mut search = BestFirst::new(lost_after(0));
     search.set_spares(spares(vec![sound()]).0);
     let outcome = run(&mut search, &limits);
     assert!(outcome.trouble.is_none() && outcome.info.nodes > 0);

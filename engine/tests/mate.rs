@@ -9,7 +9,7 @@ use shakmaty::fen::Fen;
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Piece, Position, Role, Setup, Square,
 };
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
@@ -18,8 +18,8 @@ use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_nn::classical::ClassicalEvaluator;
 
 /// Both of them.
-fn searches() -> [TeslaSearch; 2] {
-    let make = [TeslaSearch::new, TeslaSearch::puct];
+fn searches() -> [BestFirst; 2] {
+    let make = [BestFirst::new, BestFirst::puct];
     make.map(|make| {
         let mut search = make(Box::new(ClassicalEvaluator::with_batch_size(16)));
         search.set_hash_mb(16);
@@ -32,7 +32,7 @@ fn game(fen: &str) -> Game {
     Game::new(fen.into_position(CastlingMode::Standard).unwrap())
 }
 
-fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
+fn run(search: &mut BestFirst, game: &Game, limits: &Limits) -> Outcome {
     let (budget, stop) = (Budget::new(limits, Duration::ZERO), StopToken::default());
     let task = Task { game, limits, budget: &budget, stop: &stop };
     let outcome = search.search(&task, &mut |_| {});
@@ -40,7 +40,7 @@ fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
     outcome
 }
 
-fn mate_in(search: &mut TeslaSearch, game: &Game, moves: u32) -> Outcome {
+fn mate_in(search: &mut BestFirst, game: &Game, moves: u32) -> Outcome {
     run(search, game, &Limits { mate: Some(moves), ..Limits::default() })
 }
 
@@ -94,7 +94,7 @@ fn other_searches_do_not_notice() {
         // What was refuted as a mate in one is no draw.
         assert_eq!(run(&mut search, &game, &nodes(4_000)).info.score, before);
         search.clear();
-        let signature = |search: &mut TeslaSearch| {
+        let signature = |search: &mut BestFirst| {
             run(search, &game, &nodes(500));
             search.signature()
         };

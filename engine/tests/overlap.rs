@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use shakmaty::Chess;
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search, StopToken, Task};
@@ -16,7 +16,7 @@ fn the_device_hardly_waits() {
     let base = Duration::from_millis(10);
     let device = SimulatedDevice::new(Guesser::new(64), Behaviour { base, ..Behaviour::default() });
     let meter = device.meter();
-    let mut search = TeslaSearch::new(Box::new(device));
+    let mut search = BestFirst::new(Box::new(device));
     let game = Game::new(Chess::new());
     let limits = Limits { nodes: Some(4000), ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);
@@ -33,7 +33,7 @@ fn the_device_hardly_waits() {
 fn stop_waits_for_one_batch() {
     let base = Duration::from_millis(300);
     let device = SimulatedDevice::new(Guesser::new(64), Behaviour { base, ..Behaviour::default() });
-    let mut search = TeslaSearch::new(Box::new(device));
+    let mut search = BestFirst::new(Box::new(device));
     let game = Game::new(Chess::new());
     let limits = Limits { nodes: Some(1_000_000), ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);

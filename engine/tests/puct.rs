@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position, Role};
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::best_first::puct::lead;
-use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Verdict;
 use tesla_engine::search::clock::Budget;
@@ -91,7 +91,7 @@ fn game(fen: &str) -> Game {
     Game::new(fen.into_position(CastlingMode::Standard).unwrap())
 }
 
-fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
+fn run(search: &mut BestFirst, game: &Game, limits: &Limits) -> Outcome {
     let budget = Budget::new(limits, Duration::ZERO);
     let stop = StopToken::default();
     let outcome =
@@ -110,8 +110,8 @@ fn params(changes: &[(&str, f32)]) -> Params {
     params
 }
 
-fn classical(batch: usize) -> TeslaSearch {
-    let mut search = TeslaSearch::puct(Box::new(ClassicalEvaluator::with_batch_size(batch)));
+fn classical(batch: usize) -> BestFirst {
+    let mut search = BestFirst::puct(Box::new(ClassicalEvaluator::with_batch_size(batch)));
     search.set_hash_mb(32);
     search
 }
@@ -145,7 +145,7 @@ fn visits_follow_the_formula() {
     let game = Game::new(Chess::new());
     let policies = policies(&game.position().legal_moves());
     for temperature in [1.0, 1.359] {
-        let mut search = TeslaSearch::puct(Even::boxed(1).0);
+        let mut search = BestFirst::puct(Even::boxed(1).0);
         search.set_params(params(&[("puct_temperature", temperature), ("batches_in_flight", 1.0)]));
         run(&mut search, &game, &nodes(300));
         let flat: Vec<f32> = policies.iter().map(|p| p.powf(1.0 / temperature)).collect();
@@ -162,7 +162,7 @@ fn visits_follow_the_formula() {
 #[test]
 fn collisions_end_a_batch() {
     let (evaluator, batches) = Even::boxed(64);
-    let mut search = TeslaSearch::puct(evaluator);
+    let mut search = BestFirst::puct(evaluator);
     run(&mut search, &Game::new(Chess::new()), &nodes(3_000));
     let batches = batches.lock().unwrap();
     assert_eq!(batches[0], 1);

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Position};
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
-use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::chess::score::Verdict;
@@ -95,13 +95,13 @@ fn start() -> Game {
     Game::new(Chess::new())
 }
 
-fn engine(batch: usize) -> TeslaSearch {
-    let mut search = TeslaSearch::new(Watched::new(batch, u64::MAX).0);
+fn engine(batch: usize) -> BestFirst {
+    let mut search = BestFirst::new(Watched::new(batch, u64::MAX).0);
     search.set_hash_mb(32);
     search
 }
 
-fn run(search: &mut TeslaSearch, game: &Game, limits: &Limits) -> Outcome {
+fn run(search: &mut BestFirst, game: &Game, limits: &Limits) -> Outcome {
     let budget = Budget::new(limits, Duration::ZERO);
     let stop = StopToken::default();
     let task = Task { game, limits, budget: &budget, stop: &stop };
@@ -191,7 +191,7 @@ fn a_third_repetition_is_a_draw() {
 fn never_exceeds_the_node_limit() {
     for count in [1, 2, 7, 100, 333] {
         let (evaluator, asked) = Watched::new(64, u64::MAX);
-        let mut search = TeslaSearch::new(evaluator);
+        let mut search = BestFirst::new(evaluator);
         let outcome = run(&mut search, &start(), &nodes(count));
         assert_eq!(outcome.info.nodes, count);
         assert_eq!(asked.load(Ordering::Relaxed), count);
@@ -312,7 +312,7 @@ fn no_line_goes_on_behind_a_draw() {
 }
 
 /// Stops an infinite search after a while and returns how long it then took to answer.
-fn stop_after(search: &mut TeslaSearch, game: &Game, wait: Duration) -> Duration {
+fn stop_after(search: &mut BestFirst, game: &Game, wait: Duration) -> Duration {
     let limits = Limits { infinite: true, ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);
     let stop = StopToken::default();
@@ -357,7 +357,7 @@ fn keeps_to_the_clock_and_plays_a_forced_move_at_once() {
 #[test]
 fn a_lost_device_costs_the_answer_nothing_but_depth() {
     let (evaluator, _) = Watched::new(16, 150);
-    let mut search = TeslaSearch::new(evaluator);
+    let mut search = BestFirst::new(evaluator);
     let outcome = run(&mut search, &start(), &nodes(1000));
     assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
     assert!(outcome.info.nodes > 50);
@@ -422,7 +422,7 @@ fn assert_sound(tree: &Tree) {
 fn the_tree_is_compact() {
     let middlegame =
         game("r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8", "");
-    let mut search = TeslaSearch::new(Box::new(Guesser::new(64)));
+    let mut search = BestFirst::new(Box::new(Guesser::new(64)));
     run(&mut search, &middlegame, &nodes(20_000));
     let tree = search.tree();
     let each = tree.bytes() as f64 / tree.branch_count() as f64;

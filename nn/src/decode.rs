@@ -11,8 +11,8 @@ fn softmax(logits: impl Iterator<Item = f32> + Clone) -> impl Iterator<Item = f3
 /// From value logits, the error's logarithm and each move's policy logit and action delta to an
 /// evaluation without a handle.
 ///
-/// Win, draw and loss are the histogram's means of `x²`, `2x(1 − x)` and `(1 − x)²`: two halves of a
-/// game, each won with probability x. It keeps win + draw / 2 = value and needs no draw head.
+/// Win, draw and loss are the histogram's means of `x²`, `2x(1 − x)` and `(1 − x)²`: two halves of
+/// a game, each won with probability x. It keeps win + draw / 2 = value and needs no draw head.
 pub fn decode(
     bins: &[f32],
     log_error: f32,

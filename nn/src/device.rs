@@ -106,7 +106,8 @@ mod gpu {
 
     use super::Chosen;
 
-    /// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries that complain.
+    /// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries
+    /// that complain.
     const APIS: &[WgpuBackend] = if cfg!(target_os = "macos") {
         &[WgpuBackend::Metal]
     } else if cfg!(target_os = "windows") {

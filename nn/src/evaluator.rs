@@ -1,4 +1,4 @@
-//! What the search asks of a device, and what it is told.
+//! What the search asks of a device, and what the device answers.
 //!
 //! A request names its position's parent on the device: an evaluator that keeps what it computed of
 //! the parent answers for the price of a few tokens instead of a whole board.
@@ -68,13 +68,13 @@ pub struct CacheFigures {
     pub evaluations: u64,
     /// Those among them that were encoded whole; the others were made from their parents.
     pub whole: u64,
-    /// Kept positions that were encoded whole later, to begin chains anew.
+    /// Kept positions that were encoded whole later, to become anchors.
     pub anchored: u64,
-    /// Kept positions whose tokens had made room for others and were made again from their parents'.
-    pub remade: u64,
+    /// Kept positions whose tokens had been evicted and were rebuilt from their parents'.
+    pub rebuilt: u64,
     /// Tokens that ran through the network for all of these.
     pub tokens: u64,
-    /// Kept positions that made room for others.
+    /// Kept positions whose tokens made room for others.
     pub evicted: u64,
     /// Tokens in the cache now.
     pub used: u64,
@@ -95,7 +95,7 @@ impl CacheFigures {
             evaluations: self.evaluations - earlier.evaluations,
             whole: self.whole - earlier.whole,
             anchored: self.anchored - earlier.anchored,
-            remade: self.remade - earlier.remade,
+            rebuilt: self.rebuilt - earlier.rebuilt,
             tokens: self.tokens - earlier.tokens,
             evicted: self.evicted - earlier.evicted,
             ..*self
@@ -110,7 +110,7 @@ impl AddAssign for CacheFigures {
             evaluations: self.evaluations + later.evaluations,
             whole: self.whole + later.whole,
             anchored: self.anchored + later.anchored,
-            remade: self.remade + later.remade,
+            rebuilt: self.rebuilt + later.rebuilt,
             tokens: self.tokens + later.tokens,
             evicted: self.evicted + later.evicted,
             ..later
@@ -129,7 +129,7 @@ impl fmt::Display for CacheFigures {
             self.whole,
             self.anchored,
             self.evicted,
-            self.remade,
+            self.rebuilt,
             self.used,
             self.limit
         )

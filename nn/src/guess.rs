@@ -1,4 +1,7 @@
-//! An evaluator that knows nothing and costs next to nothing: what remains is the search's own work.
+//! An evaluator that knows nothing and costs next to nothing: what remains is the search's own
+//! work.
+//!
+//! Reads the clock: to tell the search's time from its own is what it is for.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -12,8 +15,6 @@ use crate::meter::{Meter, Spent};
 
 /// Answers with noise drawn from the position: a policy that falls by a third from move to move, in
 /// an order of its own in every position, and values within a few points of even.
-///
-/// This file reads the clock: to tell the search's time from its own is what it is for.
 #[derive(Debug)]
 pub struct Guesser {
     batch_size: usize,

@@ -1,24 +1,25 @@
-//! Evaluated positions whose tokens are kept for their children: the books that every device keeps.
+//! Evaluated positions whose tokens' keys and values are kept for their children.
 //!
-//! One token's keys and values go into a slot of the cache; a child names its parent and costs the
-//! moved piece's token and a readout, two rows where a whole board takes thirty. Here is what does
-//! not depend on where the arithmetic is done; [`crate::cpu`] and [`crate::gpu`] do it. In reading
-//! order:
+//! A child names its parent and costs the moved piece's token and a readout, two rows where a whole
+//! board takes thirty. Here is what does not depend on where the arithmetic is done;
+//! [`crate::cpu`] and [`crate::gpu`] do it. From the lowest:
 //!
-//! * [`books`] — which positions are kept, anchored anew, dropped;
-//! * [`cache`] — the positions of all searches, within a bound;
-//! * [`session`] — one search's positions;
-//! * [`node`] — a position and the slots of its tokens;
+//! * [`node`] — a kept position and the slots of its tokens;
 //! * [`slots`] — what is kept of a token, for as long as any position needs it;
-//! * [`eviction`] — who is least attended;
-//! * [`plan`] — a request as rows of the network's tables and a list of visible tokens.
+//! * [`session`] — one search's positions;
+//! * [`eviction`] — which are least attended to;
+//! * [`cache`] — the positions of all searches, within a bound;
+//! * [`plan`] — a request as rows of the network's tables and a list of visible tokens;
+//! * [`rebuild`] — which positions get new tokens before a batch;
+//! * [`manager`] — what is kept of a batch, and what makes room for it.
 
-pub(crate) mod books;
 pub(crate) mod cache;
 mod eviction;
+pub(crate) mod manager;
 mod node;
 pub(crate) mod plan;
+pub(crate) mod rebuild;
 mod session;
 pub(crate) mod slots;
 
-pub use books::AnchorPolicy;
+pub use rebuild::AnchorPolicy;

@@ -5,10 +5,10 @@
 //! all clients, and gives each its own answers back.
 //!
 //! Clients never see each other: how many there are changes when answers come, not what they say,
-//! wherever the device answers a session the same in any company (the CPU does, bit by bit). For
-//! that, what a client sent at once goes to the device at once, and a batch holds no two parcels of
-//! the same client. A device that keeps nothing of earlier positions is not asked about a position
-//! twice: the two sides of a game look at much the same ones.
+//! wherever the device answers a session the same whatever else is in the batch (the CPU does, bit
+//! by bit). For that, what a client submitted together goes to the device together, and a batch
+//! holds no two submissions of the same client. A device that keeps nothing of earlier positions is
+//! not asked about a position twice: the two sides of a game look at much the same ones.
 //!
 //! In reading order:
 //!
@@ -39,8 +39,8 @@ pub(crate) const MERGED: usize = 2;
 
 type Answer = Result<Vec<Evaluation>, EvalError>;
 
-/// What one client sent at once: the notes are for the device before the positions.
-struct Parcel {
+/// What one client submits together: the notes are for the device before the positions.
+struct Submission {
     session: u32,
     notes: Vec<CacheNote>,
     batch: Vec<Request>,
@@ -80,7 +80,7 @@ struct Counters {
 /// A device that several searches use; its thread ends with the last client.
 #[derive(Debug)]
 pub struct SharedDevice {
-    parcels: Sender<Parcel>,
+    submissions: Sender<Submission>,
     description: String,
     batch_size: usize,
     fixed_cost: f32,
@@ -93,13 +93,13 @@ impl SharedDevice {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(device: Box<dyn Evaluator>) -> std::io::Result<Self> {
-        let (parcels, inbox) = unbounded();
+        let (submissions, inbox) = unbounded();
         let description = device.description();
         let (batch_size, fixed_cost) = (device.batch_size(), device.fixed_cost());
         let counters = Arc::new(Counters::default());
         let hub = Hub::new(device, inbox, Arc::clone(&counters));
         thread::Builder::new().name("hub".to_owned()).spawn(move || hub.run())?;
-        Ok(Self { parcels, description, batch_size, fixed_cost, counters })
+        Ok(Self { submissions, description, batch_size, fixed_cost, counters })
     }
 
     /// An evaluator of its own for one more search, which gathers batches of this size; 0 = the
@@ -107,8 +107,8 @@ impl SharedDevice {
     pub fn client(&self, batch_size: usize) -> SharedClient {
         let session = self.counters.sessions.fetch_add(1, Ordering::Relaxed);
         let batch_size = if batch_size == 0 { self.batch_size } else { batch_size };
-        let (parcels, description) = (self.parcels.clone(), self.description.clone());
-        SharedClient::new(parcels, session, description, batch_size, self.fixed_cost)
+        let (submissions, description) = (self.submissions.clone(), self.description.clone());
+        SharedClient::new(submissions, session, description, batch_size, self.fixed_cost)
     }
 
     /// The device and its network, for people.

@@ -1,7 +1,7 @@
 //! A device made of any evaluator and a set latency, so that overlap, batching and failures can be
 //! tried on a machine without a GPU.
 //!
-//! This file reads the clock: a latency is what it is made of.
+//! Reads the clock: a latency is what it is made of.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ impl Behaviour {
     }
 }
 
-/// What the device thread is told.
+/// What the device thread is sent.
 enum Job {
     Batch(Vec<Request>),
     Note(u32, CacheNote),

@@ -3,38 +3,44 @@
 //! The search thread sends batches of requests over a channel and never waits for the device
 //! except in `collect`. On a CPU the thread runs our own kernels ([`crate::cpu`]), on a GPU burn's
 //! ([`crate::gpu`]), where it queues a batch that is already waiting before it reads the last one
-//! back. On both it keeps positions for their children.
+//! back. On both it keeps positions for their children. From the lowest:
+//!
+//! * `panics` — a driver's panic as an error;
+//! * `serve` — the thread;
+//! * `gpu_check` — a GPU before it is used.
+
+mod gpu_check;
+mod panics;
+mod serve;
 
 use std::borrow::Cow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
+use self::gpu_check::Candidate;
+pub use self::panics::panic_text;
+use self::serve::{Answer, Message, Network};
 use crate::cpu::{Engine, Options};
 use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{
-    CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, GPU_FIXED_COST,
-    Handle, Request,
+    CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, GPU_FIXED_COST, Request,
 };
-use crate::gpu::{DeviceEngine, DeviceOptions, Padding};
+use crate::gpu::{DeviceOptions, Padding};
 pub use crate::incremental::AnchorPolicy;
 use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
 /// Positions a CPU thread evaluates at once; larger batches fall out of its cache.
 const CPU_BATCH: usize = 16;
+/// CPU threads at most.
+const MOST_THREADS: usize = 64;
 /// Default batch on a GPU.
 const GPU_BATCH: usize = 256;
-/// A GPU's cache of fewer slots for each search is not worth its passes.
-const LEAST_SLOTS: u64 = 256;
 /// Searches for which a shared GPU has room in its cache, in equal parts.
 const SHARES: usize = 32;
-/// Largest difference in value or policy between a device and the CPU on the canary positions.
-const CANARY_TOLERANCE: f32 = 0.01;
 
 /// Where the weights come from.
 #[derive(Clone, Copy, Debug)]
@@ -54,17 +60,43 @@ pub struct Settings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
-    /// Many searches share the device. A GPU then gets batches of one shape only: its kernels differ
-    /// from shape to shape in the last bits, and with one shape a position gets the same answer in
-    /// any company, at the price of padding where batches are small. The CPU's answers never depend
-    /// on company.
+    /// Many searches share the device. A GPU then gets batches of one shape only: its kernels
+    /// differ from shape to shape in the last bits, and with one shape an answer never depends on
+    /// the rest of the batch, at the price of padding where batches are small. The CPU's answers
+    /// never depend on it.
     pub one_shape: bool,
     /// Memory for keys and values of evaluated positions, bytes; 0 = every position is encoded
-    /// whole. On a CPU for each search, taken as needed; on a GPU for all, taken at the start, of
-    /// which each of up to 32 searches that share it has its part.
+    /// whole. CPU: per search, allocated on demand. GPU: in total, allocated at the start, split
+    /// evenly among up to 32 searches that share it.
     pub cache_bytes: usize,
-    /// When a kept position begins a chain anew.
+    /// When a kept position becomes an anchor.
     pub anchors: AnchorPolicy,
+}
+
+impl Settings {
+    /// CPU threads of a batch.
+    fn cpu_threads(&self) -> usize {
+        match self.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads.min(MOST_THREADS),
+        }
+    }
+
+    /// Positions per batch, where this many are the device's choice.
+    fn batch_size_or(&self, default: usize) -> usize {
+        if self.batch_size == 0 { default } else { self.batch_size }
+    }
+
+    /// How a GPU is to run.
+    fn on_gpu(&self) -> DeviceOptions {
+        let padding = Padding::One(MERGED * self.batch_size_or(GPU_BATCH));
+        DeviceOptions {
+            cache_bytes: self.cache_bytes,
+            sessions: if self.one_shape { SHARES } else { 1 },
+            anchors: self.anchors,
+            padding: if self.one_shape { padding } else { Padding::Few },
+        }
+    }
 }
 
 /// Why the network could not be started.
@@ -79,14 +111,6 @@ pub enum StartError {
     /// No thread.
     #[error("the system gives no thread for the device ({0})")]
     Thread(#[from] std::io::Error),
-}
-
-type Answer = Result<Vec<Evaluation>, EvalError>;
-
-/// What the device thread is told.
-enum Message {
-    Batch(Vec<Request>),
-    Note(u32, CacheNote),
 }
 
 /// The network on its device.
@@ -118,82 +142,39 @@ impl TransformerEvaluator {
             WeightsSource::Bytes(bytes) => Cow::Borrowed(bytes),
             WeightsSource::File(path) => Cow::Owned(weights::read_file(path)?),
         };
-        let threads = match settings.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads.min(64),
-        };
-        let options =
-            Options { threads, cache_bytes: settings.cache_bytes, anchors: settings.anchors };
-        let mut engine = Engine::load(&bytes, options)?;
+        let threads = settings.cpu_threads();
+        let (cache_bytes, anchors) = (settings.cache_bytes, settings.anchors);
+        let cpu = Engine::load(&bytes, Options { threads, cache_bytes, anchors })?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
-        let on_gpu = if chosen.is_gpu {
-            let options = on_device(settings);
-            let largest = gpu_batch(settings);
-            let mut ready = ready_gpu(&chosen, &mut engine, &bytes, options, largest);
-            if let Err(why) = &ready
-                && options.cache_bytes > 0
-            {
-                // Its memory may be too small for the cache.
-                notes.push(format!("{}: {why}; tried again without KVCache", chosen.name));
-                let options = DeviceOptions { cache_bytes: 0, ..options };
-                ready = ready_gpu(&chosen, &mut engine, &bytes, options, largest);
+        let name = format!("network {}-{}", cpu.name(), weights::short_hash(&bytes));
+        let network = load(&chosen, &bytes, cpu, settings, &mut notes);
+        let (on, default_batch, fixed_cost) = match &network {
+            Network::Gpu(_) => (chosen.name, GPU_BATCH, GPU_FIXED_COST),
+            Network::Cpu(_) => {
+                (format!("CPU ({threads} threads)"), CPU_BATCH * threads, CPU_FIXED_COST)
             }
-            match ready {
-                Ok((gpu, found)) => {
-                    notes.extend(found);
-                    Some(gpu)
-                }
-                Err(why) => {
-                    notes.push(format!("{}: {why}; the network runs on the CPU", chosen.name));
-                    None
-                }
-            }
-        } else {
-            None
         };
-        if on_gpu.is_none() {
-            // The first evaluation takes many times as long as the next; it is better lost here than on a clock.
-            engine.evaluate(&[Request::single(&shakmaty::Chess::default())]);
-            engine.note(0, &CacheNote::ForgetAll);
-        }
-        let default_batch = if on_gpu.is_some() { GPU_BATCH } else { CPU_BATCH * threads };
-        let fixed_cost = if on_gpu.is_some() { GPU_FIXED_COST } else { CPU_FIXED_COST };
-        let batch_size = match settings.batch_size {
-            0 => default_batch,
-            size => size,
-        };
-        let on = match &on_gpu {
-            Some(_) => chosen.name.clone(),
-            None => format!("CPU ({threads} threads)"),
-        };
-        let description =
-            format!("network {}-{} on {on}", engine.name(), weights::short_hash(&bytes));
         let (messages, inbox) = unbounded();
         let (outbox, answers) = unbounded();
-        let keeps = on_gpu.as_ref().map_or(settings.cache_bytes > 0, DeviceEngine::keeps);
         // What the canaries took is nobody's.
-        let done = on_gpu.as_ref().map_or_else(|| engine.figures(), DeviceEngine::figures);
-        let figures = keeps.then(|| Arc::new(Mutex::new(done)));
+        let figures = network.keeps().then(|| Arc::new(Mutex::new(network.figures())));
         let shown = figures.clone();
-        let thread =
-            thread::Builder::new().name("device".to_owned()).spawn(move || match on_gpu {
-                Some(gpu) => serve_on_gpu(gpu, &inbox, &outbox, shown.as_deref()),
-                None => serve_on_cpu(engine, &inbox, &outbox, shown.as_deref()),
-            })?;
+        let serve = move || network.serve(&inbox, &outbox, shown.as_deref());
+        let thread = thread::Builder::new().name("device".to_owned()).spawn(serve)?;
         Ok(Self {
             messages: Some(messages),
             answers,
             in_flight: 0,
-            batch_size,
+            batch_size: settings.batch_size_or(default_batch),
             fixed_cost,
-            description,
+            description: format!("{name} on {on}"),
             figures,
             notes,
             thread: Some(thread),
         })
     }
 
-    fn tell(&self, message: Message) {
+    fn send(&self, message: Message) {
         if let Some(messages) = &self.messages {
             // A dead device thread shows when its answer is collected.
             let _ = messages.send(message);
@@ -201,110 +182,26 @@ impl TransformerEvaluator {
     }
 }
 
-/// Positions per batch on a GPU.
-fn gpu_batch(settings: Settings) -> usize {
-    if settings.batch_size == 0 { GPU_BATCH } else { settings.batch_size }
-}
-
-/// How a GPU is to run.
-fn on_device(settings: Settings) -> DeviceOptions {
-    DeviceOptions {
-        cache_bytes: settings.cache_bytes,
-        sessions: if settings.one_shape { SHARES } else { 1 },
-        anchors: settings.anchors,
-        padding: if settings.one_shape {
-            Padding::One(MERGED * gpu_batch(settings))
-        } else {
-            Padding::Few
-        },
-    }
-}
-
-/// The network on the GPU, checked, its kernels compiled and tuned for every size of a pass, and
-/// sentences for the user.
-fn ready_gpu(
+/// The network on the chosen GPU where that works, else on the CPU; sentences for the user go to
+/// `notes`.
+fn load(
     chosen: &Chosen,
-    reference: &mut Engine,
-    bytes: &[u8],
-    options: DeviceOptions,
-    largest: usize,
-) -> Result<(DeviceEngine, Vec<String>), String> {
-    let (mut gpu, note) = checked_gpu(chosen, reference, bytes, options)?;
-    let mut notes: Vec<String> = note.into_iter().collect();
-    // A software rasteriser would take minutes, and nobody plays on one.
-    if !chosen.is_software {
-        let began = Instant::now();
-        let passes = attempt(|| Ok(gpu.warm(largest)))?;
-        let took = began.elapsed().as_secs_f64();
-        notes.push(format!("{}: {passes} sizes of batches readied in {took:.1} s", chosen.name));
+    weights: &[u8],
+    mut cpu: Engine,
+    settings: Settings,
+    notes: &mut Vec<String>,
+) -> Network {
+    if chosen.is_gpu {
+        let (options, largest) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
+        let candidate = Candidate { chosen, weights, options, largest };
+        if let Some(gpu) = gpu_check::start(candidate, &mut cpu, notes) {
+            return Network::Gpu(Box::new(gpu));
+        }
     }
-    Ok((gpu, notes))
-}
-
-/// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
-/// sentence about why it keeps nothing.
-fn checked_gpu(
-    chosen: &Chosen,
-    reference: &mut Engine,
-    bytes: &[u8],
-    options: DeviceOptions,
-) -> Result<(DeviceEngine, Option<String>), String> {
-    let expected = attempt(|| Ok(reference.evaluate(&crate::canary::requests())))?;
-    let mut gpu = attempt(|| {
-        let mut gpu = DeviceEngine::load(bytes, &chosen.device, options)
-            .map_err(|error| error.to_string())?;
-        let actual = gpu.evaluate(&crate::canary::requests());
-        close_enough(&expected, &actual)?;
-        Ok(gpu)
-    })?;
-    if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
-        gpu.close_cache();
-        let note = (options.cache_bytes > 0).then(|| {
-            format!("{}: KVCache is too small for it, every position is encoded whole", chosen.name)
-        });
-        return Ok((gpu, note));
-    }
-    let expected = children_by(|requests| reference.evaluate(requests));
-    let checked = attempt(|| {
-        let actual = children_by(|requests| gpu.evaluate(requests));
-        close_enough(&expected, &actual)
-    });
-    reference.note(0, &CacheNote::ForgetAll);
-    gpu.note(0, &CacheNote::ForgetAll);
-    let note = checked.err().map(|why| {
-        gpu.close_cache();
-        format!("{}: its cache: {why}; every position is encoded whole", chosen.name)
-    });
-    Ok((gpu, note))
-}
-
-/// The answers to the canary positions' children, made from their parents.
-fn children_by(mut evaluate: impl FnMut(&[Request]) -> Vec<Evaluation>) -> Vec<Evaluation> {
-    let parents = evaluate(&crate::canary::parents());
-    let handles: Vec<Handle> = parents.iter().map(|parent| parent.handle).collect();
-    evaluate(&crate::canary::children(&handles))
-}
-
-fn close_enough(expected: &[Evaluation], actual: &[Evaluation]) -> Result<(), String> {
-    let difference = crate::canary::difference(expected, actual);
-    if difference < CANARY_TOLERANCE {
-        Ok(())
-    } else {
-        Err(format!("its answers are off by {difference}"))
-    }
-}
-
-/// Tries something with a driver that may panic.
-fn attempt<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(format!("it failed ({})", panic_text(&*panic))))
-}
-
-/// What a caught panic said.
-pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-        .unwrap_or_else(|| "no reason given".to_owned())
+    // The first evaluation takes many times as long as the next: not on a clock, then.
+    cpu.evaluate(&[Request::single(&shakmaty::Chess::default())]);
+    cpu.note(0, &CacheNote::ForgetAll);
+    Network::Cpu(Box::new(cpu))
 }
 
 impl Evaluator for TransformerEvaluator {
@@ -322,7 +219,7 @@ impl Evaluator for TransformerEvaluator {
 
     fn submit(&mut self, batch: Vec<Request>) {
         self.in_flight += 1;
-        self.tell(Message::Batch(batch));
+        self.send(Message::Batch(batch));
     }
 
     fn in_flight(&self) -> usize {
@@ -339,7 +236,7 @@ impl Evaluator for TransformerEvaluator {
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {
-        self.tell(Message::Note(session, note));
+        self.send(Message::Note(session, note));
     }
 
     fn cache_figures(&self) -> Option<CacheFigures> {
@@ -355,80 +252,4 @@ impl Drop for TransformerEvaluator {
             let _ = thread.join();
         }
     }
-}
-
-/// The device thread where there is no GPU.
-fn serve_on_cpu(
-    mut engine: Engine,
-    inbox: &Receiver<Message>,
-    outbox: &Sender<Answer>,
-    figures: Option<&Mutex<CacheFigures>>,
-) {
-    for message in inbox {
-        match message {
-            Message::Batch(batch) => {
-                let answer = guarded(|| engine.evaluate(&batch));
-                show(figures, engine.figures());
-                if outbox.send(answer).is_err() {
-                    return;
-                }
-            }
-            Message::Note(session, note) => engine.note(session, &note),
-        }
-    }
-}
-
-/// The device thread where there is a GPU. Queues batch k + 1 before batch k is read back, where it
-/// is there in time.
-fn serve_on_gpu(
-    mut engine: DeviceEngine,
-    inbox: &Receiver<Message>,
-    outbox: &Sender<Answer>,
-    figures: Option<&Mutex<CacheFigures>>,
-) {
-    let mut pending: Option<Result<(), EvalError>> = None;
-    loop {
-        let waits = pending.is_none();
-        let launched =
-            next_batch(&mut engine, inbox, waits).map(|batch| guarded(|| engine.launch(&batch)));
-        let finished = pending.take();
-        if finished.is_none() && launched.is_none() {
-            return;
-        }
-        if let Some(finished) = finished {
-            let answer = finished.and_then(|()| guarded(|| engine.answer()));
-            show(figures, engine.figures());
-            if outbox.send(answer).is_err() {
-                return;
-            }
-        }
-        pending = launched;
-    }
-}
-
-/// The next batch, after what was said before it. Nothing when the search has gone, or when none is
-/// there and nobody `waits` for one.
-fn next_batch(
-    engine: &mut DeviceEngine,
-    inbox: &Receiver<Message>,
-    waits: bool,
-) -> Option<Vec<Request>> {
-    loop {
-        let message = if waits { inbox.recv().ok() } else { inbox.try_recv().ok() };
-        match message? {
-            Message::Batch(batch) => return Some(batch),
-            Message::Note(session, note) => engine.note(session, &note),
-        }
-    }
-}
-
-fn show(figures: Option<&Mutex<CacheFigures>>, now: CacheFigures) {
-    if let Some(figures) = figures {
-        *figures.lock().unwrap_or_else(PoisonError::into_inner) = now;
-    }
-}
-
-/// Turns a panic of the device's driver into an error.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, EvalError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| EvalError::DeviceLost(panic_text(&*panic)))
 }

@@ -1,9 +1,9 @@
 //! Weight files: safetensors with the network's shape in the header.
 //!
 //! The header's metadata holds one entry, `tesla`: a JSON object with `format` = [`FORMAT`] and
-//! `config`, the [`ModelConfig`]. The tensors are named after the fields of [`Model`] and hold f16 or f32. Shipped files are
-//! called `tesla-<shape>-<hash>.safetensors`, where the hash is the first eight hexadecimal digits
-//! of the file's SHA-256.
+//! `config`, the [`ModelConfig`]. The tensors are named after the fields of [`Model`] and hold f16
+//! or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`, where the hash is the first
+//! eight hexadecimal digits of the file's SHA-256.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -230,7 +230,7 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     safetensors::serialize(views, Some(metadata)).map_err(|error| damaged(&error))
 }
 
-/// Writes `tesla-<shape>-<hash>.safetensors` into `folder`, which it makes if need be, and names it.
+/// Writes `tesla-<shape>-<hash>.safetensors` into `folder`, made if need be, and returns its path.
 ///
 /// # Errors
 /// When the file cannot be written.

@@ -279,7 +279,7 @@ fn chains_begin_anew() {
     let mut deep = engine(&bytes, 1, 1 << 24);
     let answers = along(&mut deep, &long, 0);
     assert_eq!((deep.figures().whole, deep.figures().anchored), (1, 1));
-    assert_eq!(deep.figures().remade, 4);
+    assert_eq!(deep.figures().rebuilt, 4);
     // The tenth position is a child of the ninth, made anew from the fifth, encoded whole.
     let expected = burns(&model, &long[4..]);
     for (ours, theirs) in answers[9..].iter().zip(&expected[5..]) {

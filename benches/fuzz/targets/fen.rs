@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::alphabeta::AlphaBeta;
-use tesla_engine::best_first::search::TeslaSearch;
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::{Game, key_after, position_key};
 use tesla_engine::chess::notation::{from_fen, parse_move};
 use tesla_engine::commands::perft;
@@ -20,8 +20,8 @@ use tesla_nn::classical::ClassicalEvaluator;
 
 thread_local! {
     static SEARCHES: RefCell<Vec<Box<dyn Search>>> = RefCell::new(vec![
-        with_little_memory(TeslaSearch::new(Box::new(ClassicalEvaluator::new()))),
-        with_little_memory(TeslaSearch::puct(Box::new(ClassicalEvaluator::new()))),
+        with_little_memory(BestFirst::new(Box::new(ClassicalEvaluator::new()))),
+        with_little_memory(BestFirst::puct(Box::new(ClassicalEvaluator::new()))),
         with_little_memory(AlphaBeta::classical(1)),
         with_little_memory(Minimax::new(Pruning::default())),
     ]);

@@ -7,7 +7,6 @@ use libfuzzer_sys::fuzz_target;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::setup::settings::Settings;
 use tesla_engine::setup::options::{Shown, uci_lines};
-use tesla_engine::setup::machine::Machine;
 use tesla_engine::uci::command::Command;
 
 fuzz_target!(|data: &[u8]| {
@@ -21,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
         }
         let before = settings.clone();
         match settings.set(name, value) {
-            Ok(_) => drop(Machine::of(&settings)),
+            Ok(_) => drop(settings.machine()),
             Err(problem) => {
                 assert_eq!(before, settings);
                 assert!(!problem.to_string().is_empty());

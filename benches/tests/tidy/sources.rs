@@ -14,6 +14,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    pub(crate) fn new(path: String, text: String, is_test: bool) -> Self {
+        let code = if is_test { Vec::new() } else { shipped(&text) };
+        Self { path, text, code }
+    }
+
     /// The comment at the top, which says what the file is.
     pub(crate) fn head(&self) -> String {
         let lines = self.text.lines().take_while(|line| line.starts_with("//!"));
@@ -73,8 +78,7 @@ pub(crate) fn sources() -> Vec<Source> {
         files.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
     let read = |(path, text): (String, String)| {
         let is_test = path.contains("/tests/") || tests.contains(&path);
-        let code = if is_test { Vec::new() } else { shipped(&text) };
-        Source { path, text, code }
+        Source::new(path, text, is_test)
     };
     files.into_iter().map(read).collect()
 }

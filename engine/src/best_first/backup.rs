@@ -3,7 +3,7 @@
 use crate::best_first::model::Model;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::node::{BARE, BranchId, EXCLUDED, KNOWN, Node, PATH};
+use crate::tree::node::{BARE, BranchId, EXCLUDED, Goal, KNOWN, Node, PATH};
 use crate::tree::sweep::Backup;
 
 /// What a child is worth to its parent's side to move, if it is an estimate or a draw.
@@ -109,7 +109,7 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
     let summary = summarise(tree.children(&branch), branch.has_edges_left(), model);
     let best = [summary.shortest_loss, summary.longest_win];
     // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this move.
-    let is_refuted = model.seeks_mate && branch.ply % 2 == 1 && summary.any_draw;
+    let is_refuted = tree.goal() != Goal::Result && branch.ply % 2 == 1 && summary.any_draw;
     let (verdict, place) = match (best, summary.best) {
         ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), Some(place)),
         (_, Some((_, place))) if is_refuted => (Verdict::Draw, Some(place)),
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::best_first::params::Params;
     use crate::search::table::Table;
-    use crate::tree::arena::Branch;
+    use crate::tree::branch::Branch;
     use crate::tree::edge::Edge;
     use crate::tree::node::{ROOT, Spot};
     use crate::tree::remember::{recall, remember_growth};

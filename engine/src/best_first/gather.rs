@@ -12,7 +12,7 @@ use crate::best_first::params::Params;
 use crate::best_first::rates::{Child, Pick, Rater};
 use crate::chess::game::{key_after, position_key};
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Gathered, Harvest, Picked};
+use crate::tree::batch::{Batch, Picked, Selected};
 use crate::tree::node::{BLOCKED, BranchId, NONE, ROOT, Spot};
 use crate::tree::sweep::Backup as _;
 
@@ -31,27 +31,22 @@ pub struct Gatherer<'a> {
     tree: &'a mut Tree,
     model: &'a Model,
     params: &'a Params,
-    harvest: Harvest<'a>,
+    batch: Batch<'a>,
     rater: Rater<'a>,
     blocked: Vec<Spot>,
 }
 
 impl<'a> Gatherer<'a> {
-    /// A gatherer for this tree that puts what it picks into `harvest`.
-    pub fn new(
-        tree: &'a mut Tree,
-        model: &'a Model,
-        params: &'a Params,
-        harvest: Harvest<'a>,
-    ) -> Self {
+    /// A gatherer for this tree that puts what it picks into `batch`.
+    pub fn new(tree: &'a mut Tree, model: &'a Model, params: &'a Params, batch: Batch<'a>) -> Self {
         let rater = Rater::new(model, params);
-        Self { tree, model, params, harvest, rater, blocked: Vec::new() }
+        Self { tree, model, params, batch, rater, blocked: Vec::new() }
     }
 
     /// Picks up to `budget` leaves below the root.
-    pub fn gather(mut self, root: &Chess, budget: u32) -> Gathered {
+    pub fn gather(mut self, root: &Chess, budget: u32) -> Selected {
         let mut left = budget;
-        while left > 0 && self.harvest.may_go_on() && !self.tree.node(ROOT).is_proven() {
+        while left > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
             let desired = self.tree.node(ROOT).depth + self.params.horizon;
             let grant = self.visit(Spot::ROOT, root, left, desired);
             left -= grant.used;
@@ -63,7 +58,7 @@ impl<'a> Gatherer<'a> {
             let node = self.tree.at(spot);
             self.tree.node_mut(node).mark(BLOCKED, false);
         }
-        self.harvest.finish(self.tree)
+        self.batch.finish(self.tree)
     }
 
     /// Spends up to `budget` evaluations at and below the node in this spot.
@@ -74,9 +69,9 @@ impl<'a> Gatherer<'a> {
         if id == NONE {
             return self.pick(spot, position, position_key(position));
         }
-        self.harvest.keys.push(self.tree.branch(id).key);
+        self.batch.keys.push(self.tree.branch(id).key);
         let mut total = Grant::default();
-        while total.used < budget && self.harvest.may_go_on() {
+        while total.used < budget && self.batch.may_go_on() {
             let Some(pick) = self.rater.best_pick(self.tree, id, desired) else {
                 self.block(spot);
                 break;
@@ -94,7 +89,7 @@ impl<'a> Gatherer<'a> {
                 }
             }
         }
-        self.harvest.keys.pop();
+        self.batch.keys.pop();
         total
     }
 
@@ -102,7 +97,7 @@ impl<'a> Gatherer<'a> {
     fn descend(&mut self, id: BranchId, pick: Pick, at: &Chess, left: u32, desired: f32) -> Grant {
         let place = match pick.child {
             Child::Node(place) => place as u8,
-            Child::Edge(edge) => match self.harvest.promote(self.tree, id, edge, at) {
+            Child::Edge(edge) => match self.batch.promote(self.tree, id, edge, at) {
                 Some(place) => place,
                 None => return Grant::default(),
             },
@@ -127,7 +122,7 @@ impl<'a> Gatherer<'a> {
 
     /// Queues a leaf for evaluation, or settles it without one.
     fn pick(&mut self, spot: Spot, position: &Chess, key: u64) -> Grant {
-        match self.harvest.pick(self.tree, &self.model.effort, spot, (position, key)) {
+        match self.batch.pick(self.tree, &self.model.effort, spot, (position, key)) {
             Picked::Queued => Grant { used: 1, changed: false },
             Picked::Settled => Grant { used: 0, changed: true },
             Picked::Refused => {

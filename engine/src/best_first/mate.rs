@@ -1,47 +1,96 @@
-//! What `go mate N` answers in the searches that keep a tree.
+//! `go mate N`: either rule looks for a mate in N moves and for nothing else.
 //!
-//! Such a search looks for a mate in N moves and for nothing else: a leaf without one where the last move is to be made
-//! is settled ([`Harvest::with_mate`](crate::tree::batch::Harvest::with_mate)), and one reply that escapes refutes the move
-//! before it ([`Model::seeks_mate`](crate::best_first::model::Model::seeks_mate)). Both are written down as draws that rest on
-//! the path. So the root is proven when there is a mate in N or fewer, or when there is none; a longer one is neither
-//! found nor taken from the table. The tree is of no use to other searches, and goes when they come.
+//! In a tree with that [goal](crate::tree::node::Goal::Mate) a leaf without a mate where the last move is to be made is
+//! settled, and one reply that escapes refutes the move before it. Both are written down as draws
+//! that rest on the path. So the root is proven when there is a mate in N or fewer, or when there is
+//! none; a longer one is neither found nor taken from the table. The tree is of no use to other
+//! searches, and goes when they come.
 
+use tesla_nn::evaluator::Evaluation;
+
+use crate::best_first::model::Model;
 use crate::best_first::root;
-use crate::chess::score::Score;
-use crate::chess::score::Verdict;
+use crate::best_first::rule::{Rule, Spent};
+use crate::chess::score::{Score, Verdict};
 use crate::search::Task;
 use crate::tree::arena::Tree;
-use crate::tree::node::{EXCLUDED, NodeId, ROOT};
+use crate::tree::batch::{BatchRequest, Selected};
+use crate::tree::leaf::Leaf;
+use crate::tree::node::{BranchId, EXCLUDED, NodeId, ROOT};
+use crate::tree::sweep::Backup;
 
-/// The root move to play: the shortest mate that was found, else what the policy likes best among those that do not
-/// lose, else the longest resistance. `None` before the first evaluation, or where all are `taken`.
-pub fn choose(tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
-    let branch = tree.branch_of(ROOT)?;
-    let mut best: Option<((u8, f32), NodeId)> = None;
-    for (id, child) in branch.children().zip(tree.children(branch)) {
-        let rank = match child.verdict {
-            Verdict::Loss(plies) => (2, -f32::from(plies)),
-            Verdict::Open | Verdict::Draw => (1, child.policy),
-            Verdict::Win(plies) => (0, f32::from(plies)),
-        };
-        let is_allowed = !child.has(EXCLUDED) && !taken.contains(&id);
-        if is_allowed && best.is_none_or(|(highest, _)| rank > highest) {
-            best = Some((rank, id));
+/// Another rule, in search of a mate.
+#[derive(Debug)]
+pub struct MateSearch(pub Box<dyn Rule>);
+
+impl Backup for MateSearch {
+    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+        self.0.recompute(tree, id);
+    }
+}
+
+impl Rule for MateSearch {
+    fn model(&self) -> &Model {
+        self.0.model()
+    }
+
+    fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
+        self.0.select(tree, request)
+    }
+
+    fn receive(&mut self, tree: &Tree, leaf: &Leaf, answer: &mut Evaluation) {
+        self.0.receive(tree, leaf, answer);
+    }
+
+    fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
+        self.0.give_up(tree, leaf);
+    }
+
+    fn end_batch(&mut self) {
+        self.0.end_batch();
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The shortest mate that was found, else what the policy likes best among those that do not
+    /// lose, else the longest resistance.
+    fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
+        let branch = tree.branch_of(ROOT)?;
+        let mut best: Option<((u8, f32), NodeId)> = None;
+        for (id, child) in branch.children().zip(tree.children(branch)) {
+            let rank = match child.verdict {
+                Verdict::Loss(plies) => (2, -f32::from(plies)),
+                Verdict::Open | Verdict::Draw => (1, child.policy),
+                Verdict::Win(plies) => (0, f32::from(plies)),
+            };
+            let is_allowed = !child.has(EXCLUDED) && !taken.contains(&id);
+            if is_allowed && best.is_none_or(|(highest, _)| rank > highest) {
+                best = Some((rank, id));
+            }
+        }
+        best.map(|(_, id)| id)
+    }
+
+    /// A mate, else what the evaluator says of the root: the tree has no other values.
+    fn score(&self, tree: &Tree, child: NodeId) -> Score {
+        match (tree.node(child).verdict, tree.branch_of(ROOT)) {
+            (Verdict::Open | Verdict::Draw, Some(root)) => Score::Estimate(root.static_value),
+            _ => root::score(tree, child),
         }
     }
-    best.map(|(_, id)| id)
-}
 
-/// A root move's score: a mate, else what the evaluator says of the root, because the tree tells nothing else.
-pub fn score(tree: &Tree, child: NodeId) -> Score {
-    match (tree.node(child).verdict, tree.branch_of(ROOT)) {
-        (Verdict::Open | Verdict::Draw, Some(root)) => Score::Estimate(root.static_value),
-        _ => root::score(tree, child),
+    /// Which of the other moves is best is not asked.
+    fn is_enough(&self, _: &Tree, spent: &Spent) -> bool {
+        spent.elapsed >= spent.planned
     }
 }
 
-/// That there is no mate in so many moves, or none that begins as the task wants it, where that is proven.
-pub fn refuted(tree: &Tree, task: &Task<'_>, moves: u32) -> Option<String> {
+/// That there is no mate in so many moves, or none that begins as the task wants it, where that is
+/// proven.
+pub fn refuted(tree: &Tree, task: &Task<'_>) -> Option<String> {
+    let moves = task.limits.mate?;
     let root = tree.node(ROOT).verdict;
     let is_refuted = matches!(root, Verdict::Draw | Verdict::Loss(_));
     let which = if task.limits.search_moves.is_empty() { "" } else { " with these moves" };

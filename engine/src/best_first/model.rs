@@ -82,8 +82,6 @@ pub struct Model {
     pub static_weight: f32,
     /// Share of the children's average by work in the backup.
     pub average_share: f32,
-    /// Whether only a mate counts (`go mate`): one reply that escapes it refutes a move.
-    pub seeks_mate: bool,
     policy_floor: f32,
     error_reference: f32,
     error_trust: f32,
@@ -106,7 +104,6 @@ impl Model {
             doubt: params.unevaluated_doubt * params.unevaluated_error,
             static_weight: params.static_weight,
             average_share: params.average_share,
-            seeks_mate: false,
             policy_floor: params.policy_floor,
             error_reference: params.error_reference,
             error_trust: params.error_trust,

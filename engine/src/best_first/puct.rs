@@ -21,14 +21,15 @@ use crate::best_first::backup::worth;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::rates::Child;
+use crate::best_first::rule::{Rule, Spent};
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Gathered, Harvest, Picked};
+use crate::tree::batch::{Batch, BatchRequest, Picked, Selected, give_up};
 use crate::tree::edge::Edge;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BranchId, EXCLUDED, NONE, Node, NodeId, ROOT, Spot};
-use crate::tree::sweep::Backup as _;
+use crate::tree::node::{BranchId, EXCLUDED, Goal, NONE, Node, NodeId, ROOT, Spot};
+use crate::tree::sweep::Backup;
 
 /// Collisions that a batch may have: so many in a tree of this size …
 const COLLISIONS_MOST: f32 = 80_000.0;
@@ -38,6 +39,11 @@ const COLLISIONS_START: f32 = 28.0;
 const COLLISIONS_POWER: f32 = 1.25;
 /// Visits to what is proven already, for each leaf of a batch.
 const FREE_VISITS: f32 = 2.4;
+/// The stop rule reckons with so many times fewer evaluations than there is time for, when it
+/// decides whether another move can still become the most visited (lc0's `SmartPruningFactor`).
+const SMART_PRUNING: f32 = 1.33;
+/// Visits by which a move may lead while none of them costs an evaluation.
+const MOST_LEAD: u64 = 10_000_000;
 /// lc0's values lie in [-1, 1]: one score unit is two of them.
 const UNIT: f32 = 0.5;
 
@@ -50,11 +56,12 @@ struct Flight {
     collided: u32,
 }
 
-/// The rule and what it has under way.
+/// The rule and what it has in flight.
 #[derive(Debug)]
 pub struct Puct {
     params: Params,
-    /// Of nodes with anything under way.
+    model: Model,
+    /// Of nodes with anything in flight.
     flights: HashMap<Spot, Flight>,
     /// Nodes that counted a collision, once for each.
     collided: Vec<Spot>,
@@ -71,17 +78,16 @@ enum Descent {
 impl Puct {
     /// The rule with these tunables.
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), flights: HashMap::new(), collided: Vec::new() }
-    }
-
-    /// Nothing is under way any more.
-    pub fn clear(&mut self) {
-        self.flights.clear();
-        self.collided.clear();
+        Self {
+            params: params.clone(),
+            model: Model::new(params),
+            flights: HashMap::new(),
+            collided: Vec::new(),
+        }
     }
 
     /// The policy as the rule reads it, flattened by its temperature.
-    pub fn flatten(&self, answer: &mut Evaluation) {
+    fn flatten(&self, answer: &mut Evaluation) {
         let power = 1.0 / self.params.puct_temperature;
         for estimate in &mut answer.moves {
             estimate.policy = estimate.policy.powf(power);
@@ -102,74 +108,37 @@ impl Puct {
         self.flights.get(&spot).copied().unwrap_or_default()
     }
 
-    /// Picks up to `budget` leaves below the root, of `remaining` that the limits still allow.
-    pub fn gather(
-        &mut self,
-        tree: &mut Tree,
-        model: &Model,
-        mut harvest: Harvest<'_>,
-        root: &Chess,
-        [budget, remaining]: [u32; 2],
-    ) -> Gathered {
-        let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
-        let mut free_visits = 1 + (FREE_VISITS * budget as f32) as u32;
-        while harvest.picked() < budget as usize
-            && harvest.may_go_on()
-            && !tree.node(ROOT).is_proven()
-        {
-            let left = remaining.saturating_sub(harvest.picked() as u32);
-            match self.descend(tree, model, &mut harvest, root, left) {
-                Descent::Queued => {}
-                Descent::Visited => {
-                    free_visits -= 1;
-                    if free_visits == 0 {
-                        harvest.pause();
-                    }
-                }
-                Descent::Collided => {
-                    collisions -= 1;
-                    if collisions == 0 {
-                        break;
-                    }
-                }
-                Descent::Full => break,
-            }
-        }
-        harvest.finish(tree)
-    }
-
     /// One visit from the root to a leaf.
     fn descend(
         &mut self,
         tree: &mut Tree,
-        model: &Model,
-        harvest: &mut Harvest<'_>,
+        batch: &mut Batch<'_>,
         root: &Chess,
         remaining: u32,
     ) -> Descent {
-        let above = harvest.keys.len();
+        let above = batch.keys.len();
         let mut position = root.clone();
         let mut path = vec![Spot::ROOT];
         let mut spot = Spot::ROOT;
         let picked = loop {
             let here = *tree.node(tree.at(spot));
             if here.is_proven() {
-                harvest.settle();
+                batch.settle();
                 break Picked::Settled;
             }
             if !here.is_expanded() {
-                break harvest.pick(
+                break batch.pick(
                     tree,
-                    &model.effort,
+                    &self.model.effort,
                     spot,
                     (&position, position_key(&position)),
                 );
             }
             let parent = here.branch;
-            harvest.keys.push(tree.branch(parent).key);
-            let place = match self.select(tree, model, parent, remaining) {
+            batch.keys.push(tree.branch(parent).key);
+            let place = match self.best_child(tree, parent, remaining) {
                 Some(Child::Node(place)) => Some(place as u8),
-                Some(Child::Edge(edge)) => harvest.promote(tree, parent, edge, &position),
+                Some(Child::Edge(edge)) => batch.promote(tree, parent, edge, &position),
                 None => None,
             };
             let Some(place) = place else { break Picked::Refused };
@@ -177,7 +146,7 @@ impl Puct {
             position.play_unchecked(tree.node(tree.at(spot)).played);
             path.push(spot);
         };
-        harvest.keys.truncate(above);
+        batch.keys.truncate(above);
         match picked {
             Picked::Queued => {
                 for (place, &spot) in path.iter().enumerate() {
@@ -194,12 +163,12 @@ impl Puct {
                     tree.node_mut(node).work += 1;
                     let branch = tree.node(node).branch;
                     if branch != NONE {
-                        self.recompute(tree, model, branch);
+                        self.recompute(tree, branch);
                     }
                 }
                 Descent::Visited
             }
-            Picked::Refused if harvest.is_full => Descent::Full,
+            Picked::Refused if batch.is_full => Descent::Full,
             Picked::Refused => {
                 for &spot in &path {
                     self.flights.entry(spot).or_default().collided += 1;
@@ -211,10 +180,11 @@ impl Puct {
     }
 
     /// The child that the next visit goes to.
-    fn select(&self, tree: &Tree, model: &Model, id: BranchId, remaining: u32) -> Option<Child> {
+    fn best_child(&self, tree: &Tree, id: BranchId, remaining: u32) -> Option<Child> {
         let branch = tree.branch(id);
         let node = tree.node(tree.node_of(branch));
-        let is_root = branch.ply == 0;
+        let seeks_mate = tree.goal() != Goal::Result;
+        let may_be_beaten = branch.ply == 0 && !seeks_mate;
         let visits = self.visits(node, branch.spot());
         let (mut most_visits, mut visited_policy) = (0, 0.0);
         for (spot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
@@ -237,17 +207,17 @@ impl Puct {
         for (spot, child) in numbered(tree, id) {
             let answered = self.visits(child, spot);
             // At the root, what cannot become the most visited child any more is left alone.
-            let is_beaten = is_root && !model.seeks_mate && remaining < most_visits - answered;
+            let is_beaten = may_be_beaten && remaining < most_visits - answered;
             if child.has(EXCLUDED) || is_beaten {
                 continue;
             }
             // What is no mate is no answer either, however good.
-            if model.seeks_mate && child.is_proven() {
+            if seeks_mate && child.is_proven() {
                 continue;
             }
             let flight = self.flight(spot);
             let started = answered + flight.pending + flight.collided;
-            let value = if answered > 0 { worth(child, model) } else { unvisited };
+            let value = if answered > 0 { worth(child, &self.model) } else { unvisited };
             let rank = value + weight * child.policy / (1.0 + started as f32);
             offer(rank, Child::Node(usize::from(spot.place)));
         }
@@ -259,7 +229,7 @@ impl Puct {
     }
 
     /// A leaf is under way no longer: answered, or given up.
-    pub fn land(&mut self, tree: &Tree, leaf: &Leaf) {
+    fn land(&mut self, tree: &Tree, leaf: &Leaf) {
         let land = |flight: &mut Flight| flight.pending = flight.pending.saturating_sub(1);
         lower(&mut self.flights, leaf.spot, land);
         for id in tree.upwards(leaf.spot.parent) {
@@ -268,16 +238,18 @@ impl Puct {
     }
 
     /// Answers have arrived: collisions count no longer.
-    pub fn forget_collisions(&mut self) {
+    fn forget_collisions(&mut self) {
         for spot in self.collided.drain(..) {
             lower(&mut self.flights, spot, |flight| flight.collided -= 1);
         }
     }
+}
 
+impl Backup for Puct {
     /// Computes the node of a branch anew: proofs as in minimax, else the values of its visits.
-    pub fn recompute(&self, tree: &mut Tree, model: &Model, id: BranchId) {
+    fn recompute(&self, tree: &mut Tree, id: BranchId) {
         // Proofs, and what a table knows, are minimax's; its value is not.
-        model.recompute(tree, id);
+        self.model.recompute(tree, id);
         let branch = *tree.branch(id);
         let mut total = 1.0_f32;
         let mut sum = branch.static_value;
@@ -289,7 +261,7 @@ impl Puct {
             }
             let visits = self.visits(child, spot);
             if visits > 0 {
-                let value = worth(child, model);
+                let value = worth(child, &self.model);
                 total += visits as f32;
                 sum += visits as f32 * value;
                 highest = Some(highest.map_or(value, |highest| highest.max(value)));
@@ -302,7 +274,7 @@ impl Puct {
         }
         let id_of_node = tree.node_of(&branch);
         let node = tree.node(id_of_node);
-        if node.is_proven() || branch.known_depth > model.effort.depth(total as u32) {
+        if node.is_proven() || branch.known_depth > self.model.effort.depth(total as u32) {
             return;
         }
         let share = self.params.puct_minimax;
@@ -310,6 +282,90 @@ impl Puct {
         let value = (1.0 - share) * sum / total + share * highest;
         tree.node_mut(id_of_node).value = value;
         tree.branch_mut(id).set_best(most.map(|(_, _, place)| place));
+    }
+}
+
+impl Rule for Puct {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
+        let BatchRequest { root, size, remaining, .. } = *request;
+        let mut batch = Batch::new(tree, request);
+        let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
+        let mut free_visits = 1 + (FREE_VISITS * size as f32) as u32;
+        while batch.picked() < size as usize && batch.may_go_on() && !tree.node(ROOT).is_proven() {
+            let left = remaining.saturating_sub(batch.picked() as u32);
+            match self.descend(tree, &mut batch, root, left) {
+                Descent::Queued => {}
+                Descent::Visited => {
+                    free_visits -= 1;
+                    if free_visits == 0 {
+                        batch.pause();
+                    }
+                }
+                Descent::Collided => {
+                    collisions -= 1;
+                    if collisions == 0 {
+                        break;
+                    }
+                }
+                Descent::Full => break,
+            }
+        }
+        batch.finish(tree)
+    }
+
+    fn receive(&mut self, tree: &Tree, leaf: &Leaf, answer: &mut Evaluation) {
+        self.land(tree, leaf);
+        self.flatten(answer);
+    }
+
+    fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
+        self.land(tree, leaf);
+        give_up(tree, &self.model.effort, leaf);
+    }
+
+    fn end_batch(&mut self) {
+        self.forget_collisions();
+    }
+
+    fn clear(&mut self) {
+        self.flights.clear();
+        self.collided.clear();
+    }
+
+    /// The root move to play: the shortest mate, else the most visited that does not lose, else the
+    /// longest resistance.
+    fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
+        let branch = tree.branch_of(ROOT)?;
+        let rank = |child: &Node| -> (u8, u32, f32) {
+            match child.verdict {
+                Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
+                Verdict::Win(plies) => (0, u32::from(plies), 0.0),
+                Verdict::Draw | Verdict::Open if child.work == 0 => (1, 0, child.policy),
+                Verdict::Draw | Verdict::Open => (1, child.work, worth(child, &self.model)),
+            }
+        };
+        let children = branch.children().zip(tree.children(branch));
+        let allowed = children.filter(|(id, child)| !child.has(EXCLUDED) && !taken.contains(id));
+        let best =
+            allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
+        best.map(|(id, _)| id)
+    }
+
+    /// lc0's smart pruning: no other move can become the most visited one.
+    fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool {
+        let possible = spent.possible.map(|evaluations| evaluations / SMART_PRUNING);
+        spent.elapsed >= spent.planned
+            || possible.is_some_and(|possible| lead(tree) as f32 > possible)
+    }
+
+    /// Visits go to a drawn move for as long as it is the best, and no other one can become the
+    /// most visited any more.
+    fn is_endless(&self, tree: &Tree, evaluations: u64) -> bool {
+        u64::from(lead(tree)) > evaluations.min(MOST_LEAD)
     }
 }
 
@@ -335,24 +391,6 @@ fn collisions_allowed(visits: f32) -> u32 {
     let range = COLLISIONS_END - COLLISIONS_START;
     let place = ((visits - COLLISIONS_START) / range).clamp(0.0, 1.0);
     (COLLISIONS_MOST * place.powf(COLLISIONS_POWER)).max(1.0) as u32
-}
-
-/// The root move to play: the shortest mate, else the most visited that does not lose, else the
-/// longest resistance. `None` before the first evaluation, or where all are `taken`.
-pub fn choose(tree: &Tree, model: &Model, taken: &[NodeId]) -> Option<NodeId> {
-    let branch = tree.branch_of(ROOT)?;
-    let rank = |child: &Node| -> (u8, u32, f32) {
-        match child.verdict {
-            Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
-            Verdict::Win(plies) => (0, u32::from(plies), 0.0),
-            Verdict::Draw | Verdict::Open if child.work == 0 => (1, 0, child.policy),
-            Verdict::Draw | Verdict::Open => (1, child.work, worth(child, model)),
-        }
-    };
-    let children = branch.children().zip(tree.children(branch));
-    let allowed = children.filter(|(id, child)| !child.has(EXCLUDED) && !taken.contains(id));
-    let best = allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
-    best.map(|(id, _)| id)
 }
 
 /// By how many visits the most visited root move leads the next of those that are still open.

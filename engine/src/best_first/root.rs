@@ -15,7 +15,8 @@ use crate::chess::verdicts::mating_move;
 use crate::search::RootMove;
 use crate::search::table::Table;
 use crate::search::{Info, Outcome, Task};
-use crate::tree::arena::{Branch, Tree};
+use crate::tree::arena::Tree;
+use crate::tree::branch::Branch;
 use crate::tree::edge::Edge;
 use crate::tree::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot};
 
@@ -81,19 +82,25 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
 }
 
 /// Root moves that `searchmoves` allows.
-pub fn searched_root_moves(tree: &Tree) -> usize {
+pub fn searched_moves(tree: &Tree) -> usize {
     root_children(tree).1.iter().filter(|child| !child.has(EXCLUDED)).count()
 }
 
-/// Whether no root move took more work than `best`.
-pub fn is_most_worked(tree: &Tree, best: Option<NodeId>) -> bool {
+/// The node of this root move.
+pub fn child(tree: &Tree, played: Option<Move>) -> Option<NodeId> {
+    let mut children = tree.branch_of(ROOT)?.children();
+    children.find(|&child| Some(tree.node(child).played) == played)
+}
+
+/// Whether no root move took more evaluations than `best`.
+pub fn is_most_searched(tree: &Tree, best: Option<Move>) -> bool {
     let children = root_children(tree).1.iter();
     let most = children.filter(|child| !child.has(EXCLUDED)).map(|child| child.work).max();
-    best.is_some_and(|best| Some(tree.node(best).work) >= most)
+    child(tree, best).is_some_and(|best| Some(tree.node(best).work) >= most)
 }
 
 /// The most that `planned` further evaluations on one root move promise to gain, score units.
-pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
+pub fn gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
     let gains = children.iter().enumerate().map(|(place, child)| {
@@ -108,12 +115,7 @@ pub fn root_gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f
 }
 
 /// What is known of each root move, the chosen one first, then by value.
-pub fn root_moves(
-    tree: &Tree,
-    model: &Model,
-    params: &Params,
-    chosen: Option<NodeId>,
-) -> Vec<RootMove> {
+pub fn moves(tree: &Tree, model: &Model, params: &Params, chosen: Option<NodeId>) -> Vec<RootMove> {
     let (first, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
     let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());

@@ -1,185 +1,97 @@
-//! The rule that a search follows: Tesla's own or, as its control, PUCT's. Tree, batches, device and
-//! clock are the same for both and know only this.
+//! What a selection rule decides; tree, batches, evaluator and clock are the same for all rules.
+//!
+//! [`BenefitCost`](crate::best_first::benefit::BenefitCost) is the rule this engine is about,
+//! [`Puct`](crate::best_first::puct::Puct) its control, and
+//! [`MateSearch`](crate::best_first::mate::MateSearch) turns either into a search for a mate.
 
-use shakmaty::Chess;
+use std::fmt::Debug;
+use std::time::Duration;
+
+use shakmaty::Move;
 use tesla_nn::evaluator::Evaluation;
 
-use crate::best_first::gather::Gatherer;
-use crate::best_first::mate;
 use crate::best_first::model::Model;
-use crate::best_first::params::Params;
-use crate::best_first::puct::{self, Puct};
 use crate::best_first::root;
 use crate::chess::score::Score;
-use crate::chess::tablebase::Tables;
-use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::batch::give_up;
-use crate::tree::batch::{Gathered, Harvest};
+use crate::tree::batch::{BatchRequest, Selected, give_up};
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BranchId, NodeId};
+use crate::tree::node::NodeId;
 use crate::tree::sweep::Backup;
 
-/// Where a batch comes from, and how large it may be.
-#[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
-    /// The root's position.
-    pub root: &'a Chess,
-    /// Keys of the game's earlier positions.
-    pub earlier: &'a [u64],
-    /// Positions and legal moves in flight, which need room in the tree too.
-    pub promised: (usize, usize),
-    /// Leaves at most.
-    pub size: u32,
-    /// Leaves that the limits still allow, this batch's among them.
-    pub remaining: u32,
-    /// Endgame tables.
-    pub endings: Option<&'a Tables>,
-}
-
-/// A rule with its tunables.
-#[derive(Debug)]
-pub struct Rule {
-    params: Params,
-    model: Model,
-    /// The control's; `None` = benefit/cost and minimax.
-    puct: Option<Puct>,
-    /// Of `go mate`: moves to the mate.
-    mate: Option<u32>,
-}
-
-impl Rule {
-    /// Tesla's rule, or PUCT.
-    pub fn new(params: Params, is_puct: bool) -> Self {
-        let (model, puct) = (Model::new(&params), is_puct.then(|| Puct::new(&params)));
-        Self { params, model, puct, mate: None }
-    }
-
-    /// The tunables.
-    pub fn params(&self) -> &Params {
-        &self.params
-    }
-
+/// A selection rule: [`Backup::recompute`] is part of it.
+pub trait Rule: Backup + Debug + Send {
     /// The error model.
-    pub fn model(&self) -> &Model {
-        &self.model
-    }
+    fn model(&self) -> &Model;
 
-    /// Whether it is the control.
-    pub fn is_puct(&self) -> bool {
-        self.puct.is_some()
-    }
-
-    /// Looks from now on for a mate in so many moves and for nothing else, or for whatever is best.
-    pub fn seek_mate(&mut self, moves: Option<u32>) {
-        self.mate = moves;
-        self.model.seeks_mate = moves.is_some();
-    }
-
-    /// Whether it looks for a mate and for nothing else.
-    pub fn seeks_mate(&self) -> bool {
-        self.mate.is_some()
-    }
-
-    /// Picks the leaves of a batch.
-    pub fn gather(&mut self, tree: &mut Tree, table: &Table, order: &Order<'_>) -> Gathered {
-        let Order { root, earlier, promised, size, remaining, endings } = *order;
-        match &mut self.puct {
-            None => {
-                // A mate in the table may be too long.
-                let table = Some(table).filter(|_| self.mate.is_none());
-                let harvest = Harvest::new(table, earlier, promised, size);
-                let harvest = harvest.with_endings(endings).with_mate(self.mate);
-                Gatherer::new(tree, &self.model, &self.params, harvest).gather(root, size)
-            }
-            Some(puct) => {
-                // Averages take nothing from the table: its values are minimax's or other trees'.
-                let harvest = Harvest::new(None, earlier, promised, size);
-                let harvest = harvest.with_endings(endings).with_mate(self.mate);
-                puct.gather(tree, &self.model, harvest, root, [size, remaining])
-            }
-        }
-    }
+    /// Selects the leaves of a batch; they count as in flight.
+    fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected;
 
     /// An answer that is about to go into the tree.
-    pub fn receive(&mut self, tree: &Tree, leaf: &Leaf, answer: &mut Evaluation) {
-        if let Some(puct) = &mut self.puct {
-            puct.land(tree, leaf);
-            puct.flatten(answer);
-        }
-    }
+    fn receive(&mut self, _tree: &Tree, _leaf: &Leaf, _answer: &mut Evaluation) {}
 
     /// A leaf that will not be answered.
-    pub fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
-        if let Some(puct) = &mut self.puct {
-            puct.land(tree, leaf);
-        }
-        give_up(tree, &self.model.effort, leaf);
+    fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
+        give_up(tree, &self.model().effort, leaf);
     }
 
     /// A batch has been answered, or is lost.
-    pub fn end_batch(&mut self) {
-        if let Some(puct) = &mut self.puct {
-            puct.forget_collisions();
-        }
-    }
+    fn end_batch(&mut self) {}
 
     /// Nothing is in flight any more.
-    pub fn clear(&mut self) {
-        if let Some(puct) = &mut self.puct {
-            puct.clear();
-        }
+    fn clear(&mut self) {}
+
+    /// What the transposition table is good for; by default for nothing but proofs and lines.
+    fn table_use(&self) -> TableUse {
+        TableUse { leaves: false, policy: f32::INFINITY, depth: f32::INFINITY }
     }
 
-    /// Policy from which a new child is looked up in the table.
-    pub fn table_policy(&self) -> f32 {
-        let is_unused = self.is_puct() || self.mate.is_some();
-        if is_unused { f32::INFINITY } else { self.params.table_policy }
-    }
-
-    /// Depth from which a value goes into the table, plies.
-    pub fn table_depth(&self) -> f32 {
-        let is_unused = self.is_puct() || self.mate.is_some();
-        if is_unused { f32::INFINITY } else { self.params.table_depth }
-    }
+    /// The root move to play, as far as is known, of those that are not `taken`.
+    fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId>;
 
     /// A root move's score.
-    pub fn score(&self, tree: &Tree, child: NodeId) -> Score {
-        if self.mate.is_some() { mate::score(tree, child) } else { root::score(tree, child) }
+    fn score(&self, tree: &Tree, child: NodeId) -> Score {
+        root::score(tree, child)
     }
 
-    /// The root move to play, as far as is known.
-    pub fn choose(&self, tree: &Tree) -> Option<NodeId> {
-        self.choose_beside(tree, &[])
-    }
+    /// The stop rule under a clock: more thought is not worth its time.
+    fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool;
 
-    /// The next best root moves behind `best`, at most so many.
-    pub fn others(&self, tree: &Tree, best: NodeId, count: usize) -> Vec<NodeId> {
-        let mut taken = vec![best];
-        while taken.len() <= count
-            && let Some(next) = self.choose_beside(tree, &taken)
-        {
-            taken.push(next);
-        }
-        taken.split_off(1)
-    }
-
-    fn choose_beside(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
-        if self.mate.is_some() {
-            mate::choose(tree, taken)
-        } else if self.is_puct() {
-            puct::choose(tree, &self.model, taken)
-        } else {
-            root::choose(tree, &self.model, &self.params, taken)
-        }
+    /// Whether visits that cost no evaluation could go on without end, with so many evaluations
+    /// left.
+    fn is_endless(&self, _tree: &Tree, _evaluations: u64) -> bool {
+        false
     }
 }
 
-impl Backup for Rule {
-    fn recompute(&self, tree: &mut Tree, id: BranchId) {
-        match &self.puct {
-            None => self.model.recompute(tree, id),
-            Some(puct) => puct.recompute(tree, &self.model, id),
-        }
-    }
+/// What a rule uses the transposition table for.
+#[derive(Clone, Copy, Debug)]
+pub struct TableUse {
+    /// Leaves start from what the table knows of them.
+    pub leaves: bool,
+    /// Policy from which a new child is looked up.
+    pub policy: f32,
+    /// Depth from which a value is stored, plies.
+    pub depth: f32,
+}
+
+/// What a stop rule goes by besides the tree. Times count from `go`.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// Until now.
+    pub elapsed: Duration,
+    /// The planned thinking time.
+    pub planned: Duration,
+    /// The part of it that was the opponent's (`go ponder`).
+    pub pondered: Duration,
+    /// Since the search itself began.
+    pub searched: Duration,
+    /// Evaluations answered.
+    pub evaluations: u64,
+    /// The best root move.
+    pub best: Option<Move>,
+    /// Evaluations since it became so.
+    pub best_for: u64,
+    /// Evaluations possible in the planned time that is left, once the throughput is known.
+    pub possible: Option<f32>,
 }

@@ -1,246 +1,190 @@
-//! The Tesla search: gather, submit, collect, expand, back up, with one or two batches in flight.
+//! The search: select, evaluate, expand, back up, with one or two batches in flight.
 //!
-//! While the device works on one batch the search applies the one before and gathers the next.
+//! While the evaluator works on one batch the search applies the one before and selects the next.
 //! Batches are applied in the order sent, so the tree depends on nothing but position, tunables,
 //! evaluator and node limit; the clock only decides when to stop.
 
-mod batch_size;
-mod flight;
-mod report;
-mod stop;
-
-use std::collections::VecDeque;
-use std::fmt;
 use std::time::Duration;
 
-use shakmaty::{Move, Position as _};
-use tesla_nn::evaluator::{CacheFigures, CacheNote, EvalError, Evaluator};
+use tesla_nn::evaluator::EvalError;
 
-use self::batch_size::Pace;
-use crate::best_first::mate;
-use crate::best_first::model::Model;
+use crate::best_first::device::Device;
 use crate::best_first::params::Params;
+use crate::best_first::report::{Counts, LastReport, View, depth};
 use crate::best_first::root;
-use crate::best_first::rule::Rule;
+use crate::best_first::rule::{Rule, Spent};
 use crate::chess::game::Game;
 use crate::chess::tablebase::Tables;
-use crate::search::RootMove;
 use crate::search::table::Table;
-use crate::search::{Info, Outcome, Search, Spares, Task};
+use crate::search::{Info, Task};
 use crate::tree::arena::Tree;
-use crate::tree::expand::Scratch;
-use crate::tree::leaf::Leaf;
+use crate::tree::batch::{BatchRequest, Selected};
+use crate::tree::expand::{Knowledge, Scratch};
 use crate::tree::node::{EXCLUDED, ROOT};
 use crate::tree::remember;
-use crate::tree::reuse;
-use crate::tree::sweep::{Sweep, recompute_all};
+use crate::tree::sweep::Sweep;
 
-/// Memory before anyone sets another, MiB.
-const DEFAULT_HASH_MB: usize = 64;
-/// Pause between looks at the stop token once there is nothing left to search.
-const IDLE: Duration = Duration::from_millis(2);
+/// Makes a rule from the tunables.
+pub(super) type MakeRule = fn(&Params) -> Box<dyn Rule>;
 
-/// The best-first search of seed 003, and its control on the same tree.
-pub struct TeslaSearch {
-    evaluator: Box<dyn Evaluator>,
-    rule: Rule,
-    tree: Tree,
-    table: Table,
-    hash_mb: usize,
+/// Best-first search by one of two rules on the same tree: [`BenefitCost`](crate::best_first::benefit::BenefitCost)
+/// or [`Puct`](crate::best_first::puct::Puct).
+pub struct BestFirst {
+    pub(super) device: Device,
+    pub(super) params: Params,
+    pub(super) make_rule: MakeRule,
+    pub(super) rule: Box<dyn Rule>,
+    pub(super) tree: Tree,
+    pub(super) table: Table,
+    pub(super) hash_mb: usize,
     /// The game whose position is the root; `None` while the tree is empty.
-    game: Option<Game>,
-    in_flight: VecDeque<Vec<Leaf>>,
-    sweep: Sweep,
-    scratch: Scratch,
-    progress: Progress,
-    pace: Pace,
-    /// Endgame tables; none where a mate is looked for.
-    endings: Option<Tables>,
-    /// What to go on with when the evaluator fails.
-    spares: Option<Spares>,
+    pub(super) game: Option<Game>,
+    pub(super) sweep: Sweep,
+    pub(super) scratch: Scratch,
+    /// Endgame tables.
+    pub(super) endings: Option<Tables>,
+    pub(super) counts: Counts,
+    pub(super) last_report: LastReport,
+    /// When the search itself began, from `go`.
+    pub(super) began: Duration,
 }
 
-/// What one search has done so far.
-#[derive(Debug, Default)]
-struct Progress {
-    /// Evaluations answered.
-    nodes: u64,
-    /// Evaluations asked for.
-    asked: u64,
-    /// Deepest leaf.
-    selective_depth: u32,
-    /// Best root move, and the count of evaluations when it became so.
-    best: Option<Move>,
-    best_since: u64,
-    /// What the last report said.
-    reported_depth: u32,
-    reported_at: Duration,
-    /// When the search proper began.
-    entered_at: Duration,
-    /// When the last batch came back, or else the next was sent; whether that was the device's moment, not ours.
-    collected_at: Duration,
-    is_seen: bool,
-    /// What the evaluator had done before.
-    cache_before: Option<CacheFigures>,
-    /// The tree had no room at the last gathering.
-    is_full: bool,
-    /// The last gathering only settled leaves, and there are more.
-    is_paused: bool,
+/// What came of filling the pipeline.
+enum Filled {
+    /// Batches are in flight.
+    InFlight,
+    /// Nothing is in flight: the last selection only settled leaves, and there are more.
+    Settled,
+    /// Nothing is in flight: the tree is full.
+    Full,
+    /// Nothing is in flight, and nothing is left to search.
+    Exhausted,
 }
 
-impl fmt::Debug for TeslaSearch {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("TeslaSearch")
-            .field("evaluator", &self.evaluator.description())
-            .field("positions", &self.tree.branch_count())
-            .field("is_puct", &self.rule.is_puct())
-            .field("hash_mb", &self.hash_mb)
-            .finish_non_exhaustive()
-    }
+/// What came of a batch.
+#[derive(PartialEq)]
+enum Collected {
+    /// Its answers are in the tree.
+    Applied,
+    /// The evaluator failed and another one has taken over; nothing is in flight.
+    Lost,
 }
 
-impl TeslaSearch {
-    /// A search over this evaluator with the default tunables.
-    pub fn new(evaluator: Box<dyn Evaluator>) -> Self {
-        Self::with_rule(evaluator, Rule::new(Params::default(), false))
+impl BestFirst {
+    /// The loop, until a limit is reached or nothing is left to search.
+    pub(super) fn think(
+        &mut self,
+        task: &Task<'_>,
+        report: &mut dyn FnMut(&Info),
+    ) -> Result<(), EvalError> {
+        loop {
+            while !self.is_done(task) {
+                match self.fill(task) {
+                    Filled::InFlight => {
+                        self.collect(task)?;
+                        self.report(task, report);
+                    }
+                    Filled::Settled => {
+                        self.rule.end_batch();
+                        if self.is_endless(task) {
+                            break;
+                        }
+                    }
+                    Filled::Full if self.make_room() => {}
+                    Filled::Full | Filled::Exhausted => break,
+                }
+            }
+            if task.stop.is_stopped() {
+                // One batch was waited for; the others must not delay the answer.
+                self.abandon();
+            }
+            if self.collect_rest(task)? == Collected::Applied {
+                return Ok(());
+            }
+            // What the lost evaluator owed is asked for again.
+        }
     }
 
-    /// The same tree, batches and evaluator under PUCT.
-    pub fn puct(evaluator: Box<dyn Evaluator>) -> Self {
-        Self::with_rule(evaluator, Rule::new(Params::default(), true))
+    /// Selects and submits until enough batches are in flight.
+    fn fill(&mut self, task: &Task<'_>) -> Filled {
+        loop {
+            let work = self.tree.node(ROOT).work as f32;
+            let batches = self.device.batches(&self.params, task.limits, work);
+            if self.device.in_flight() >= batches.in_flight {
+                return Filled::InFlight;
+            }
+            let selected = self.select(task, batches.size.min(self.affordable(task)));
+            if selected.leaves.is_empty() {
+                return match selected {
+                    _ if !self.device.is_idle() => Filled::InFlight,
+                    Selected { is_paused: true, .. } => Filled::Settled,
+                    Selected { is_full: true, .. } => Filled::Full,
+                    Selected { .. } => Filled::Exhausted,
+                };
+            }
+            self.counts.asked += selected.leaves.len() as u64;
+            self.device.submit(&self.tree, selected.leaves, task.budget.elapsed());
+        }
     }
 
-    fn with_rule(evaluator: Box<dyn Evaluator>, rule: Rule) -> Self {
-        let mut search = Self {
-            evaluator,
-            rule,
-            tree: Tree::new(0),
-            table: Table::new(0),
-            hash_mb: DEFAULT_HASH_MB,
-            game: None,
-            in_flight: VecDeque::new(),
-            sweep: Sweep::default(),
-            scratch: Scratch::default(),
-            progress: Progress::default(),
-            pace: Pace::default(),
-            endings: None,
-            spares: None,
+    /// Selects up to `size` leaves by the rule.
+    fn select(&mut self, task: &Task<'_>, size: u32) -> Selected {
+        if size == 0 {
+            return Selected::default();
+        }
+        let request = BatchRequest {
+            root: task.game.position(),
+            earlier: task.game.earlier_keys(),
+            pending: self.device.pending(),
+            size,
+            remaining: self.remaining(task),
+            table: Some(&self.table).filter(|_| self.rule.table_use().leaves),
+            endings: self.endings.as_ref(),
         };
-        search.allot();
-        search
+        self.rule.select(&mut self.tree, &request)
     }
 
-    /// The tunables.
-    pub fn params(&self) -> &Params {
-        self.rule.params()
-    }
-
-    /// Plays by other tunables from now on; forgets the tree, which was built by the old ones.
-    pub fn set_params(&mut self, params: Params) {
-        self.rule = Rule::new(params, self.rule.is_puct());
-        self.allot();
-    }
-
-    /// The tree of the last search.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// The tree, to be examined or altered between searches.
-    pub fn tree_mut(&mut self) -> &mut Tree {
-        &mut self.tree
-    }
-
-    /// The error model in use.
-    pub fn model(&self) -> &Model {
-        self.rule.model()
-    }
-
-    /// The same number for the same tree.
-    pub fn signature(&self) -> u64 {
-        self.tree.signature()
-    }
-
-    /// What is known of each root move, best first.
-    pub fn root_moves(&self) -> Vec<RootMove> {
-        root::root_moves(
-            &self.tree,
-            self.rule.model(),
-            self.rule.params(),
-            self.rule.choose(&self.tree),
-        )
-    }
-
-    /// Divides the memory between tree and table; forgets both.
-    fn allot(&mut self) {
-        let share = f64::from(self.rule.params().table_share);
-        let table_mb = (self.hash_mb as f64 * share) as usize;
-        self.table = Table::new(0);
-        self.tree = Tree::new(0);
-        self.table = Table::new(table_mb);
-        self.tree = Tree::new((self.hash_mb - table_mb) << 20);
-        self.game = None;
-    }
-
-    /// Makes the task's position the root; keeps what the tree knows of it.
-    fn enter(&mut self, task: &Task<'_>) {
-        self.progress = Progress::default();
-        while self.evaluator.in_flight() > 0 {
-            // An earlier search's batches, which nobody waits for: neither answers nor errors.
-            let _ = self.evaluator.collect();
+    /// Waits for the oldest batch, expands its leaves and backs the values up.
+    fn collect(&mut self, task: &Task<'_>) -> Result<Collected, EvalError> {
+        let (leaves, mut answers) = match self.device.collect(task) {
+            Ok(answered) => answered,
+            Err(error) => {
+                self.abandon();
+                self.device.replace(&mut self.tree, task, error)?;
+                self.counts.asked = self.counts.answered;
+                return Ok(Collected::Lost);
+            }
+        };
+        for (leaf, answer) in leaves.iter().zip(&mut answers) {
+            self.rule.receive(&self.tree, leaf, answer);
+            let known = Knowledge {
+                spread: self.rule.model().spread(answer.error),
+                table: &self.table,
+                table_policy: self.rule.table_use().policy,
+                earlier: task.game.earlier_keys(),
+            };
+            let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
+            self.sweep.add(&mut self.tree, id);
+            let length = u32::from(self.tree.branch(id).ply) + 1;
+            self.counts.selective_depth = self.counts.selective_depth.max(length);
+            self.counts.answered += 1;
         }
-        self.in_flight.clear();
-        self.rule.clear();
-        self.table.new_generation();
-        // What a search for a mate calls a draw may be anything else, so neither side of it keeps the other's tree.
-        let is_other = self.rule.seeks_mate() || task.limits.mate.is_some();
-        self.rule.seek_mate(task.limits.mate);
-        let old = self.game.as_ref().filter(|_| !is_other);
-        let found = old.and_then(|game| reuse::find_game(&self.tree, game, task.game));
-        // A leaf is worth nothing as a root, and one that is proven would end the search before
-        // there is a move to answer with.
-        if let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) {
-            remember::remember_line(&self.tree, &mut self.table);
-            self.tree.retain(node, |_, _| true);
-            // What the table once said of it is no depth of this search.
-            let root = self.tree.node(ROOT).branch;
-            self.tree.branch_mut(root).known_depth = -1.0;
-            // Draws by repetition are judged anew: what was tree then may be game now.
-            reuse::forget_path_draws(&mut self.tree);
-            self.retain_handles();
-        } else {
-            self.tree.clear();
+        if leaves.first().is_some_and(|leaf| leaf.spot.is_root()) {
+            self.exclude(task);
         }
-        // Of the root, every move is told of, and may be excluded.
-        let moves = task.game.position().legal_moves();
-        let has_room = !self.tree.is_empty()
-            && (self.tree.promote_all(0, &moves)
-                || self.fold() && self.tree.promote_all(0, &moves));
-        if !has_room {
-            self.tree.clear();
-            self.evaluator.note(0, CacheNote::ForgetAll);
+        for leaf in leaves.get(answers.len()..).unwrap_or_default() {
+            self.rule.give_up(&mut self.tree, leaf);
         }
-        self.game = Some(task.game.clone());
-        self.exclude(task);
-        recompute_all(&mut self.tree, &self.rule);
-        self.progress.entered_at = task.budget.elapsed();
-        self.progress.collected_at = self.progress.entered_at;
-        self.progress.cache_before = self.evaluator.cache_figures();
-    }
-
-    /// Makes room in the tree; `false` where there is little to be had.
-    fn fold(&mut self) -> bool {
-        if self.rule.seeks_mate() {
-            // Its values are true of this search only.
-            remember::fold(&mut self.tree, &mut Table::new(0))
-        } else {
-            remember::fold(&mut self.tree, &mut self.table)
+        self.back_up();
+        let best = self.rule.choose(&self.tree, &[]).map(|best| self.tree.node(best).played);
+        if best != self.counts.best {
+            (self.counts.best, self.counts.best_since) = (best, self.counts.answered);
         }
+        Ok(Collected::Applied)
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
-    fn exclude(&mut self, task: &Task<'_>) {
+    pub(super) fn exclude(&mut self, task: &Task<'_>) {
         let wanted = &task.limits.search_moves;
         let Some(branch) = self.tree.branch_of(ROOT) else { return };
         for id in branch.children() {
@@ -250,95 +194,104 @@ impl TeslaSearch {
         }
     }
 
-    /// The loop, until a limit is reached or nothing is left to search.
-    fn think(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Result<(), EvalError> {
-        while !self.is_done(task) {
-            self.fill(task);
-            if self.in_flight.is_empty() {
-                if self.progress.is_paused {
-                    self.rule.end_batch();
-                    if self.is_settled(task) {
-                        break;
-                    }
-                    continue;
-                }
-                let has_more = self.progress.is_full && self.fold();
-                if !has_more {
-                    break;
-                }
-                self.rule.clear();
-                self.retain_handles();
-                continue;
-            }
-            self.collect(task)?;
-            self.news(task, report);
-        }
-        if task.stop.is_stopped() {
-            // One batch was waited for; what else is under way must not delay the answer.
-            self.abandon();
-        }
-        while !self.in_flight.is_empty() {
-            let asked = self.progress.asked;
-            self.collect(task)?;
-            if self.progress.asked < asked {
-                // Another evaluator has taken over: what the old one owed is asked for again.
-                return self.think(task, report);
+    /// Collects what is still in flight.
+    fn collect_rest(&mut self, task: &Task<'_>) -> Result<Collected, EvalError> {
+        while !self.device.is_idle() {
+            if self.collect(task)? == Collected::Lost {
+                return Ok(Collected::Lost);
             }
         }
-        Ok(())
+        Ok(Collected::Applied)
     }
-}
 
-impl Search for TeslaSearch {
-    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
-        self.enter(task);
-        let trouble = self.think(task, report).err();
-        let after = self.evaluator.cache_figures();
-        let cache =
-            self.progress.cache_before.zip(after).map(|(before, after)| after.since(&before));
-        while task.limits.infinite && !task.stop.is_stopped() {
-            std::thread::sleep(IDLE);
+    /// Computes anew what a batch has changed.
+    fn back_up(&mut self) {
+        self.rule.end_batch();
+        let table_depth = self.rule.table_use().depth;
+        self.sweep.run(&mut self.tree, &*self.rule, &mut self.table, table_depth);
+    }
+
+    /// Takes back every leaf in flight: the evaluator failed, or nobody waits for it any more.
+    fn abandon(&mut self) {
+        for leaf in self.device.take_in_flight() {
+            self.rule.give_up(&mut self.tree, &leaf);
+            self.sweep.add(&mut self.tree, leaf.spot.parent);
         }
-        if !self.rule.seeks_mate() {
-            remember::remember_line(&self.tree, &mut self.table);
+        self.back_up();
+    }
+
+    /// Evaluations that the node limit still allows.
+    fn remaining(&self, task: &Task<'_>) -> u32 {
+        let left = task.limits.nodes.unwrap_or(u64::MAX).saturating_sub(self.counts.asked);
+        u32::try_from(left).unwrap_or(u32::MAX)
+    }
+
+    /// Leaves that may be asked for at once. The root is evaluated whatever the time.
+    fn affordable(&self, task: &Task<'_>) -> u32 {
+        let is_begun = self.tree.node(ROOT).is_expanded();
+        let in_time = if is_begun { self.device.affordable(task) } else { u32::MAX };
+        in_time.min(self.remaining(task))
+    }
+
+    /// Makes room in the full tree; `false` where there is little to be had.
+    fn make_room(&mut self) -> bool {
+        if !remember::fold(&mut self.tree, &mut self.table) {
+            return false;
         }
-        let best = self.rule.choose(&self.tree);
-        match best {
-            Some(best) => {
-                let info = self.info(task, best);
-                let ponder = info.pv.get(1).copied();
-                let best = self.tree.node(best).played;
-                let notes =
-                    task.limits.mate.and_then(|moves| mate::refuted(&self.tree, task, moves));
-                let notes = notes.into_iter().collect();
-                Outcome { best, ponder, info, trouble, cache, notes }
-            }
-            None => root::unsearched(task, trouble),
+        self.rule.clear();
+        self.device.retain(&self.tree);
+        true
+    }
+
+    /// Whether the search must answer now. Asks for the time only where there is a clock.
+    fn is_done(&self, task: &Task<'_>) -> bool {
+        let limits = task.limits;
+        let root = self.tree.node(ROOT);
+        // The first answer is waited for in any case: before it, one move is as good as another.
+        (task.stop.is_stopped() || task.budget.hard_over()) && root.is_expanded()
+            || root.is_proven()
+            || limits.nodes.is_some_and(|nodes| self.counts.asked >= nodes)
+            || limits.depth.is_some_and(|limit| depth(&self.tree) >= limit && root.is_expanded())
+            || limits.clock.is_some() && self.is_enough(task)
+    }
+
+    /// Whether the rule's stop rule says so: more thought is not worth its time.
+    fn is_enough(&self, task: &Task<'_>) -> bool {
+        let Some(planned) = task.budget.soft() else { return false };
+        if !self.tree.node(ROOT).is_expanded() {
+            return false;
+        }
+        let elapsed = task.budget.elapsed();
+        let spent = Spent {
+            elapsed,
+            planned,
+            pondered: task.budget.waited(),
+            searched: elapsed.saturating_sub(self.began),
+            evaluations: self.counts.answered,
+            best: self.counts.best,
+            best_for: self.counts.answered - self.counts.best_since,
+            possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
+        };
+        root::searched_moves(&self.tree) <= 1 || self.rule.is_enough(&self.tree, &spent)
+    }
+
+    /// Whether visits that cost no evaluation could go on without end.
+    fn is_endless(&self, task: &Task<'_>) -> bool {
+        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
+        self.rule.is_endless(&self.tree, left)
+    }
+
+    /// Reports when the best move or the depth changed, or when the last report was long ago.
+    fn report(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) {
+        let is_new_best = self.counts.best_since == self.counts.answered;
+        if self.last_report.is_due(depth(&self.tree), is_new_best, task.budget.elapsed())
+            && let Some(best) = root::child(&self.tree, self.counts.best)
+        {
+            report(&self.view().info(task, best));
         }
     }
 
-    fn clear(&mut self) {
-        self.tree.clear();
-        self.table.clear();
-        self.game = None;
-        self.evaluator.note(0, CacheNote::ForgetAll);
-    }
-
-    fn set_hash_mb(&mut self, megabytes: usize) {
-        self.hash_mb = megabytes.max(1);
-        self.allot();
-    }
-
-    fn root_moves(&self) -> Vec<RootMove> {
-        Self::root_moves(self)
-    }
-
-    fn set_spares(&mut self, spares: Spares) {
-        self.spares = Some(spares);
-    }
-
-    fn set_tables(&mut self, tables: Option<Tables>) {
-        self.endings = tables;
-        self.clear();
+    pub(super) fn view(&self) -> View<'_> {
+        View { tree: &self.tree, table: &self.table, rule: &*self.rule, counts: &self.counts }
     }
 }

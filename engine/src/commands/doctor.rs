@@ -15,7 +15,7 @@ use clap::Args;
 use crate::best_first::params::Params;
 use crate::chess::tablebase;
 use crate::console::output::Output;
-use crate::setup::mode::TRANSFORMER;
+use crate::setup::mode::EvaluatorKind;
 use crate::setup::settings::Settings;
 
 /// `tesla doctor`: the choices are those of the UCI options of the same names.
@@ -93,10 +93,11 @@ impl Finding {
 /// # Errors
 /// When something that was asked for does not work; the sentence says how many things.
 pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
-    let mut settings = Settings { device: args.device.clone(), ..Settings::default() };
-    settings.weights_file.clone_from(&args.weights);
+    let mut settings = Settings::default();
+    settings.machine.device.clone_from(&args.device);
+    settings.machine.weights_file.clone_from(&args.weights);
     if wants_network(args) {
-        settings.evaluator = TRANSFORMER;
+        settings.machine.evaluator = EvaluatorKind::Transformer;
     }
     let mut worst = Vec::new();
     let mut tell = |finding: Finding| {
@@ -105,7 +106,7 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
     };
     tell(program());
     tell(system::processor());
-    tell(system::memory(settings.hash_mb + settings.kv_cache_mb));
+    tell(system::memory(settings.hash_mb + settings.machine.kv_cache_mb));
     tell(tunables(args.tunables.as_deref()));
     if let Some(path) = &args.syzygy {
         tell(tables(path));

@@ -1,38 +1,73 @@
-//! The names of search modes and evaluators.
+//! Search modes and evaluators, by the names that the options give them.
 
-/// The search modes; the first is the default.
-pub const SEARCHES: &[&str] = &[TESLA, ALPHA_BETA, PUCT, MINIMAX, THREE_STATE];
+use std::fmt;
 
-/// Best-first minimax.
-pub const TESLA: &str = "Tesla";
+/// An enum whose variants have names.
+macro_rules! named {
+    ($(#[$doc:meta])* $kind:ident { $($(#[$note:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $kind { $($(#[$note])* $variant,)* }
 
-/// The control: lc0's rule on Tesla's tree.
-pub const PUCT: &str = "PUCT";
+        impl $kind {
+            /// All names, in order; the first one is the default's.
+            pub const NAMES: &[&str] = &[$($name),*];
 
-/// The baseline.
-pub const ALPHA_BETA: &str = "AlphaBeta";
+            /// The one with this name.
+            pub fn named(name: &str) -> Option<Self> {
+                [$(Self::$variant),*].into_iter().find(|one| one.name() == name)
+            }
 
-/// The foundation, on seed 002's piece values.
-pub const MINIMAX: &str = "Minimax";
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                Self::NAMES[self as usize]
+            }
+        }
 
-/// Acts, guesses or calculates, and remembers.
-pub const THREE_STATE: &str = "ThreeState";
-
-/// The evaluators: the network first, then the one that needs none.
-pub const EVALUATORS: &[&str] = &[TRANSFORMER, CLASSICAL];
-
-/// The network, which not every build has.
-pub const TRANSFORMER: &str = "Transformer";
-
-/// The evaluator that needs no network and works everywhere.
-pub const CLASSICAL: &str = "Classical";
-
-/// Whether the search of this name keeps a tree.
-pub fn keeps_tree(search: &str) -> bool {
-    matches!(search, TESLA | PUCT)
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
 }
 
-/// Whether the search of this name has an evaluation of its own, and asks no evaluator.
-pub fn judges_itself(search: &str) -> bool {
-    matches!(search, MINIMAX | THREE_STATE)
+named! {
+    /// A search mode.
+    SearchMode {
+        /// Best-first minimax.
+        #[default]
+        Tesla = "Tesla",
+        /// The baseline.
+        AlphaBeta = "AlphaBeta",
+        /// The control: lc0's rule on Tesla's tree.
+        Puct = "PUCT",
+        /// Plain recursion over piece values.
+        Minimax = "Minimax",
+        /// Acts, guesses or calculates, and remembers.
+        ThreeState = "ThreeState",
+    }
+}
+
+named! {
+    /// What evaluates positions.
+    EvaluatorKind {
+        /// The network, which not every build has.
+        #[default]
+        Transformer = "Transformer",
+        /// Piece counting, which needs no network and works everywhere.
+        Classical = "Classical",
+    }
+}
+
+impl SearchMode {
+    /// Whether the search keeps a tree.
+    pub fn keeps_tree(self) -> bool {
+        matches!(self, Self::Tesla | Self::Puct)
+    }
+
+    /// Whether the search has an evaluation of its own, and asks no evaluator.
+    pub fn has_own_evaluation(self) -> bool {
+        matches!(self, Self::Minimax | Self::ThreeState)
+    }
 }

@@ -11,27 +11,18 @@ use std::time::Duration;
 use self::rows::{Kind, Row, register};
 use crate::best_first::params::Params;
 use crate::chess::tablebase;
-use crate::minimax::Pruning;
 use crate::search::handicap::Strength;
+use crate::setup::machine::Machine;
 use crate::setup::settings::{OptionError, Settings};
-use crate::three_state;
 
 impl Default for Settings {
     fn default() -> Self {
         let mut settings = Self {
             hash_mb: 0,
-            search: "",
-            evaluator: "",
-            device: String::new(),
-            weights_file: None,
-            batch_size: None,
-            kv_cache_mb: 0,
+            machine: Machine::default(),
             move_overhead: Duration::ZERO,
             chess960: false,
             show_wdl: false,
-            params: Params::default(),
-            minimax_pruning: Pruning::None,
-            three_state: three_state::Settings::default(),
             lines: 1,
             verbose: false,
             strength: Strength::default(),
@@ -110,11 +101,11 @@ impl Settings {
 
     /// Tunables cross UCI as text, so that a tuner's value arrives unrounded.
     fn set_tunable(&mut self, name: &str, value: &str) -> Result<Change, OptionError> {
-        if self.params.get(name).is_none() {
+        if self.machine.params.get(name).is_none() {
             return Err(OptionError::Unknown(name.to_owned()));
         }
         // What is no number fails the range check, which names the range.
-        self.params.set(name, value.parse().unwrap_or(f32::NAN))?;
+        self.machine.params.set(name, value.parse().unwrap_or(f32::NAN))?;
         Ok(Change::Taken)
     }
 }
@@ -189,9 +180,9 @@ mod tests {
     fn defaults_come_from_the_register() {
         let settings = Settings::default();
         assert_eq!(settings.hash_mb, 256);
-        assert_eq!(settings.search, "Tesla");
+        assert_eq!(settings.machine.search.name(), "Tesla");
         assert_eq!(settings.move_overhead, Duration::from_millis(20));
-        assert_eq!((settings.weights_file, settings.batch_size), (None, None));
+        assert_eq!((settings.machine.weights_file, settings.machine.batch_size), (None, None));
     }
 
     #[test]
@@ -208,14 +199,14 @@ mod tests {
         assert!(matches!(settings.set("Style", "wild"), Err(OptionError::Unknown(_))));
         assert_eq!(settings.set("", "1"), Err(OptionError::NoName));
         assert_eq!(settings.set("error_scale", "0.0625"), Ok(Change::Taken));
-        assert!((settings.params.error_scale - 0.0625).abs() < 1e-9);
+        assert!((settings.machine.params.error_scale - 0.0625).abs() < 1e-9);
         assert!(matches!(settings.set("error_scale", "-1"), Err(OptionError::Tunable(_))));
         assert!(matches!(settings.set("error_scale", "nan"), Err(OptionError::Tunable(_))));
         assert_eq!(settings.set("clear  hash", ""), Ok(Change::ClearHash));
         assert_eq!(settings.set("WeightsFile", "My Net.tesla"), Ok(Change::Taken));
-        assert_eq!(settings.weights_file.as_deref(), Some("My Net.tesla"));
+        assert_eq!(settings.machine.weights_file.as_deref(), Some("My Net.tesla"));
         assert_eq!(settings.set("WeightsFile", "<embedded>"), Ok(Change::Taken));
-        assert_eq!(settings.weights_file, None);
+        assert_eq!(settings.machine.weights_file, None);
     }
 
     #[test]
@@ -239,12 +230,12 @@ mod tests {
         assert_eq!(settings.set("TunablesFile", name), Ok(Change::Taken));
         std::fs::remove_file(&path).unwrap();
         let wanted = Params { error_scale: 0.5, ..Params::default() };
-        assert_eq!(settings.params, wanted, "what a file does not name is as it ships");
+        assert_eq!(settings.machine.params, wanted, "what a file does not name is as it ships");
         let gone = settings.set("TunablesFile", name).unwrap_err().to_string();
         assert!(gone.contains("stay as they are"), "{gone}");
-        assert_eq!(settings.params, wanted);
+        assert_eq!(settings.machine.params, wanted);
         assert_eq!(settings.set("TunablesFile", "<empty>"), Ok(Change::Taken));
-        assert_eq!(settings.params, Params::default());
+        assert_eq!(settings.machine.params, Params::default());
     }
 
     /// What a page has between its markers.

@@ -1,14 +1,14 @@
-//! Names of searches and evaluators, and how the user's choice becomes one that runs.
+//! How the user's choice becomes a search that runs.
 
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
 use crate::alphabeta::AlphaBeta;
-use crate::best_first::search::TeslaSearch;
+use crate::best_first::BestFirst;
 use crate::minimax::Minimax;
 use crate::search::{Search, Spares};
 use crate::setup::machine::Machine;
-use crate::setup::mode::{ALPHA_BETA, CLASSICAL, MINIMAX, PUCT, TESLA, THREE_STATE};
+use crate::setup::mode::{EvaluatorKind, SearchMode};
 use crate::setup::settings::Settings;
 use crate::three_state::{Memory, ThreeState};
 
@@ -40,17 +40,18 @@ impl std::fmt::Debug for Made {
 /// When the device or the network cannot be used.
 pub fn search(machine: &Machine) -> Result<Made, String> {
     match machine.search {
-        THREE_STATE => return Ok(three_state_search(machine)),
-        MINIMAX => {
+        SearchMode::ThreeState => Ok(three_state_search(machine)),
+        SearchMode::Minimax => {
             let description = format!("Minimax search; pruning {}", machine.minimax_pruning.name());
             let search = Box::new(Minimax::new(machine.minimax_pruning));
-            return Ok(Made { search, description, notes: Vec::new() });
+            Ok(Made { search, description, notes: Vec::new() })
         }
-        _ => {}
+        SearchMode::Tesla | SearchMode::Puct | SearchMode::AlphaBeta => {
+            let (evaluator, notes) = evaluator(machine)?;
+            let description = format!("{} search; {}", machine.search, evaluator.description());
+            Ok(Made { search: search_on(machine, evaluator)?, description, notes })
+        }
     }
-    let (evaluator, notes) = evaluator(machine)?;
-    let description = format!("{} search; {}", machine.search, evaluator.description());
-    Ok(Made { search: search_on(machine, evaluator)?, description, notes })
 }
 
 /// The decider; where its experience cannot be used, with one that ends with the session.
@@ -68,33 +69,31 @@ fn three_state_search(machine: &Machine) -> Made {
 /// example.
 ///
 /// # Errors
-/// When there is no such search, or its experience cannot be used.
+/// When the experience of `ThreeState` cannot be used.
 pub fn search_on(
     machine: &Machine,
     evaluator: Box<dyn Evaluator>,
 ) -> Result<Box<dyn Search>, String> {
     Ok(match machine.search {
-        TESLA | PUCT => Box::new(tree_search(machine, evaluator)),
+        SearchMode::Tesla | SearchMode::Puct => Box::new(tree_search(machine, evaluator)),
         // Without the detour through batches, at full speed.
-        ALPHA_BETA if machine.evaluator == CLASSICAL => {
+        SearchMode::AlphaBeta if machine.evaluator == EvaluatorKind::Classical => {
             Box::new(AlphaBeta::classical(SMALLEST_HASH_MB))
         }
-        ALPHA_BETA => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
-        MINIMAX => Box::new(Minimax::new(machine.minimax_pruning)),
-        THREE_STATE => {
+        SearchMode::AlphaBeta => Box::new(AlphaBeta::with_evaluator(evaluator, SMALLEST_HASH_MB)),
+        SearchMode::Minimax => Box::new(Minimax::new(machine.minimax_pruning)),
+        SearchMode::ThreeState => {
             let opened = ThreeState::open(&machine.three_state);
             Box::new(opened.map_err(|error| error.to_string())?.0)
         }
-        other => return Err(format!("there is no search named {other}")),
     })
 }
 
 /// The search that keeps a tree, by PUCT's rule where the user chose that, else by Tesla's.
-pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> TeslaSearch {
-    let mut search = if machine.search == PUCT {
-        TeslaSearch::puct(evaluator)
-    } else {
-        TeslaSearch::new(evaluator)
+pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> BestFirst {
+    let mut search = match machine.search {
+        SearchMode::Puct => BestFirst::puct(evaluator),
+        _ => BestFirst::new(evaluator),
     };
     search.set_params(machine.params.clone());
     search
@@ -121,15 +120,12 @@ fn make_evaluator(
     machine: &Machine,
     is_shared: bool,
 ) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
-    match machine.evaluator {
-        CLASSICAL => {
-            let evaluator = match machine.batch_size {
-                Some(size) => ClassicalEvaluator::with_batch_size(size),
-                None => ClassicalEvaluator::new(),
-            };
-            Ok((Box::new(evaluator), Vec::new()))
+    match (machine.evaluator, machine.batch_size) {
+        (EvaluatorKind::Transformer, _) => network(machine, is_shared),
+        (EvaluatorKind::Classical, None) => Ok((Box::new(ClassicalEvaluator::new()), Vec::new())),
+        (EvaluatorKind::Classical, Some(size)) => {
+            Ok((Box::new(ClassicalEvaluator::with_batch_size(size)), Vec::new()))
         }
-        _ => network(machine, is_shared),
     }
 }
 
@@ -169,9 +165,8 @@ fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String
 /// clock.
 #[cfg(feature = "net")]
 pub fn look_for_gpu(settings: &Settings) {
-    if settings.evaluator == crate::setup::mode::TRANSFORMER
-        && crate::setup::network::may_use_gpu(&settings.device)
-    {
+    let Machine { evaluator, device, .. } = &settings.machine;
+    if *evaluator == EvaluatorKind::Transformer && crate::setup::network::may_use_gpu(device) {
         let _ = crate::setup::network::device();
     }
 }
@@ -182,17 +177,17 @@ pub fn look_for_gpu(_: &Settings) {}
 
 /// The search behind the bench signature: the same on every machine.
 pub fn bench_search() -> Box<dyn Search> {
-    let mut search = TeslaSearch::new(Box::new(ClassicalEvaluator::new()));
+    let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
     search.set_hash_mb(BENCH_HASH_MB);
     Box::new(search)
 }
 
-/// The same for the search mode of this name, on the evaluator that every build has.
+/// The same for this search mode, on the evaluator that every build has.
 ///
 /// # Errors
-/// When there is no such search.
-pub fn bench_search_of(search: &'static str) -> Result<Box<dyn Search>, String> {
-    let machine = Machine { search, ..Machine::of(&Settings::default()) };
+/// When the search cannot be made.
+pub fn bench_search_of(search: SearchMode) -> Result<Box<dyn Search>, String> {
+    let machine = Machine { search, ..Settings::default().machine() };
     let mut search = self::search(&machine.without_network())?.search;
     search.set_hash_mb(BENCH_HASH_MB);
     Ok(search)

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use crate::best_first::params::{ParamError, Params};
 use crate::chess::tablebase;
-use crate::minimax::Pruning;
 use crate::search::handicap::{Handicap, Strength};
+use crate::setup::machine::Machine;
 use crate::setup::opponent::{NotAnOpponent, Opponent};
-use crate::three_state;
 
 /// What a text option holds that means none.
 pub(super) const EMPTY: &str = "<empty>";
@@ -18,30 +17,14 @@ pub(super) const EMPTY: &str = "<empty>";
 pub struct Settings {
     /// Memory for tree and table, in MiB.
     pub hash_mb: usize,
-    /// The search mode, one of [`SEARCHES`](crate::setup::mode::SEARCHES).
-    pub search: &'static str,
-    /// The evaluator, one of [`EVALUATORS`](crate::setup::mode::EVALUATORS).
-    pub evaluator: &'static str,
-    /// Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.
-    pub device: String,
-    /// A network's file; `None` = the embedded one.
-    pub weights_file: Option<String>,
-    /// Positions per batch; `None` = the device's choice.
-    pub batch_size: Option<usize>,
-    /// Memory for keys and values of evaluated positions, in MiB; 0 = all are encoded whole.
-    pub kv_cache_mb: usize,
+    /// What runs.
+    pub machine: Machine,
     /// Time kept back per move for the GUI and the line.
     pub move_overhead: Duration,
     /// Castling is written as king takes rook.
     pub chess960: bool,
     /// `info` lines carry win, draw and loss in permille.
     pub show_wdl: bool,
-    /// The tunables.
-    pub params: Params,
-    /// What minimax leaves out.
-    pub minimax_pruning: Pruning,
-    /// The three-state decider's experience.
-    pub three_state: three_state::Settings,
     /// Best moves that are told of.
     pub lines: usize,
     /// Every root move is told of at the end of a search.
@@ -57,10 +40,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The search and the evaluator that the user chose.
+    pub fn machine(&self) -> Machine {
+        self.machine.clone().used()
+    }
+
     /// Playing weaker, where that is asked for.
     pub fn handicap(&self) -> Option<Handicap> {
         let Strength { is_limited, elo } = self.strength;
-        is_limited.then_some(Handicap { elo, seed: self.three_state.seed })
+        is_limited.then_some(Handicap { elo, seed: self.machine.three_state.seed })
     }
 
     /// Takes the tunables of a file; the defaults where the path is empty.
@@ -69,7 +57,7 @@ impl Settings {
             "" | EMPTY => Ok(Params::default()),
             path => Params::read(Path::new(path)),
         };
-        self.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
+        self.machine.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
         Ok(())
     }
 }

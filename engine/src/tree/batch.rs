@@ -13,15 +13,34 @@ use crate::search::table::Table;
 use crate::tree::arena::Tree;
 use crate::tree::effort::Effort;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, ROOT, Spot};
+use crate::tree::node::{BARE, BranchId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Spot};
 use crate::tree::remember::start_from;
 
 /// Longest line in the tree, plies.
 pub const MAX_PLY: usize = 240;
 
-/// A batch, perhaps empty.
+/// What a batch is selected for, and how large it may be.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchRequest<'a> {
+    /// The root's position.
+    pub root: &'a Chess,
+    /// Keys of the game's earlier positions.
+    pub earlier: &'a [u64],
+    /// Positions and legal moves in flight, which need room in the tree too.
+    pub pending: (usize, usize),
+    /// Leaves at most.
+    pub size: u32,
+    /// Leaves that the limits still allow, this batch's among them.
+    pub remaining: u32,
+    /// Values of positions seen elsewhere; `None` = leaves start from nothing.
+    pub table: Option<&'a Table>,
+    /// Endgame tables.
+    pub endings: Option<&'a Tables>,
+}
+
+/// The leaves of a batch, perhaps none.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct Selected {
     /// The leaves, in the order picked.
     pub leaves: Vec<Leaf>,
     /// Whether the tree had no room for more.
@@ -43,13 +62,8 @@ pub enum Picked {
 
 /// A batch in the making.
 #[derive(Debug)]
-pub struct Harvest<'a> {
-    /// Values of positions seen elsewhere; `None` = leaves start from nothing.
-    table: Option<&'a Table>,
-    /// Endgame tables.
-    endings: Option<&'a Tables>,
-    /// Of `go mate`: plies to the last position in which the opponent may be mated.
-    mate_plies: Option<usize>,
+pub struct Batch<'a> {
+    request: BatchRequest<'a>,
     /// Keys of the game, then of the path; the present node's ancestors.
     pub keys: Vec<u64>,
     /// Where the path begins among the keys.
@@ -63,39 +77,24 @@ pub struct Harvest<'a> {
     free: u32,
 }
 
-impl<'a> Harvest<'a> {
-    /// An empty batch for at most `budget` leaves, below a game whose earlier positions have these
-    /// keys. `promised` = positions and legal moves in flight, which need room too.
-    pub fn new(
-        table: Option<&'a Table>,
-        earlier: &[u64],
-        promised: (usize, usize),
-        budget: u32,
-    ) -> Self {
+impl<'a> Batch<'a> {
+    /// An empty batch.
+    pub fn new(tree: &Tree, request: &BatchRequest<'a>) -> Self {
+        // Tables know no distance to mate, and a mate in the transposition table may be too long.
+        let is_known = tree.goal() == Goal::Result;
         Self {
-            table,
-            endings: None,
-            mate_plies: None,
-            keys: earlier.to_vec(),
-            path_start: earlier.len(),
+            request: BatchRequest {
+                table: request.table.filter(|_| is_known),
+                endings: request.endings.filter(|_| is_known),
+                ..*request
+            },
+            keys: request.earlier.to_vec(),
+            path_start: request.earlier.len(),
             leaves: Vec::new(),
-            promised,
+            promised: request.pending,
             is_full: false,
-            free: 256 + 16 * budget,
+            free: 256 + 16 * request.size,
         }
-    }
-
-    /// The same with endgame tables.
-    #[must_use]
-    pub fn with_endings(self, endings: Option<&'a Tables>) -> Self {
-        Self { endings, ..self }
-    }
-
-    /// The same for a mate in so many moves.
-    #[must_use]
-    pub fn with_mate(self, moves: Option<u32>) -> Self {
-        let mate_plies = moves.map(|moves| (moves as usize).saturating_mul(2).saturating_sub(1));
-        Self { mate_plies, ..self }
     }
 
     /// Leaves so far.
@@ -120,9 +119,9 @@ impl<'a> Harvest<'a> {
     }
 
     /// The batch.
-    pub fn finish(self, tree: &Tree) -> Gathered {
+    pub fn finish(self, tree: &Tree) -> Selected {
         let is_paused = self.free == 0 && !tree.node(ROOT).is_proven();
-        Gathered { leaves: self.leaves, is_full: self.is_full, is_paused }
+        Selected { leaves: self.leaves, is_full: self.is_full, is_paused }
     }
 
     /// Gives a move of a branch, by its place among the legal ones in `position`, a node; answers with
@@ -155,9 +154,12 @@ impl<'a> Harvest<'a> {
         }
         let moves = position.legal_moves();
         let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
-        let known = || Some((self.endings?.verdict(position)?, false));
+        let known = || Some((self.request.endings?.verdict(position)?, false));
         // A mate with the last move would have been seen.
-        let is_too_late = || (ply + 1 >= self.mate_plies?).then_some((Verdict::Draw, true));
+        let is_too_late = || match tree.goal() {
+            Goal::Mate { plies } if ply + 1 >= plies => Some((Verdict::Draw, true)),
+            _ => None,
+        };
         let settled = || decide(position, &moves, visits).or_else(known).or_else(is_too_late);
         if node != ROOT
             && let Some((verdict, rests_on_path)) = settled()
@@ -174,7 +176,7 @@ impl<'a> Harvest<'a> {
         let leaf = tree.node_mut(node);
         if node != ROOT
             && leaf.has(BARE)
-            && let Some(table) = self.table
+            && let Some(table) = self.request.table
             && let Some(entry) = table.probe(key)
             && start_from(leaf, table, &entry, position.halfmoves(), || position.clone())
         {

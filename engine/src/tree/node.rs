@@ -34,6 +34,28 @@ impl Spot {
     }
 }
 
+/// What a tree is to prove; its verdicts are true of that goal only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Goal {
+    /// The result of best play.
+    #[default]
+    Result,
+    /// A mate by the root's side to move (`go mate`): a draw is any line without one.
+    Mate {
+        /// Plies to the last position in which the opponent may be mated.
+        plies: usize,
+    },
+}
+
+impl Goal {
+    /// The goal of a search for a mate in so many moves, or of any other search.
+    pub fn of(mate: Option<u32>) -> Self {
+        mate.map_or(Self::Result, |moves| Self::Mate {
+            plies: (moves as usize).saturating_mul(2).saturating_sub(1),
+        })
+    }
+}
+
 /// Set while the evaluator works on the node.
 pub const PENDING: u8 = 1;
 /// The value is the parent's action value: the position itself was never looked at.

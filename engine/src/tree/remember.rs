@@ -6,7 +6,7 @@ use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::search::table::{Entry, PackedMove, Table};
 use crate::tree::arena::Tree;
-use crate::tree::node::{BARE, BranchId, EXCLUDED, KNOWN, Node, PATH, ROOT};
+use crate::tree::node::{BARE, BranchId, EXCLUDED, Goal, KNOWN, Node, PATH, ROOT};
 
 /// Plies that a principal variation from the table is walked down before it is believed.
 const WALK: usize = 8;
@@ -71,6 +71,9 @@ pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
 
 /// Stores the principal variation in the table, tagged as such.
 pub fn remember_line(tree: &Tree, table: &mut Table) {
+    if tree.goal() != Goal::Result {
+        return;
+    }
     for id in tree.principal_variation() {
         remember(tree, table, id, true);
     }
@@ -92,7 +95,7 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
     for (id, is_doomed) in (0..).zip(&mut is_doomed) {
         let node = tree.node(tree.node_of(tree.branch(id)));
         *is_doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&id);
-        if *is_doomed && node.work > 1 {
+        if *is_doomed && node.work > 1 && tree.goal() == Goal::Result {
             remember(tree, table, id, false);
         }
     }

@@ -4,7 +4,8 @@ use shakmaty::Position as _;
 
 use crate::chess::game::Game;
 use crate::chess::score::Verdict;
-use crate::tree::arena::{Branch, Tree};
+use crate::tree::arena::Tree;
+use crate::tree::branch::Branch;
 use crate::tree::node::{BARE, BranchId, NodeId, PATH, ROOT};
 
 /// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.

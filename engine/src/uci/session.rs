@@ -152,7 +152,7 @@ impl Session {
     /// Makes the search the options ask for, if it is not there yet. Where that fails, the former
     /// one stays; where there is none, one that needs no network.
     fn load(&mut self) {
-        let wanted = Machine::of(&self.settings);
+        let wanted = self.settings.machine();
         let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
             match roster::search(&wanted) {
@@ -294,7 +294,7 @@ impl Session {
                 "the game is over in this position: there is nothing to evaluate".to_owned()
             );
         }
-        let wanted = Machine { kv_cache_mb: 0, ..Machine::of(&self.settings) };
+        let wanted = Machine { kv_cache_mb: 0, ..self.settings.machine() };
         if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
             self.evaluator = None;
             let (made, _) = roster::evaluator(&wanted)?;

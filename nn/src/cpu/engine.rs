@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
-use shakmaty::Position as _;
 
 use super::attention::MAX_KEYS;
 use super::forward::{self, Scratch};
 use super::packed::Network;
 use super::vectors::Aligned;
 use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Request};
-use crate::incremental::books::{AnchorPolicy, Books, CHILD_ROWS, Stale};
+use crate::incremental::AnchorPolicy;
 use crate::incremental::cache::{self, Cache};
+use crate::incremental::manager::CacheManager;
 use crate::incremental::plan::{Job, Plan};
+use crate::incremental::rebuild::Rebuild;
 use crate::weights::WeightsError;
 
 /// Rows that run through the layers together: more fall out of a core's second-level cache.
@@ -46,7 +47,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Engine {
     network: Network,
-    books: Books<Aligned>,
+    manager: CacheManager<Aligned>,
     options: Options,
     scratch: Vec<Scratch>,
 }
@@ -69,9 +70,9 @@ impl Engine {
         let options = Options { threads: options.threads.max(1), ..options };
         let slot = network.entry_floats() * size_of::<f32>();
         let cache = Cache::new(cache::slots_within(options.cache_bytes, slot), usize::MAX);
-        let books = Books::new(cache, options.anchors, options.cache_bytes > 0);
+        let manager = CacheManager::new(cache, options.anchors, options.cache_bytes > 0);
         let scratch = (0..options.threads).map(|_| Scratch::default()).collect();
-        Ok(Self { network, books, options, scratch })
+        Ok(Self { network, manager, options, scratch })
     }
 
     /// The network's name, for people.
@@ -81,17 +82,22 @@ impl Engine {
 
     #[cfg(test)]
     pub(crate) fn attention(&self, session: u32, handle: crate::evaluator::Handle) -> Vec<f64> {
-        self.books.attention(session, handle)
+        self.manager.attention(session, handle)
+    }
+
+    /// Whether positions are kept for their children.
+    pub fn keeps(&self) -> bool {
+        self.manager.keeps()
     }
 
     /// What was done so far, and how full the cache is.
     pub fn figures(&self) -> CacheFigures {
-        self.books.figures()
+        self.manager.figures()
     }
 
     /// Does what the search says of its positions.
     pub fn note(&mut self, session: u32, note: &CacheNote) {
-        self.books.note(session, note);
+        self.manager.note(session, note);
     }
 
     /// Evaluates a batch. Parents are of earlier batches.
@@ -99,27 +105,28 @@ impl Engine {
     /// A request's answer depends on its session's earlier batches and its own batch's requests of
     /// the same session, bit by bit, and on nobody else's.
     pub fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
-        let stale = self.books.prepare(requests, |_| []);
-        for level in stale.chunk_by(|a, b| a.level == b.level) {
-            let jobs = level.iter().filter_map(|&stale| Some((stale, self.books.job(stale)?)));
-            let (level, jobs): (Vec<Stale>, Vec<Job<'_>>) = jobs.unzip();
-            let cache = self.books.cache();
+        let rebuilds = self.manager.prepare(requests, |_| []);
+        for level in rebuilds.chunk_by(|a, b| a.level == b.level) {
+            let jobs = level.iter().filter_map(|&node| Some((node, self.manager.job(node)?)));
+            let (level, jobs): (Vec<Rebuild>, Vec<Job<'_>>) = jobs.unzip();
+            let cache = self.manager.cache();
             let answers = run(&self.network, cache, self.options, &jobs, &mut self.scratch);
-            for (stale, Answer { plan, blocks, attention, .. }) in level.into_iter().zip(answers) {
-                self.books.renew(stale, &plan, blocks, &attention);
+            for (rebuild, Answer { plan, blocks, attention, .. }) in level.into_iter().zip(answers)
+            {
+                self.manager.rebuild(rebuild, &plan, blocks, &attention);
             }
         }
-        let jobs = self.books.jobs(requests);
-        let cache = self.books.cache();
+        let jobs = self.manager.jobs(requests);
+        let cache = self.manager.cache();
         let answers = run(&self.network, cache, self.options, &jobs, &mut self.scratch);
         requests.iter().zip(answers).map(|(request, answer)| self.finish(request, answer)).collect()
     }
 
     fn finish(&mut self, request: &Request, answer: Answer) -> Evaluation {
         let Answer { mut evaluation, plan, blocks, attention } = answer;
-        self.books.count(&plan);
-        if request.keep && self.books.keeps() {
-            evaluation.handle = self.books.admit(request, &plan, blocks, &attention).0;
+        self.manager.count(&plan);
+        if request.keep && self.manager.keeps() {
+            evaluation.handle = self.manager.admit(request, &plan, blocks, &attention).0;
         }
         evaluation
     }
@@ -141,11 +148,7 @@ fn run(
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_cached_key(|&index| kin(&jobs[index]));
     let sorted: Vec<Job<'_>> = order.iter().map(|&index| jobs[index]).collect();
-    let rows = |job: &Job<'_>| match job.parent {
-        Some(_) => CHILD_ROWS,
-        None => job.position.board().occupied().count() + 1,
-    };
-    let rows: Vec<usize> = sorted.iter().map(rows).collect();
+    let rows: Vec<usize> = sorted.iter().map(Job::most_rows).collect();
     let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS).max(1);
     let shares = split(&sorted, &rows, &portions(threads));
     let taken = AtomicUsize::new(0);

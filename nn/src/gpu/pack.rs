@@ -73,8 +73,8 @@ impl Pack {
         self.rows.iter().any(|&row| row != TRASH)
     }
 
-    /// Adds a position. `own` are the rows of the cache for its new tokens, none if only itself sees
-    /// them.
+    /// Adds a position. `own` are the rows of the cache for its new tokens, none if only itself
+    /// sees them.
     pub(super) fn push(&mut self, plan: &Plan, own: &[i32]) {
         let index = self.count;
         self.count += 1;

@@ -65,10 +65,15 @@ pub(super) fn run(
         output.policy_logits,
         output.action_delta,
     ];
-    found.extend(attention.map(|sum| {
-        let active = TensorData::new(pack.active.clone(), [n, 1, q, 1]);
-        let received = sum * Tensor::from_data(active, device);
-        received.sum_dim(2).mean_dim(1).reshape([n * t])
-    }));
+    found.extend(attention.map(|sum| received(sum, pack, device)));
     found
+}
+
+/// The attention that each key received, from the layers' sum: of all tokens, and on average over
+/// the heads.
+fn received(sum: Tensor<4>, pack: &Pack, device: &Device) -> Tensor<1> {
+    let (n, q, t) = (pack.shape.positions, pack.shape.queries, pack.shape.keys);
+    let active = TensorData::new(pack.active.clone(), [n, 1, q, 1]);
+    let received = sum * Tensor::from_data(active, device); // [n, h, q, t]
+    received.sum_dim(2).mean_dim(1).reshape([n * t])
 }

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
 
-use crate::incremental::books::CHILD_ROWS;
 use crate::incremental::cache::slots_within;
+use crate::incremental::plan::CHILD_ROWS;
 use crate::model::ModelConfig;
 
 /// A row of zeros: the captured piece of a move that captures none.
@@ -71,8 +71,8 @@ pub(super) enum Table {
 #[derive(Debug)]
 pub(super) struct Store {
     tables: Vec<Tensor<2>>,
-    /// burn scatters rows in place and side by side on a GPU, but copies the whole table on the CPU;
-    /// it assigns selected rows in place on both, but one after the other on a GPU.
+    /// burn scatters rows in place and side by side on a GPU, but copies the whole table on the
+    /// CPU; it assigns selected rows in place on both, but one after the other on a GPU.
     scatters: bool,
     pub(super) layout: Layout,
 }

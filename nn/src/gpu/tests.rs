@@ -1,4 +1,4 @@
-//! What the books hear of the device.
+//! The attention that a device reports.
 
 use burn::tensor::Device;
 
@@ -21,7 +21,7 @@ fn family(mut evaluate: impl FnMut(&[Request]) -> Vec<Evaluation>) -> Vec<Handle
 }
 
 /// What a token has received is what the kernels say it did, from its own position and from
-/// children; and it is heard of two batches later.
+/// children; and it counts two batches later.
 #[test]
 fn attention_is_the_kernels() {
     let config = ModelConfig::tiny();

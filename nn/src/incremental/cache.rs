@@ -2,15 +2,14 @@
 //!
 //! A *slot* holds what later queries need of one token: its keys and values in every layer, and
 //! its part of the move heads. On the CPU that is a block of floats; on another device it is a row
-//! of the tensors there, and the slot here is only its number. A *node* is an evaluated position with
-//! its *tokens*: the slots of the pieces that stand in it and of the readouts of its chain. Slots are
-//! counted by the nodes that hold them, so a node's tokens may go while its descendants keep what
-//! they see of them. The position itself, which is small, stays for a while: when it is needed again
-//! as a parent, its tokens are made again, and its children are cheap again.
+//! of the tensors there, and the slot here is only its number. A *node* is an evaluated position
+//! with its *tokens*: the slots of the pieces that stand in it and of the readouts of its chain.
+//! Slots are counted by the nodes that hold them, so a node's tokens may be evicted while its
+//! descendants keep what they see of them. The position itself, which is small, stays for a while:
+//! when it is needed again as a parent, its tokens are rebuilt, and its children are cheap again.
 //!
-//! Every *session* (one search) has nodes of its own and the same bound, so that what it is
-//! answered depends on its own requests only. Where there may be only so many sessions, one too many
-//! keeps nothing.
+//! Every *session* (one search) has nodes of its own and the same bound, so that its answers depend
+//! on its own requests only. Where the number of sessions is limited, one too many keeps nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +22,8 @@ use super::slots::{Seen, Slots};
 const EVICT_DIVISOR: usize = 8;
 /// The weight at which the running averages are scaled down again.
 const HEAVY: f64 = 1e100;
-/// Memory beside a slot's content, bytes: its share of a node's lists, hash entries and allocations,
-/// and of the positions whose tokens are gone.
+/// Memory beside a slot's content, bytes: its share of a node's lists, hash entries and
+/// allocations, and of the positions whose tokens are evicted.
 const OVERHEAD: usize = 2000;
 /// Positions that are known, in slots: most have no tokens where memory is short.
 const POSITIONS: usize = 4;
@@ -46,8 +45,8 @@ pub(crate) struct Cache<T> {
 }
 
 impl<T: Default> Cache<T> {
-    /// A cache of `limit` slots for each of at most so many sessions. Memory is taken as needed, and
-    /// no slot's number reaches the limits' sum.
+    /// A cache of `limit` slots for each of at most `most_sessions`. Memory is allocated on demand,
+    /// and no slot's number reaches the limits' sum.
     pub(crate) fn new(limit: usize, most_sessions: usize) -> Self {
         let (slots, sessions) = (Slots::new(), HashMap::new());
         Self { slots, sessions, next: 0, limit, most_sessions, evicted: 0 }

@@ -38,6 +38,11 @@ impl Tokens {
 }
 
 impl Node {
+    /// Positions in its chain, the anchor included, while it has tokens.
+    pub(super) fn chain(&self) -> Option<usize> {
+        Some(self.tokens.as_ref()?.readouts.len())
+    }
+
     /// The slots that were filled for it, while it has tokens.
     pub(super) fn own(&self) -> Option<&Vec<u32>> {
         Some(&self.tokens.as_ref()?.own)

@@ -5,8 +5,11 @@ use shakmaty::{Chess, Color, Move, Position, Square};
 use super::node::Node;
 use crate::encode::{ATTACK_STATES, MoveToken, READOUT_SQUARE, RULE_FEATURES, Window, arrivals};
 
-/// Most tokens that a job sees: 32 pieces, the readouts of its chain and its own. The books end
-/// chains sooner; a longer one would be encoded whole.
+/// Rows of a child: one moved piece, two for castling, and the readout.
+pub(crate) const CHILD_ROWS: usize = 3;
+
+/// Most tokens that a job sees: 32 pieces, the readouts of its chain and its own. Chains end
+/// sooner; a longer one would be encoded whole.
 pub(crate) const MAX_SOURCES: usize = 48;
 
 /// One position to evaluate.
@@ -22,6 +25,18 @@ pub(crate) struct Job<'a> {
     pub(crate) parent: Option<(&'a Node, Move)>,
     /// The position will be kept as a node for its children.
     pub(crate) keep: bool,
+}
+
+impl Job<'_> {
+    /// Rows that it may take.
+    pub(crate) fn most_rows(&self) -> usize {
+        if self.parent.is_some() { CHILD_ROWS } else { whole_rows(self.position) }
+    }
+}
+
+/// Rows of a position that is encoded whole: its pieces and the readout.
+pub(super) fn whole_rows(position: &Chess) -> usize {
+    position.board().occupied().count() + 1
 }
 
 /// A token that the job sees.

@@ -1,7 +1,7 @@
 //! Slots: what later queries need of one token, and the attention that it has received.
 //!
-//! Slots are counted by the nodes that hold them; one that nobody holds any more is free and will be
-//! filled again.
+//! Slots are counted by the nodes that hold them; one that nobody holds any more is free and will
+//! be filled again.
 
 use std::sync::{Mutex, PoisonError};
 

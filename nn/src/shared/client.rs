@@ -4,21 +4,22 @@ use std::collections::VecDeque;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{Answer, Parcel};
+use super::{Answer, Submission};
 use crate::evaluator::{CacheNote, EvalError, Evaluator, Request};
 
 /// One search's end of a [`SharedDevice`](super::SharedDevice).
 ///
 /// [`Evaluator::batch_size`] is what the search would have if it had the device alone, so that it
-/// gathers the same batches in any company. What it says of its positions holds for its own only.
+/// gathers the same batches however many others there are. Its notes concern its own positions
+/// only.
 #[derive(Debug)]
 pub struct SharedClient {
-    parcels: Sender<Parcel>,
+    submissions: Sender<Submission>,
     session: u32,
     /// For the device before the next batch.
     notes: Vec<CacheNote>,
-    /// One for each batch in flight, oldest first. Only the parcel holds the other end, so that a
-    /// hub that is gone is heard of at once.
+    /// One for each batch in flight, oldest first. Only the submission holds the other end, so
+    /// that a hub that is gone shows at once.
     answers: VecDeque<Receiver<Answer>>,
     description: String,
     batch_size: usize,
@@ -28,20 +29,20 @@ pub struct SharedClient {
 impl SharedClient {
     /// A client that has sent nothing yet, under a number of its own.
     pub(super) fn new(
-        parcels: Sender<Parcel>,
+        submissions: Sender<Submission>,
         session: u32,
         description: String,
         batch_size: usize,
         fixed_cost: f32,
     ) -> Self {
         let (notes, answers) = (Vec::new(), VecDeque::new());
-        Self { parcels, session, notes, answers, description, batch_size, fixed_cost }
+        Self { submissions, session, notes, answers, description, batch_size, fixed_cost }
     }
 
     fn send(&mut self, batch: Vec<Request>, reply: Option<Sender<Answer>>) {
         let notes = std::mem::take(&mut self.notes);
-        // A parcel that finds nobody is dropped, and its reply with it.
-        let _ = self.parcels.send(Parcel { session: self.session, notes, batch, reply });
+        // A submission that finds nobody is dropped, and its reply with it.
+        let _ = self.submissions.send(Submission { session: self.session, notes, batch, reply });
     }
 }
 

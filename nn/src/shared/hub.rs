@@ -1,4 +1,6 @@
 //! The thread that owns a shared device: gathers batches and gives everybody their own answers.
+//!
+//! Reads the clock: an idle device waits a moment for a fuller batch.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
@@ -8,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 
 use super::memory::{Key, Memory};
-use super::{Answer, Counters, MERGED, Parcel};
+use super::{Answer, Counters, MERGED, Submission};
 use crate::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
 
 /// Batches that the device holds at once: one it works on and one that waits for it.
@@ -19,7 +21,7 @@ const PATIENCE: u32 = 4;
 /// … and no longer than this.
 const LONGEST_PATIENCE: Duration = Duration::from_millis(5);
 
-/// A parcel whose answers are coming in.
+/// A submission whose answers are coming in.
 struct Open {
     session: u32,
     answers: Vec<Option<Evaluation>>,
@@ -27,7 +29,7 @@ struct Open {
     reply: Sender<Answer>,
 }
 
-/// What the device was not told yet of a parcel.
+/// What was not sent yet of a submission.
 struct Waiting {
     session: u32,
     notes: Vec<CacheNote>,
@@ -37,18 +39,18 @@ struct Waiting {
 /// What the hub thread owns.
 pub(super) struct Hub {
     device: Box<dyn Evaluator>,
-    inbox: Receiver<Parcel>,
+    inbox: Receiver<Submission>,
     counters: Arc<Counters>,
     /// Where the device keeps nothing of earlier positions.
     memory: Option<Memory>,
     /// By number, in the order they came.
     open: HashMap<u64, Open>,
-    next_parcel: u64,
+    next_number: u64,
     /// Oldest first.
     waiting: VecDeque<Waiting>,
     /// Per batch on the device: its positions.
-    flying: VecDeque<Vec<Key>>,
-    /// Who wants to know about a position that waits or flies: parcel and place in it.
+    in_flight: VecDeque<Vec<Key>>,
+    /// Who wants to know about a position that waits or flies: submission and place in it.
     wanted: HashMap<Key, Vec<(u64, usize)>>,
     /// Clients that were just answered and will ask again.
     expected: HashSet<u32>,
@@ -61,7 +63,7 @@ impl Hub {
     /// A hub with nothing to do yet.
     pub(super) fn new(
         device: Box<dyn Evaluator>,
-        inbox: Receiver<Parcel>,
+        inbox: Receiver<Submission>,
         counters: Arc<Counters>,
     ) -> Self {
         Self {
@@ -70,9 +72,9 @@ impl Hub {
             inbox,
             counters,
             open: HashMap::new(),
-            next_parcel: 0,
+            next_number: 0,
             waiting: VecDeque::new(),
-            flying: VecDeque::new(),
+            in_flight: VecDeque::new(),
             wanted: HashMap::new(),
             expected: HashSet::new(),
             answered_at: Instant::now(),
@@ -83,14 +85,14 @@ impl Hub {
     /// Serves until the last client is gone.
     pub(super) fn run(mut self) {
         loop {
-            if self.flying.is_empty() && self.waiting.is_empty() {
+            if self.in_flight.is_empty() && self.waiting.is_empty() {
                 match self.inbox.recv() {
-                    Ok(parcel) => self.take(parcel),
+                    Ok(submission) => self.take(submission),
                     Err(_) => return,
                 }
             }
-            while let Ok(parcel) = self.inbox.try_recv() {
-                self.take(parcel);
+            while let Ok(submission) = self.inbox.try_recv() {
+                self.take(submission);
             }
             self.linger();
             while self.should_send() {
@@ -103,13 +105,13 @@ impl Hub {
     /// Before an idle device is given a batch that could be larger: whoever was just answered will
     /// ask again at once, and is waited for a moment.
     fn linger(&mut self) {
-        if !self.flying.is_empty() {
+        if !self.in_flight.is_empty() {
             return;
         }
         let until = self.answered_at + self.patience;
         while !self.expected.is_empty() && self.positions() < self.device.batch_size() {
             match self.inbox.recv_deadline(until) {
-                Ok(parcel) => self.take(parcel),
+                Ok(submission) => self.take(submission),
                 Err(_) => return,
             }
         }
@@ -121,11 +123,11 @@ impl Hub {
     }
 
     /// Answers what is known and queues the rest.
-    fn take(&mut self, parcel: Parcel) {
-        let Parcel { session, notes, batch, reply } = parcel;
+    fn take(&mut self, submission: Submission) {
+        let Submission { session, notes, batch, reply } = submission;
         self.expected.remove(&session);
-        let number = self.next_parcel;
-        self.next_parcel += 1;
+        let number = self.next_number;
+        self.next_number += 1;
         self.counters.asked.fetch_add(batch.len() as u64, Ordering::Relaxed);
         let mut answers = vec![None; batch.len()];
         let mut requests = Vec::new();
@@ -161,7 +163,7 @@ impl Hub {
         }
     }
 
-    /// Sends a parcel's answers off if they are all there. A client that is gone is no reason to
+    /// Sends a submission's answers off if they are all there. A client that is gone is no reason to
     /// stop: its search was dropped in mid-flight.
     fn close(&mut self, number: u64) {
         if self.open.get(&number).is_some_and(|open| open.missing == 0)
@@ -178,14 +180,14 @@ impl Hub {
     /// An idle device gets what there is. One that works gets a second batch only if that is full:
     /// what comes while it works makes a small one larger.
     fn should_send(&self) -> bool {
-        match self.flying.len() {
+        match self.in_flight.len() {
             _ if self.waiting.is_empty() => false,
             0 => true,
-            flying => flying < IN_FLIGHT && self.positions() >= self.device.batch_size(),
+            in_flight => in_flight < IN_FLIGHT && self.positions() >= self.device.batch_size(),
         }
     }
 
-    /// Gives the device the oldest parcels that fit together, one of each client.
+    /// Gives the device the oldest submissions that fit together, one of each client.
     fn send(&mut self) {
         let most = MERGED * self.device.batch_size().max(1);
         let (mut keys, mut batch) = (Vec::new(), Vec::new());
@@ -214,12 +216,12 @@ impl Hub {
         self.counters.batches.fetch_add(1, Ordering::Relaxed);
         self.counters.evaluated.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.device.submit(batch);
-        self.flying.push_back(keys);
+        self.in_flight.push_back(keys);
     }
 
     /// Waits for the oldest batch and shares its answers out.
     fn receive(&mut self) {
-        let Some(keys) = self.flying.pop_front() else { return };
+        let Some(keys) = self.in_flight.pop_front() else { return };
         self.expected.clear();
         let began = Instant::now();
         let answer = self.device.collect().and_then(|answers| {

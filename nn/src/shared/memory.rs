@@ -16,7 +16,7 @@ pub(super) enum Key {
     /// All that an answer depends on: placement, side to move, castling rights and a legal
     /// en-passant square in the hash; the fifty-move clock and repetitions beside it.
     Position { hash: u128, halfmoves: u32, repetitions: u8 },
-    /// Parcel and place: where the answer depends on the path too, every request is its own.
+    /// Submission and place: where the answer depends on the path too, every request is its own.
     Place(u64, usize),
 }
 

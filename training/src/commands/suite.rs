@@ -216,7 +216,7 @@ fn check_names(suites: &[Suite], sides: &[Side]) -> Result<(), String> {
 fn identities(sides: &[Side], devices: &Devices) -> Vec<Value> {
     let signatures = search_signatures(sides);
     let signature = |side: &Side| {
-        let search = side.machine().ok().filter(|_| side.is_own())?.search;
+        let search = side.machine().ok().filter(|_| side.is_own())?.search.name();
         Some(json!({ search: signatures.as_ref()?.get(search)? }))
     };
     let identity = |side: &Side| {

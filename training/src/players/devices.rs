@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
-use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::search::Search as _;
 use tesla_engine::setup::machine::Machine;
-use tesla_engine::setup::mode;
 use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::Evaluator;
@@ -30,7 +29,7 @@ pub struct Devices {
 
 /// The part of a machine that a device depends on.
 fn device_of(machine: &Machine) -> Machine {
-    let plain = Machine::of(&Settings::default());
+    let plain = Settings::default().machine();
     let params = Params {
         anchor_work: machine.params.anchor_work,
         anchor_staleness: machine.params.anchor_staleness,
@@ -110,10 +109,10 @@ impl Devices {
     ///
     /// # Errors
     /// A sentence, when the side's search keeps none or its options cannot be used.
-    pub fn tree_search(&self, side: &Side) -> Result<TeslaSearch, String> {
+    pub fn tree_search(&self, side: &Side) -> Result<BestFirst, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
-        let machine = Machine::of(&settings);
-        if !mode::keeps_tree(machine.search) {
+        let machine = settings.machine();
+        if !machine.search.keeps_tree() {
             return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
         }
         let evaluator = self.evaluator(&machine, side.limit.is_timed())?;

@@ -51,7 +51,7 @@ impl<'a> OwnPlayer<'a> {
     /// A sentence, when the side's options are not what they were.
     pub fn new(side: &Side, devices: &'a Devices, stop: StopToken) -> Result<Self, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
-        let machine = Machine::of(&settings);
+        let machine = settings.machine();
         let transcript = VecDeque::new();
         let is_timed = side.limit.is_timed();
         Ok(Self { machine, settings, is_timed, devices, search: None, stop, transcript })

@@ -283,7 +283,7 @@ impl Side {
     /// # Errors
     /// As [`Side::settings`].
     pub fn machine(&self) -> Result<Machine, SideError> {
-        Ok(Machine::of(&self.settings()?))
+        Ok(self.settings()?.machine())
     }
 }
 
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(sides.len(), 2);
         assert!(sides[0].is_own() && !sides[1].is_own());
         assert_eq!(sides[0].machine().unwrap().batch_size, Some(8));
-        assert_eq!(sides[0].machine().unwrap().search, "AlphaBeta");
+        assert_eq!(sides[0].machine().unwrap().search.name(), "AlphaBeta");
         assert_eq!(sides[0].settings().unwrap().hash_mb, 16);
         assert_eq!(sides[1].args, ["--x"]);
         assert!(sides[1].restart && sides[1].limit.is_timed());

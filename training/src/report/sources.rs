@@ -77,7 +77,7 @@ impl Program {
                 network: text(&head["networks"][number]),
                 // Of all searches, or of a version that told of one.
                 search: signatures.and_then(|all| match side.machine() {
-                    Ok(machine) if all.is_object() => text(&all[machine.search]),
+                    Ok(machine) if all.is_object() => text(&all[machine.search.name()]),
                     _ => text(all),
                 }),
                 engine: text(&head["engines"][number]),

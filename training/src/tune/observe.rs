@@ -13,9 +13,9 @@ use rand::seq::IndexedRandom as _;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
+use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::best_first::rates::{Child, Lead};
-use tesla_engine::best_first::search::TeslaSearch;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::search::clock::Budget;
@@ -99,13 +99,13 @@ struct Place {
 /// Searches positions and their moves.
 #[derive(Debug)]
 pub struct Observer {
-    search: TeslaSearch,
+    search: BestFirst,
     stop: StopToken,
 }
 
 impl Observer {
     /// With this search; `stop` ends its thought.
-    pub fn new(search: TeslaSearch, stop: StopToken) -> Self {
+    pub fn new(search: BestFirst, stop: StopToken) -> Self {
         Self { search, stop }
     }
 
@@ -309,7 +309,7 @@ mod tests {
     fn observe(fen: &str, evaluations: u32) -> Seen {
         let position: Chess =
             fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
-        let search = TeslaSearch::new(Box::new(ClassicalEvaluator::new()));
+        let search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
         let mut observer = Observer::new(search, StopToken::default());
         let mut rng = ChaCha8Rng::seed_from_u64(9);
         observer.observe(&Game::new(position), evaluations, &mut rng).unwrap().unwrap()

@@ -114,7 +114,7 @@ pub fn run(
 ) -> Result<Path, RunError> {
     schedule.check()?;
     let [base, ..] = games.side.as_slice() else { return Err(SpsaError::Nothing.into()) };
-    let params = base.settings().map_err(ConfigError::from)?.params;
+    let params = base.settings().map_err(ConfigError::from)?.machine.params;
     let start: Vec<f64> = schedule
         .knobs
         .iter()

@@ -7,7 +7,6 @@ use tesla_nn::evaluator::{Evaluator, Request};
 use super::Finding;
 use crate::commands::bench;
 use crate::search::clock::Stopwatch;
-use crate::setup::machine::Machine;
 use crate::setup::roster;
 use crate::setup::settings::Settings;
 
@@ -16,7 +15,7 @@ const BATCHES: u32 = 3;
 
 /// Starts what the settings ask for and times a batch.
 pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
-    let machine = Machine::of(settings);
+    let machine = settings.machine();
     // A driver's fault may come as a panic from below.
     let started = catch_unwind(AssertUnwindSafe(|| roster::evaluator(&machine)));
     match started {

@@ -3,7 +3,7 @@
 mod protocol;
 
 use crate::minimax::Pruning;
-use crate::setup::mode::{EVALUATORS, SEARCHES};
+use crate::setup::mode::{EvaluatorKind, SearchMode};
 use crate::setup::settings::EMPTY;
 use crate::setup::settings::{OptionError, Settings};
 
@@ -74,7 +74,7 @@ fn memory_rows() -> Vec<Row> {
                 default: 512,
                 min: 0,
                 max: 1_048_576,
-                set: |settings, megabytes| settings.kv_cache_mb = megabytes as usize,
+                set: |settings, megabytes| settings.machine.kv_cache_mb = megabytes as usize,
             },
         },
         Row {
@@ -92,24 +92,29 @@ fn memory_rows() -> Vec<Row> {
 }
 
 fn mode_rows(network: bool) -> [Row; 6] {
+    // Without a network, the list starts at the evaluator that needs none.
+    let evaluators = &EvaluatorKind::NAMES[usize::from(!network)..];
     [
         Row {
             name: "Search",
             help: "The search mode.",
             kind: Kind::Combo {
-                default: SEARCHES[0],
-                values: SEARCHES,
-                set: |settings, name| settings.search = name,
+                default: SearchMode::NAMES[0],
+                values: SearchMode::NAMES,
+                set: |settings, name| {
+                    settings.machine.search = SearchMode::named(name).unwrap_or_default();
+                },
             },
         },
         Row {
             name: "Evaluator",
             help: "What judges positions: the network, or piece counting that needs none.",
             kind: Kind::Combo {
-                // Without a network, the list starts at the evaluator that needs none.
-                default: if network { EVALUATORS[0] } else { EVALUATORS[1] },
-                values: if network { EVALUATORS } else { &EVALUATORS[1..] },
-                set: |settings, name| settings.evaluator = name,
+                default: evaluators[0],
+                values: evaluators,
+                set: |settings, name| {
+                    settings.machine.evaluator = EvaluatorKind::named(name).unwrap_or_default();
+                },
             },
         },
         Row {
@@ -118,7 +123,7 @@ fn mode_rows(network: bool) -> [Row; 6] {
             kind: Kind::Text {
                 default: "auto",
                 set: |settings, name| {
-                    name.clone_into(&mut settings.device);
+                    name.clone_into(&mut settings.machine.device);
                     Ok(())
                 },
             },
@@ -130,7 +135,7 @@ fn mode_rows(network: bool) -> [Row; 6] {
                 default: EMBEDDED,
                 set: |settings, path| {
                     let embedded = matches!(path, "" | EMPTY | EMBEDDED);
-                    settings.weights_file = (!embedded).then(|| path.to_owned());
+                    settings.machine.weights_file = (!embedded).then(|| path.to_owned());
                     Ok(())
                 },
             },
@@ -148,7 +153,9 @@ fn mode_rows(network: bool) -> [Row; 6] {
                 default: 0,
                 min: 0,
                 max: 4096,
-                set: |settings, size| settings.batch_size = (size > 0).then_some(size as usize),
+                set: |settings, size| {
+                    settings.machine.batch_size = (size > 0).then_some(size as usize)
+                },
             },
         },
     ]
@@ -163,7 +170,7 @@ fn baseline_rows() -> [Row; 4] {
             kind: Kind::Combo {
                 default: Pruning::NAMES[0],
                 values: Pruning::NAMES,
-                set: |settings, name| settings.minimax_pruning = Pruning::named(name),
+                set: |settings, name| settings.machine.minimax_pruning = Pruning::named(name),
             },
         },
         Row {
@@ -174,7 +181,7 @@ fn baseline_rows() -> [Row; 4] {
                 default: EMPTY,
                 set: |settings, path| {
                     let is_none = matches!(path, "" | EMPTY);
-                    settings.three_state.file = (!is_none).then(|| path.to_owned());
+                    settings.machine.three_state.file = (!is_none).then(|| path.to_owned());
                     Ok(())
                 },
             },
@@ -186,7 +193,7 @@ fn baseline_rows() -> [Row; 4] {
                 default: 1_000_000,
                 min: 1,
                 max: 100_000_000,
-                set: |settings, size| settings.three_state.size = size as usize,
+                set: |settings, size| settings.machine.three_state.size = size as usize,
             },
         },
         Row {
@@ -196,7 +203,7 @@ fn baseline_rows() -> [Row; 4] {
                 default: 1,
                 min: 0,
                 max: 0xffff_ffff,
-                set: |settings, seed| settings.three_state.seed = seed,
+                set: |settings, seed| settings.machine.three_state.seed = seed,
             },
         },
     ]

@@ -9,10 +9,10 @@ use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
 use super::*;
-use crate::best_first::search::TeslaSearch;
+use crate::best_first::BestFirst;
 use crate::search::Limits;
 use crate::search::clock::Budget;
-use crate::setup::mode::EVALUATORS;
+use crate::setup::mode::EvaluatorKind;
 use crate::setup::roster::Made;
 
 /// What was said.
@@ -40,16 +40,16 @@ fn session() -> (Session, Heard) {
     let heard = Heard::default();
     let mut session = Session::new(Output::new(Box::new(heard.clone())));
     session.settings.hash_mb = 4;
-    let wanted = Machine::of(&session.settings);
+    let wanted = session.settings.machine();
     let gpu = Machine {
-        evaluator: EVALUATORS.first().unwrap(),
+        evaluator: EvaluatorKind::Transformer,
         device: "gpu".to_owned(),
         kv_cache_mb: 0,
         ..wanted.clone()
     };
     let behaviour = Behaviour { fail_after: Some(3), ..Behaviour::default() };
     let device = SimulatedDevice::new(ClassicalEvaluator::with_batch_size(8), behaviour);
-    let search = Box::new(TeslaSearch::new(Box::new(device)));
+    let search = Box::new(BestFirst::new(Box::new(device)));
     session.adopt(Made { search, description: "a drill".to_owned(), notes: Vec::new() }, gpu);
     session.tried = Some(wanted);
     heard.take();

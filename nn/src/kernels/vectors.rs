@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 pub(crate) const LINE: usize = 16;
 
 /// Runs `work` on the widest vectors there are.
-pub(super) fn dispatch<W: WithSimd>(work: W) -> W::Output {
+pub(crate) fn dispatch<W: WithSimd>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if let Some(simd) = pulp::x86::V4::try_new() {
@@ -20,7 +20,7 @@ pub(super) fn dispatch<W: WithSimd>(work: W) -> W::Output {
 }
 
 /// How many floats [`dispatch`]'s vectors hold.
-pub(super) fn lanes() -> usize {
+pub(crate) fn lanes() -> usize {
     struct Lanes;
     impl WithSimd for Lanes {
         type Output = usize;
@@ -33,7 +33,7 @@ pub(super) fn lanes() -> usize {
 
 /// Floats that begin at a cache line: a vector load never straddles two lines.
 #[derive(Debug, Default)]
-pub(super) struct Aligned {
+pub(crate) struct Aligned {
     data: Vec<f32>,
     start: usize,
     len: usize,
@@ -41,21 +41,21 @@ pub(super) struct Aligned {
 
 impl Aligned {
     /// `len` zeros.
-    pub(super) fn zeros(len: usize) -> Self {
+    pub(crate) fn zeros(len: usize) -> Self {
         let data = vec![0.0_f32; len + LINE];
         let start = data.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
         Self { data, start, len }
     }
 
     /// A copy of `values`.
-    pub(super) fn of(values: &[f32]) -> Self {
+    pub(crate) fn of(values: &[f32]) -> Self {
         let mut aligned = Self::zeros(values.len());
         aligned.get_mut().copy_from_slice(values);
         aligned
     }
 
     /// Makes room for at least `len` floats; what was in it is lost when it grows.
-    pub(super) fn reserve(&mut self, len: usize) {
+    pub(crate) fn reserve(&mut self, len: usize) {
         if self.len < len {
             *self = Self::zeros(len.next_power_of_two());
         }
@@ -63,13 +63,13 @@ impl Aligned {
 
     /// The floats.
     #[inline]
-    pub(super) fn get(&self) -> &[f32] {
+    pub(crate) fn get(&self) -> &[f32] {
         &self.data[self.start..self.start + self.len]
     }
 
     /// The floats.
     #[inline]
-    pub(super) fn get_mut(&mut self) -> &mut [f32] {
+    pub(crate) fn get_mut(&mut self) -> &mut [f32] {
         &mut self.data[self.start..self.start + self.len]
     }
 }

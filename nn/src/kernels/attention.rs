@@ -9,7 +9,7 @@ use pulp::Simd;
 use super::vectors::LINE;
 
 /// Most entries that a token can see: pieces, and the readouts of its chain.
-pub(super) const MAX_KEYS: usize = 64;
+pub(crate) const MAX_KEYS: usize = 64;
 
 /// `e^x` for `x <= 0`, within 3e-7 of the exact value, relatively; far below, about 1e-38.
 #[inline(always)]
@@ -38,7 +38,7 @@ fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 
 /// `to = x / sqrt(mean(x²) + 1e-6)` row by row; the learnt scale is in the weights that follow.
 #[inline(always)]
-pub(super) fn normalise<S: Simd>(simd: S, x: &[f32], to: &mut [f32], width: usize) {
+pub(crate) fn normalise<S: Simd>(simd: S, x: &[f32], to: &mut [f32], width: usize) {
     for (x, to) in x.chunks_exact(width).zip(to.chunks_exact_mut(width)) {
         let mut squares = simd.splat_f32s(0.0);
         for &x in S::as_simd_f32s(x).0 {
@@ -53,7 +53,7 @@ pub(super) fn normalise<S: Simd>(simd: S, x: &[f32], to: &mut [f32], width: usiz
 }
 
 /// Place of column `column` of the network's queries, keys and values among the packed ones.
-pub(super) fn head_column(column: usize, width: usize, heads: usize) -> usize {
+pub(crate) fn head_column(column: usize, width: usize, heads: usize) -> usize {
     let per_head = width / heads;
     column % per_head * heads + column / per_head
 }
@@ -61,7 +61,7 @@ pub(super) fn head_column(column: usize, width: usize, heads: usize) -> usize {
 /// Weights of one query.
 #[derive(Debug)]
 #[repr(align(64))]
-pub(super) struct Weights {
+pub(crate) struct Weights {
     /// One vector per key, in which the heads repeat.
     vectors: [f32; MAX_KEYS * LINE],
     sums: [f32; LINE],
@@ -76,7 +76,7 @@ impl Default for Weights {
 
 impl Weights {
     /// Attention that key `key` got, mean over the heads.
-    pub(super) fn of_key(&self, key: usize, heads: usize) -> f32 {
+    pub(crate) fn of_key(&self, key: usize, heads: usize) -> f32 {
         let weights = &self.vectors[key * self.lanes..][..heads];
         weights.iter().zip(&self.sums).map(|(w, sum)| w / sum).sum::<f32>() / heads as f32
     }
@@ -84,18 +84,18 @@ impl Weights {
 
 /// What one query attends to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     /// Key and value, end to end, of every visible token.
-    pub(super) entries: &'a [&'a [f32]],
+    pub(crate) entries: &'a [&'a [f32]],
     /// Squares of these tokens; 64 is a readout.
-    pub(super) squares: &'a [u8],
+    pub(crate) squares: &'a [u8],
     /// `[65][16]`: bias by the key's square, for the query's square; the heads repeat.
-    pub(super) bias: &'a [f32],
+    pub(crate) bias: &'a [f32],
 }
 
 /// Attention of `query` (already scaled) with `heads` heads; the mixed values go `to`.
 #[inline(always)]
-pub(super) fn attend<S: Simd>(
+pub(crate) fn attend<S: Simd>(
     simd: S,
     query: &[f32],
     heads: usize,
@@ -221,7 +221,7 @@ fn attend_plain(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::vectors::dispatch;
+    use crate::kernels::vectors::dispatch;
 
     struct Exp(Vec<f32>);
 

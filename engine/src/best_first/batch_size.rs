@@ -7,14 +7,14 @@ const CLASSES: usize = 16;
 
 /// The device as its answers show it. Only the clock's rules read it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Throughput {
     /// Seconds an evaluation, of late; 0 = not known yet.
     lately: f32,
     /// By class, the fastest batch: evaluations and seconds.
     fastest: [Option<(f32, f32)>; CLASSES],
 }
 
-impl Pace {
+impl Throughput {
     /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end were: an answer that
     /// was there before anyone asked says how long the host took.
     pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
@@ -36,7 +36,7 @@ impl Pace {
         self.lately <= 0.0
     }
 
-    /// Evaluations that the device answers in this time, at its pace of late.
+    /// Evaluations that the device answers in this time, as fast as of late.
     pub(super) fn evaluations_in(&self, time: Duration) -> f32 {
         time.as_secs_f32() / self.lately.max(f32::MIN_POSITIVE)
     }
@@ -121,19 +121,21 @@ mod tests {
 
     #[test]
     fn finds_the_fixed_cost_of_a_device() {
-        let mut pace = Pace::default();
-        assert!(pace.is_unknown() && pace.fixed_cost().is_none());
+        let mut throughput = Throughput::default();
+        assert!(throughput.is_unknown() && throughput.fixed_cost().is_none());
         let time = |size: usize| Duration::from_micros(1000 + 2 * size as u64);
-        pace.note(200, time(200), true);
-        assert!(pace.fixed_cost().is_none());
+        throughput.note(200, time(200), true);
+        assert!(throughput.fixed_cost().is_none());
         for size in [1, 9, 30, 256, 250, 64] {
-            pace.note(size, time(size), true);
-            pace.note(size, 3 * time(size), true); // something else was in the way
-            pace.note(size, time(size) / 9, false); // the host was
+            throughput.note(size, time(size), true);
+            throughput.note(size, 3 * time(size), true); // something else was in the way
+            throughput.note(size, time(size) / 9, false); // the host was
         }
-        let fixed = pace.fixed_cost().unwrap();
+        let fixed = throughput.fixed_cost().unwrap();
         assert!((fixed / 500.0 - 1.0).abs() < 0.01, "{fixed}");
-        assert!(!pace.is_unknown() && pace.evaluations_in(Duration::from_secs(1)) > 0.0);
+        assert!(
+            !throughput.is_unknown() && throughput.evaluations_in(Duration::from_secs(1)) > 0.0
+        );
     }
 
     const CPU: Costs = Costs { fixed: 2.0, handover: 2.5, host: 0.0, pending: 3.0 };

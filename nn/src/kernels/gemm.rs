@@ -9,7 +9,7 @@ use super::vectors::{Aligned, lanes};
 
 /// What becomes of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// Stored.
     Store,
     /// `max(y, 0)`.
@@ -22,7 +22,7 @@ pub(super) enum Then {
 
 /// Weights `[k, m]` and bias, packed in panels of two vectors of columns.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
     k: usize,
     m: usize,
     lanes: usize,
@@ -34,7 +34,7 @@ pub(super) struct Packed {
 
 impl Packed {
     /// Packs `weights` (row-major `[k, m]`) and `bias` (`m`, or empty for none).
-    pub(super) fn new(weights: &[f32], bias: &[f32], k: usize, m: usize) -> Self {
+    pub(crate) fn new(weights: &[f32], bias: &[f32], k: usize, m: usize) -> Self {
         let lanes = lanes();
         let width = 2 * lanes;
         let panels = m.div_ceil(width);
@@ -58,7 +58,7 @@ impl Packed {
 
     /// `c[n, m] = then(a[n, k] · W + b)`; both row-major without gaps.
     #[inline(always)]
-    pub(super) fn run<S: Simd>(&self, simd: S, a: &[f32], c: &mut [f32], then: Then) {
+    pub(crate) fn run<S: Simd>(&self, simd: S, a: &[f32], c: &mut [f32], then: Then) {
         match then {
             Then::Store => self.rows::<S, 0>(simd, a, c),
             Then::Relu => self.rows::<S, 1>(simd, a, c),
@@ -206,7 +206,7 @@ impl<T: Simd, const R: usize, const P: usize, const THEN: u8> WithSimd for Tile<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::vectors::dispatch;
+    use crate::kernels::vectors::dispatch;
 
     struct Run<'a>(&'a Packed, &'a [f32], &'a mut [f32], Then);
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn products_are_right_and_do_not_depend_on_company() {
+    fn products_are_right_and_do_not_depend_on_other_rows() {
         let value = |i: usize| ((i * 2_654_435_761 % 1009) as f32 / 1009.0) - 0.5;
         for (k, m) in [(128, 384), (128, 65), (32, 2), (256, 128), (16, 4)] {
             let weights: Vec<f32> = (0..k * m).map(value).collect();

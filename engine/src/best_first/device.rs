@@ -1,0 +1,221 @@
+//! The evaluator and the batches it works on.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tesla_nn::evaluator::{
+    CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Handle, Request,
+};
+
+use crate::best_first::batch_size::{Batches, Costs, Throughput};
+use crate::best_first::params::Params;
+use crate::search::{Limits, Spares, Task, replace};
+use crate::tree::arena::Tree;
+use crate::tree::leaf::Leaf;
+use crate::tree::node::{BranchId, NONE, ROOT};
+
+/// An answer that comes sooner was there already.
+const WAITED: Duration = Duration::from_micros(5);
+/// What may be in flight when nobody knows how soon the answer is wanted.
+const PROMPT: Duration = Duration::from_millis(40);
+
+/// Batches are answered in the order in which they were sent.
+pub(super) struct Device {
+    evaluator: Box<dyn Evaluator>,
+    /// What to go on with when the evaluator fails.
+    pub(super) fallbacks: Option<Spares>,
+    in_flight: VecDeque<Vec<Leaf>>,
+    throughput: Throughput,
+    /// When the last batch came back, or else the next was sent.
+    since: Duration,
+    /// Whether that was the evaluator's moment, not ours.
+    is_seen: bool,
+    /// What the evaluator had done before this search.
+    cache_before: Option<CacheFigures>,
+}
+
+impl Device {
+    pub(super) fn new(evaluator: Box<dyn Evaluator>) -> Self {
+        Self {
+            evaluator,
+            fallbacks: None,
+            in_flight: VecDeque::new(),
+            throughput: Throughput::default(),
+            since: Duration::ZERO,
+            is_seen: false,
+            cache_before: None,
+        }
+    }
+
+    /// One line on the evaluator, for people.
+    pub(super) fn description(&self) -> String {
+        self.evaluator.description()
+    }
+
+    /// Waits for what an earlier search left in flight; neither answers nor errors matter.
+    pub(super) fn drain(&mut self) {
+        while self.evaluator.in_flight() > 0 {
+            let _ = self.evaluator.collect();
+        }
+        self.in_flight.clear();
+    }
+
+    /// A search begins.
+    pub(super) fn start(&mut self, now: Duration) {
+        (self.since, self.is_seen) = (now, false);
+        self.cache_before = self.evaluator.cache_figures();
+    }
+
+    /// What the evaluator did since the search began, where it encodes positions from their parents.
+    pub(super) fn cache_figures(&self) -> Option<CacheFigures> {
+        let before = self.cache_before?;
+        Some(self.evaluator.cache_figures()?.since(&before))
+    }
+
+    /// Batches in flight.
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Whether nothing is in flight.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Positions and legal moves in flight.
+    pub(super) fn pending(&self) -> (usize, usize) {
+        let leaves = self.in_flight.iter().flatten();
+        leaves.fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()))
+    }
+
+    /// Sends a batch; the cache keeps the principal variation.
+    pub(super) fn submit(&mut self, tree: &Tree, leaves: Vec<Leaf>, now: Duration) {
+        let line = tree.principal_variation();
+        let line = line.into_iter().map(|id| cache_id(tree, id)).collect();
+        self.evaluator.note(0, CacheNote::Protect(line));
+        if self.in_flight.is_empty() {
+            // What came before was not the evaluator's time.
+            (self.since, self.is_seen) = (now, true);
+        }
+        self.evaluator.submit(leaves.iter().map(|leaf| request(tree, leaf)).collect());
+        self.in_flight.push_back(leaves);
+    }
+
+    /// Waits for the oldest batch: its leaves and, as far as they came, their answers.
+    ///
+    /// # Errors
+    /// When the evaluator has failed; the batches stay in flight.
+    pub(super) fn collect(
+        &mut self,
+        task: &Task<'_>,
+    ) -> Result<(Vec<Leaf>, Vec<Evaluation>), EvalError> {
+        let asked_at = task.budget.elapsed();
+        let answers = self.evaluator.collect()?;
+        let Some(leaves) = self.in_flight.pop_front() else { return Ok((Vec::new(), answers)) };
+        let now = task.budget.elapsed();
+        let is_seen = now.saturating_sub(asked_at) >= WAITED;
+        let took = now.saturating_sub(self.since);
+        self.throughput.note(leaves.len(), took, is_seen && self.is_seen);
+        (self.since, self.is_seen) = (now, is_seen);
+        Ok((leaves, answers))
+    }
+
+    /// The leaves in flight, which nobody waits for any more.
+    pub(super) fn take_in_flight(&mut self) -> Vec<Leaf> {
+        self.in_flight.drain(..).flatten().collect()
+    }
+
+    /// Goes on with the next evaluator. It knows no position of the tree yet: a parent that it does
+    /// not know costs a whole encode.
+    ///
+    /// # Errors
+    /// With the same error, where there is none or no time for it. The root's first evaluation is
+    /// worth any time.
+    pub(super) fn replace(
+        &mut self,
+        tree: &mut Tree,
+        task: &Task<'_>,
+        error: EvalError,
+    ) -> Result<(), EvalError> {
+        let is_worth_it = task.has_time_for_another() || !tree.node(ROOT).is_expanded();
+        if !is_worth_it || !replace(&mut self.evaluator, &mut self.fallbacks, &error) {
+            return Err(error);
+        }
+        for id in 0..tree.branch_count() as BranchId {
+            tree.branch_mut(id).handle = 0;
+        }
+        self.throughput = Throughput::default();
+        self.since = task.budget.elapsed();
+        self.cache_before = self.evaluator.cache_figures();
+        Ok(())
+    }
+
+    /// Lets the cache forget what the tree has dropped.
+    pub(super) fn retain(&mut self, tree: &Tree) {
+        let ids = 0..tree.branch_count() as BranchId;
+        let kept = ids.map(|id| cache_id(tree, id)).collect();
+        self.evaluator.note(0, CacheNote::Retain(kept));
+    }
+
+    /// Lets the cache forget everything.
+    pub(super) fn forget_all(&mut self) {
+        self.evaluator.note(0, CacheNote::ForgetAll);
+    }
+
+    /// The batches to have in flight for a tree of `work` evaluations: they grow with it.
+    pub(super) fn batches(&self, params: &Params, limits: &Limits, work: f32) -> Batches {
+        // What was measured is another number each time, which would make another tree.
+        let is_timed = limits.nodes.is_none() && limits.depth.is_none();
+        let measured = if is_timed { self.throughput.fixed_cost() } else { None };
+        let fixed = match params.fixed_cost {
+            given if given > 0.0 => given,
+            _ => measured.unwrap_or_else(|| self.evaluator.fixed_cost()),
+        };
+        let costs = Costs {
+            fixed,
+            handover: params.handover,
+            host: params.host_share * fixed,
+            pending: params.pending_cost,
+        };
+        let most = self.evaluator.batch_size() as u32;
+        costs.best_batches(work, most, params.batches_in_flight as usize)
+    }
+
+    /// Leaves, apart from those in flight, that can still be answered before the hard limit or,
+    /// where a `stop` or `ponderhit` may come at any moment, promptly.
+    pub(super) fn affordable(&self, task: &Task<'_>) -> u32 {
+        let pending = self.pending().0 as u32;
+        let in_time = |time| self.evaluations_in(time).map(|evaluations| evaluations as u32);
+        let affordable = match task.budget.hard() {
+            Some(hard) => in_time(hard.saturating_sub(task.budget.elapsed()))
+                .map(|leaves| leaves.saturating_sub(pending)),
+            None if task.limits.infinite || task.budget.is_pondering() => in_time(PROMPT)
+                .map(|leaves| leaves.saturating_sub(pending).max(u32::from(pending == 0))),
+            None => None,
+        };
+        affordable.unwrap_or(u32::MAX)
+    }
+
+    /// Evaluations possible in this time, once the throughput is known.
+    pub(super) fn evaluations_in(&self, time: Duration) -> Option<f32> {
+        (!self.throughput.is_unknown()).then(|| self.throughput.evaluations_in(time))
+    }
+}
+
+fn request(tree: &Tree, leaf: &Leaf) -> Request {
+    let parent = leaf.spot.parent;
+    let played = tree.node(tree.at(leaf.spot)).played;
+    Request {
+        position: leaf.position.clone(),
+        moves: leaf.moves.clone(),
+        repetitions: leaf.repetitions,
+        parent: (parent != NONE).then(|| (cache_id(tree, parent), played)),
+        keep: true,
+        session: 0,
+    }
+}
+
+/// The evaluator's name of an expanded position.
+fn cache_id(tree: &Tree, branch: BranchId) -> Handle {
+    Handle(tree.branch(branch).handle)
+}

@@ -1,0 +1,100 @@
+//! What the search reports while it runs and at its end.
+
+use std::time::Duration;
+
+use shakmaty::Move;
+
+use crate::best_first::root;
+use crate::best_first::rule::Rule;
+use crate::search::table::Table;
+use crate::search::{Info, Task, Variation};
+use crate::tree::arena::Tree;
+use crate::tree::node::{NodeId, ROOT};
+
+/// Time between reports when nothing else is new.
+const REPORT_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What one search has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Evaluations answered.
+    pub(super) answered: u64,
+    /// Evaluations asked for.
+    pub(super) asked: u64,
+    /// Deepest leaf.
+    pub(super) selective_depth: u32,
+    /// The best root move, and how many evaluations had been answered when it became so.
+    pub(super) best: Option<Move>,
+    pub(super) best_since: u64,
+}
+
+/// What the last report said.
+#[derive(Debug, Default)]
+pub(super) struct LastReport {
+    depth: u32,
+    at: Duration,
+}
+
+impl LastReport {
+    /// Whether there is something to report: another best move, more depth, or the last report was
+    /// long ago. It counts as reported then.
+    pub(super) fn is_due(&mut self, depth: u32, is_new_best: bool, now: Duration) -> bool {
+        let is_due = depth > self.depth || is_new_best || now >= self.at + REPORT_INTERVAL;
+        if is_due {
+            *self = Self { depth, at: now };
+        }
+        is_due
+    }
+}
+
+/// Depth of the root, whole plies.
+pub(super) fn depth(tree: &Tree) -> u32 {
+    tree.node(ROOT).depth.max(0.0).round() as u32
+}
+
+/// All that a report draws on.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) table: &'a Table,
+    pub(super) rule: &'a dyn Rule,
+    pub(super) counts: &'a Counts,
+}
+
+impl View<'_> {
+    /// The report with this root move as the best.
+    pub(super) fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
+        let table = self.table.hashfull() as usize * self.table.bytes();
+        let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
+        let bytes = (self.table.bytes() + self.tree.capacity_bytes()).max(1);
+        let pv = root::line(self.tree, self.table, task.game, best);
+        Info {
+            depth: depth(self.tree).max(1),
+            selective_depth: self.counts.selective_depth.max(pv.len() as u32),
+            score: self.rule.score(self.tree, best),
+            nodes: self.counts.answered,
+            hashfull: ((table + tree) / bytes) as u32,
+            time: task.budget.elapsed(),
+            pv,
+            variations: self.variations(task, best),
+            current: None,
+        }
+    }
+
+    /// The lines behind the best one, as many as are wanted.
+    fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
+        let mut taken = vec![best];
+        while taken.len() < task.limits.lines
+            && let Some(next) = self.rule.choose(self.tree, &taken)
+        {
+            taken.push(next);
+        }
+        let depth = depth(self.tree).max(1);
+        let variation = |&id: &NodeId| Variation {
+            depth,
+            score: self.rule.score(self.tree, id),
+            pv: root::line(self.tree, self.table, task.game, id),
+        };
+        taken[1..].iter().map(variation).collect()
+    }
+}

@@ -1,0 +1,232 @@
+//! From one search to the next: rule and memory, the tree that is kept, the answer.
+
+use std::fmt;
+use std::thread;
+use std::time::Duration;
+
+use shakmaty::Position as _;
+use tesla_nn::evaluator::Evaluator;
+
+use crate::best_first::benefit::BenefitCost;
+use crate::best_first::device::Device;
+use crate::best_first::mate::{self, MateSearch};
+use crate::best_first::model::Model;
+use crate::best_first::params::Params;
+use crate::best_first::puct::Puct;
+use crate::best_first::report::{Counts, LastReport};
+use crate::best_first::root;
+use crate::best_first::search::{BestFirst, MakeRule};
+use crate::chess::tablebase::Tables;
+use crate::search::table::Table;
+use crate::search::{Info, Outcome, RootMove, Search, Spares, Task};
+use crate::tree::arena::Tree;
+use crate::tree::expand::Scratch;
+use crate::tree::node::{Goal, ROOT};
+use crate::tree::sweep::{Sweep, recompute_all};
+use crate::tree::{remember, reuse};
+
+/// Memory before anyone sets another, MiB.
+const DEFAULT_HASH_MB: usize = 64;
+/// Pause between looks at the stop token once there is nothing left to search.
+const IDLE: Duration = Duration::from_millis(2);
+
+impl BestFirst {
+    /// A search over this evaluator by benefit per cost, with the default tunables.
+    pub fn new(evaluator: Box<dyn Evaluator>) -> Self {
+        Self::with_rule(evaluator, |params| Box::new(BenefitCost::new(params)))
+    }
+
+    /// The same tree, batches and evaluator under PUCT.
+    pub fn puct(evaluator: Box<dyn Evaluator>) -> Self {
+        Self::with_rule(evaluator, |params| Box::new(Puct::new(params)))
+    }
+
+    fn with_rule(evaluator: Box<dyn Evaluator>, make_rule: MakeRule) -> Self {
+        let params = Params::default();
+        let mut search = Self {
+            device: Device::new(evaluator),
+            rule: make_rule(&params),
+            params,
+            make_rule,
+            tree: Tree::new(0),
+            table: Table::new(0),
+            hash_mb: DEFAULT_HASH_MB,
+            game: None,
+            sweep: Sweep::default(),
+            scratch: Scratch::default(),
+            endings: None,
+            counts: Counts::default(),
+            last_report: LastReport::default(),
+            began: Duration::ZERO,
+        };
+        search.reset();
+        search
+    }
+
+    /// The tunables.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Plays by other tunables from now on; forgets the tree, which was built by the old ones.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params;
+        self.reset();
+    }
+
+    /// The tree of the last search.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The tree, to be examined or altered between searches.
+    pub fn tree_mut(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
+    /// The error model in use.
+    pub fn model(&self) -> &Model {
+        self.rule.model()
+    }
+
+    /// The same number for the same tree.
+    pub fn signature(&self) -> u64 {
+        self.tree.signature()
+    }
+
+    /// What is known of each root move, best first.
+    pub fn root_moves(&self) -> Vec<RootMove> {
+        let chosen = self.rule.choose(&self.tree, &[]);
+        root::moves(&self.tree, self.rule.model(), &self.params, chosen)
+    }
+
+    /// Makes the rule anew and divides the memory between tree and table; forgets both.
+    fn reset(&mut self) {
+        self.rule = (self.make_rule)(&self.params);
+        let share = f64::from(self.params.table_share);
+        let table_mb = (self.hash_mb as f64 * share) as usize;
+        // The old ones go before there are new ones.
+        self.table = Table::new(0);
+        self.tree = Tree::new(0);
+        self.table = Table::new(table_mb);
+        self.tree = Tree::new((self.hash_mb - table_mb) << 20);
+        self.game = None;
+    }
+
+    /// Makes the task's position the root; keeps what the tree knows of it.
+    fn enter(&mut self, task: &Task<'_>) {
+        (self.counts, self.last_report) = (Counts::default(), LastReport::default());
+        self.device.drain();
+        self.table.new_generation();
+        self.aim(Goal::of(task.limits.mate));
+        self.rule.clear();
+        self.find_root(task);
+        // Of the root every move has a node: it is reported, and may be excluded.
+        let moves = task.game.position().legal_moves();
+        let has_room = !self.tree.is_empty()
+            && (self.tree.promote_all(0, &moves)
+                || remember::fold(&mut self.tree, &mut self.table)
+                    && self.tree.promote_all(0, &moves));
+        if !has_room {
+            self.tree.clear();
+            self.device.forget_all();
+        }
+        self.game = Some(task.game.clone());
+        self.exclude(task);
+        recompute_all(&mut self.tree, &*self.rule);
+        self.began = task.budget.elapsed();
+        self.device.start(self.began);
+    }
+
+    /// Sets what the tree is to prove. What a search for a mate calls a draw may be anything else,
+    /// so neither side of it keeps the other's tree.
+    fn aim(&mut self, goal: Goal) {
+        if goal == Goal::Result && self.tree.goal() == Goal::Result {
+            return;
+        }
+        self.tree.clear_for(goal);
+        self.game = None;
+        let rule = (self.make_rule)(&self.params);
+        self.rule = if goal == Goal::Result { rule } else { Box::new(MateSearch(rule)) };
+    }
+
+    /// Makes the task's position the root of the tree, which is empty where it is not known.
+    fn find_root(&mut self, task: &Task<'_>) {
+        let found =
+            self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
+        // A leaf is worth nothing as a root, and one that is proven would end the search before
+        // there is a move to answer with.
+        let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) else {
+            return self.tree.clear();
+        };
+        remember::remember_line(&self.tree, &mut self.table);
+        self.tree.retain(node, |_, _| true);
+        // What the table once said of it is no depth of this search.
+        let root = self.tree.node(ROOT).branch;
+        self.tree.branch_mut(root).known_depth = -1.0;
+        // Draws by repetition are judged anew: what was tree then may be game now.
+        reuse::forget_path_draws(&mut self.tree);
+        self.device.retain(&self.tree);
+    }
+}
+
+impl Search for BestFirst {
+    fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
+        self.enter(task);
+        let trouble = self.think(task, report).err();
+        let cache = self.device.cache_figures();
+        while task.limits.infinite && !task.stop.is_stopped() {
+            thread::sleep(IDLE);
+        }
+        remember::remember_line(&self.tree, &mut self.table);
+        let Some(best) = self.rule.choose(&self.tree, &[]) else {
+            return root::unsearched(task, trouble);
+        };
+        let info = self.view().info(task, best);
+        Outcome {
+            best: self.tree.node(best).played,
+            ponder: info.pv.get(1).copied(),
+            info,
+            trouble,
+            cache,
+            notes: mate::refuted(&self.tree, task).into_iter().collect(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.tree.clear();
+        self.table.clear();
+        self.game = None;
+        self.device.forget_all();
+    }
+
+    fn set_hash_mb(&mut self, megabytes: usize) {
+        self.hash_mb = megabytes.max(1);
+        self.reset();
+    }
+
+    fn root_moves(&self) -> Vec<RootMove> {
+        Self::root_moves(self)
+    }
+
+    fn set_spares(&mut self, spares: Spares) {
+        self.device.fallbacks = Some(spares);
+    }
+
+    fn set_tables(&mut self, tables: Option<Tables>) {
+        self.endings = tables;
+        self.clear();
+    }
+}
+
+impl fmt::Debug for BestFirst {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("BestFirst")
+            .field("rule", &self.rule)
+            .field("evaluator", &self.device.description())
+            .field("positions", &self.tree.branch_count())
+            .field("hash_mb", &self.hash_mb)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,106 @@
+//! Whatever is evicted and rebuilt, what a position sees stands on its board.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use shakmaty::{Chess, Piece, Position as _, Square};
+
+use super::*;
+use crate::canary;
+
+/// A cache without a network, and what stands in every slot.
+struct Shadow {
+    manager: CacheManager<()>,
+    pieces: HashMap<u32, (Square, Piece)>,
+}
+
+impl Shadow {
+    fn note(&mut self, plan: &Plan, own: Option<&Vec<u32>>, position: &Chess) {
+        let Some(own) = own else { return };
+        for (&square, source) in plan.standing.iter().zip(&plan.sources) {
+            if let &Source::New(token) = source {
+                let piece = position.board().piece_at(square);
+                self.pieces.extend(piece.map(|piece| (own[usize::from(token)], (square, piece))));
+            }
+        }
+    }
+
+    /// As the CPU does: everything of a level is planned before any of it is kept.
+    fn evaluate(&mut self, requests: &[Request]) -> Vec<Handle> {
+        let rebuilds = self.manager.prepare(requests, |_| []);
+        for level in rebuilds.chunk_by(|a, b| a.level == b.level) {
+            let job = |&rebuild: &Rebuild| {
+                let job = self.manager.job(rebuild)?;
+                Some((rebuild, job.position.clone(), Plan::new(&job)))
+            };
+            let plans: Vec<_> = level.iter().filter_map(job).collect();
+            for (rebuild, position, plan) in plans {
+                let own = self.manager.rebuild(rebuild, &plan, vec![(); plan.rows()], &[]);
+                self.note(&plan, own.as_ref(), &position);
+            }
+        }
+        let plans: Vec<Plan> = self.manager.jobs(requests).iter().map(Plan::new).collect();
+        let keep = |(request, plan): (&Request, Plan)| {
+            let attention = vec![0.1; plan.sources.len()];
+            let blocks = vec![(); plan.rows()];
+            let (handle, own) = self.manager.admit(request, &plan, blocks, &attention);
+            self.note(&plan, own.as_ref(), &request.position);
+            handle
+        };
+        requests.iter().zip(plans).map(keep).collect()
+    }
+}
+
+proptest! {
+    /// Whatever was evicted and rebuilt, a kept node's slots hold the pieces that stand in
+    /// its position, each on its square, and no others.
+    #[test]
+    fn what_is_visible_stands_on_the_board(
+        start in 0..6_usize,
+        slots in 64..400_usize,
+        steps in proptest::collection::vec(
+            proptest::collection::vec((0..1_000_usize, 0..60_usize), 1..6),
+            1..60,
+        ),
+    ) {
+        let cache = Cache::new(slots, 1);
+        let manager = CacheManager::new(cache, AnchorPolicy { work: 6, staleness: 1 }, true);
+        let mut shadow = Shadow { manager, pieces: HashMap::new() };
+        let starts = canary::requests();
+        let root = Request { keep: true, ..starts[start % starts.len()].clone() };
+        let handle = shadow.evaluate(std::slice::from_ref(&root))[0];
+        let mut nodes = vec![(handle, root.position)];
+        for batch in steps {
+            let child = |(from, choice): (usize, usize)| {
+                // Late nodes more often than early ones, as in a search.
+                let from = nodes.len() - 1 - from % nodes.len().min(1 + from / 10);
+                let (parent, position) = &nodes[from];
+                let moves = position.legal_moves();
+                let played = *moves.get(choice % moves.len().max(1))?;
+                let position = position.clone().play(played).ok()?;
+                let parent = Some((*parent, played));
+                Some(Request { keep: true, parent, ..Request::single(&position) })
+            };
+            let requests: Vec<Request> = batch.into_iter().filter_map(child).collect();
+            let handles = shadow.evaluate(&requests);
+            let positions = requests.into_iter().map(|request| request.position);
+            nodes.extend(handles.into_iter().zip(positions));
+            let cache = shadow.manager.cache();
+            prop_assert!(cache.used() <= cache.limit());
+            for (handle, position) in &nodes {
+                let node = cache.node(0, handle.0);
+                let Some(tokens) = node.and_then(|node| node.tokens.as_ref()) else { continue };
+                prop_assert!((1..=LONGEST_CHAIN).contains(&tokens.readouts.len()));
+                let mut seen: Vec<(Square, Piece)> = Vec::new();
+                for (square, slot) in &tokens.pieces {
+                    prop_assert_eq!(shadow.pieces[slot].0, *square);
+                    seen.push(shadow.pieces[slot]);
+                }
+                seen.sort_by_key(|&(square, _)| square);
+                prop_assert_eq!(seen, position.board().into_iter().collect::<Vec<_>>());
+            }
+        }
+        let figures = shadow.manager.figures();
+        prop_assert!(figures.rebuilt == 0 || figures.evicted + figures.anchored > 0);
+    }
+}

@@ -1,0 +1,133 @@
+//! A GPU before it is used: it must agree with the CPU, and its kernels are compiled and tuned.
+//!
+//! Reads the clock, to say how long the kernels took.
+
+use std::time::Instant;
+
+use super::panics::guarded;
+use crate::canary;
+use crate::cpu::Engine;
+use crate::device::Chosen;
+use crate::evaluator::{CacheNote, Evaluation, Handle, Request};
+use crate::gpu::{DeviceEngine, DeviceOptions};
+
+/// A GPU's cache of fewer slots for each search is not worth its passes.
+const LEAST_SLOTS: u64 = 256;
+/// Largest difference in value or policy between a device and the CPU on the canary positions.
+const CANARY_TOLERANCE: f32 = 0.01;
+
+/// A GPU to be tried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate<'a> {
+    pub(super) chosen: &'a Chosen,
+    /// The weights file.
+    pub(super) weights: &'a [u8],
+    pub(super) options: DeviceOptions,
+    /// Largest batch that it will be sent.
+    pub(super) largest: usize,
+}
+
+/// The network on the GPU, or nothing where it does not work; sentences for the user go to `notes`.
+pub(super) fn start(
+    candidate: Candidate<'_>,
+    reference: &mut Engine,
+    notes: &mut Vec<String>,
+) -> Option<DeviceEngine> {
+    let name = &candidate.chosen.name;
+    let options = candidate.options;
+    let mut ready = ready(candidate, reference);
+    if let Err(why) = &ready
+        && options.cache_bytes > 0
+    {
+        // Its memory may be too small for the cache.
+        notes.push(format!("{name}: {why}; tried again without KVCache"));
+        let options = DeviceOptions { cache_bytes: 0, ..options };
+        ready = self::ready(Candidate { options, ..candidate }, reference);
+    }
+    match ready {
+        Ok((gpu, found)) => {
+            notes.extend(found);
+            Some(gpu)
+        }
+        Err(why) => {
+            notes.push(format!("{name}: {why}; the network runs on the CPU"));
+            None
+        }
+    }
+}
+
+/// The network on the GPU, checked, its kernels compiled and tuned for every size of a pass, and
+/// sentences for the user.
+fn ready(
+    candidate: Candidate<'_>,
+    reference: &mut Engine,
+) -> Result<(DeviceEngine, Vec<String>), String> {
+    let (mut gpu, note) = checked(candidate, reference)?;
+    let mut notes: Vec<String> = note.into_iter().collect();
+    let chosen = candidate.chosen;
+    // A software rasteriser would take minutes, and nobody plays on one.
+    if !chosen.is_software {
+        let began = Instant::now();
+        let passes = attempt(|| Ok(gpu.warm(candidate.largest)))?;
+        let took = began.elapsed().as_secs_f64();
+        notes.push(format!("{}: {passes} sizes of batches readied in {took:.1} s", chosen.name));
+    }
+    Ok((gpu, notes))
+}
+
+/// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
+/// sentence about why it keeps nothing.
+fn checked(
+    candidate: Candidate<'_>,
+    reference: &mut Engine,
+) -> Result<(DeviceEngine, Option<String>), String> {
+    let Candidate { chosen, weights, options, .. } = candidate;
+    let expected = attempt(|| Ok(reference.evaluate(&canary::requests())))?;
+    let mut gpu = attempt(|| {
+        let mut gpu = DeviceEngine::load(weights, &chosen.device, options)
+            .map_err(|error| error.to_string())?;
+        let actual = gpu.evaluate(&canary::requests());
+        close_enough(&expected, &actual)?;
+        Ok(gpu)
+    })?;
+    if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
+        gpu.close_cache();
+        let note = (options.cache_bytes > 0).then(|| {
+            format!("{}: KVCache is too small for it, every position is encoded whole", chosen.name)
+        });
+        return Ok((gpu, note));
+    }
+    let expected = children_by(|requests| reference.evaluate(requests));
+    let checked = attempt(|| {
+        let actual = children_by(|requests| gpu.evaluate(requests));
+        close_enough(&expected, &actual)
+    });
+    reference.note(0, &CacheNote::ForgetAll);
+    gpu.note(0, &CacheNote::ForgetAll);
+    let note = checked.err().map(|why| {
+        gpu.close_cache();
+        format!("{}: its cache: {why}; every position is encoded whole", chosen.name)
+    });
+    Ok((gpu, note))
+}
+
+/// The answers to the canary positions' children, made from their parents.
+fn children_by(mut evaluate: impl FnMut(&[Request]) -> Vec<Evaluation>) -> Vec<Evaluation> {
+    let parents = evaluate(&canary::parents());
+    let handles: Vec<Handle> = parents.iter().map(|parent| parent.handle).collect();
+    evaluate(&canary::children(&handles))
+}
+
+fn close_enough(expected: &[Evaluation], actual: &[Evaluation]) -> Result<(), String> {
+    let difference = canary::difference(expected, actual);
+    if difference < CANARY_TOLERANCE {
+        Ok(())
+    } else {
+        Err(format!("its answers are off by {difference}"))
+    }
+}
+
+/// Tries something with a driver that may panic.
+fn attempt<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    guarded(work).unwrap_or_else(|text| Err(format!("it failed ({text})")))
+}
