@@ -16,7 +16,13 @@ use tesla_training::game::ending::Termination;
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::report::{self, Finished};
 use tesla_training::matches::runner;
+use tesla_training::players::pool::{Pool, RunContext};
 use tesla_training::statistics::sprt::Decision;
+
+/// A run that says nothing.
+fn context<'a>(folder: &'a Path, concurrency: usize, interrupted: &'a StopToken) -> RunContext<'a> {
+    RunContext { folder, pool: Pool { concurrency, interrupted }, say: &|_| {} }
+}
 
 /// Every position after one move of each side: 400 openings.
 fn book() -> String {
@@ -79,7 +85,7 @@ fn config(scratch: &Scratch, text: &str) -> MatchConfig {
 }
 
 fn run(config: &MatchConfig, folder: &Path, concurrency: usize) -> Finished {
-    runner::run(config, folder, concurrency, &StopToken::default(), &|_| {}).unwrap()
+    runner::run(config, &context(folder, concurrency, &StopToken::default())).unwrap()
 }
 
 fn results(folder: &Path) -> Vec<u8> {
@@ -109,7 +115,7 @@ fn concurrency_and_interruptions_change_nothing() {
             thread::sleep(Duration::from_millis(150 + 50 * runs));
             stop.stop();
         });
-        let finished = runner::run(&config, &folder, 2, &interrupted, &|_| {}).unwrap();
+        let finished = runner::run(&config, &context(&folder, 2, &interrupted)).unwrap();
         clock.join().unwrap();
         runs += 1;
         if finished.is_complete {
@@ -292,7 +298,7 @@ fn a_match_can_be_extended() {
     assert_eq!(run(&many, &folder, 2).played, 4);
     run(&many, &scratch.join("whole"), 2);
     assert!(results(&folder) == results(&scratch.join("whole")));
-    let error = runner::run(&few, &folder, 1, &StopToken::default(), &|_| {}).unwrap_err();
+    let error = runner::run(&few, &context(&folder, 1, &StopToken::default())).unwrap_err();
     assert!(error.to_string().contains("holds game 5 and the match has 4"), "{error}");
 }
 
@@ -314,7 +320,7 @@ fn an_interrupt_does_not_wait_for_engines() {
         stop.stop();
     });
     let started = Instant::now();
-    let finished = runner::run(&config, &scratch.join("out"), 2, &interrupted, &|_| {}).unwrap();
+    let finished = runner::run(&config, &context(&scratch.join("out"), 2, &interrupted)).unwrap();
     clock.join().unwrap();
     assert!(started.elapsed() < Duration::from_secs(20), "it waited for the engine's patience");
     assert!(!finished.is_complete && finished.tally.games() == 0);

@@ -46,10 +46,9 @@ fn figures() -> Evaluated {
     }
 }
 
-#[test]
-fn everything_is_on_one_page_that_needs_nothing_else() {
-    let scratch = Scratch::new("report");
-    let [runs, data, page] = ["runs", "data", "page.html"].map(|name| scratch.join(name));
+/// Runs of all commands in `runs`, each as short as can be.
+fn measured(scratch: &Scratch) {
+    let data = scratch.join("data");
     let classical = "--option Evaluator=Classical";
     let games = format!(
         "datagen --games 12 --nodes 60 --max-plies 60 --option Search=AlphaBeta {classical}"
@@ -81,6 +80,13 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     done(&line, &["--openings", &book, "--out", &scratch.join("runs/match")]);
     fs::create_dir_all(scratch.join("runs/train")).unwrap();
     fs::write(scratch.join("runs/train/loss.csv"), LOSS).unwrap();
+}
+
+#[test]
+fn everything_is_on_one_page_that_needs_nothing_else() {
+    let scratch = Scratch::new("report");
+    let [runs, page] = ["runs", "page.html"].map(|name| scratch.join(name));
+    measured(&scratch);
     let json = scratch.join("runs/figures.json");
     fs::write(&json, serde_json::to_vec(&figures()).unwrap()).unwrap();
 

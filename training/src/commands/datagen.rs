@@ -1,14 +1,13 @@
 //! The command line of `tesla-train datagen`.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
 
+use super::{GOES_ON, Outcome, print, stopped};
 use crate::datagen::config::{DatagenConfig, DatagenOptions};
 use crate::datagen::runner::{self, DatagenError, Finished};
 use crate::datagen::statistics::Statistics;
@@ -16,6 +15,7 @@ use crate::game::limit::MoveLimit;
 use crate::labelled::find_files;
 use crate::players::devices::device_lines;
 use crate::players::peer::Fault;
+use crate::players::pool::{Pool, RunContext};
 use crate::players::side::{Side, parse_sides};
 
 /// The command line of `datagen`.
@@ -75,11 +75,7 @@ impl DatagenArgs {
 ///
 /// # Errors
 /// When it cannot begin or go on; what was made is on disk.
-pub fn run(
-    args: &DatagenArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &DatagenArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let config = args.config()?;
     let threads =
         config.teacher.option.0.iter().find(|(name, _)| name.eq_ignore_ascii_case("threads"));
@@ -88,25 +84,22 @@ pub fn run(
         say("a teacher with a time limit or several threads answers differently each time: games \
              made again will be others");
     }
-    let concurrency = usize::from(args.concurrency);
-    let finished = match runner::run(&config, &args.out, concurrency, interrupted, say) {
+    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    let context = RunContext { folder: &args.out, pool, say };
+    let finished = match runner::run(&config, &context) {
         Err(DatagenError::Engine(error)) if error.fault == Fault::Interrupted => {
-            say("stopped before the first game");
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(stopped(say, "stopped before the first game"));
         }
         other => other?,
     };
-    // Not println, which panics where the reader has gone.
-    let mut out = std::io::stdout();
-    write!(out, "{}", run_lines(&finished))?;
+    print(run_lines(&finished))?;
     if !finished.is_complete {
-        say("stopped; the same command goes on with the run");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(stopped(say, GOES_ON));
     }
     let summary = Statistics::of_files(&find_files(&args.out)?)?.finish();
     let text = serde_json::to_string_pretty(&summary)? + "\n";
     files::replace(&args.out.join("summary.json"), text.as_bytes())?;
-    writeln!(out, "{summary}")?;
+    print(format!("{summary}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -80,7 +80,6 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         games: None,
         puzzles: Vec::new(),
     };
-    // Not println, which panics where the reader has gone.
     let mut out = std::io::stdout();
     writeln!(
         out,

@@ -1,14 +1,14 @@
 //! `tesla-train import`: others' labelled games as ours.
 
 use std::fs::File;
-use std::io::{BufReader, Write as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 
+use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::console::progress::bar;
 use crate::datagen::binpack::BinpackGames;
 use crate::datagen::config::LARGEST_SHARD;
@@ -69,11 +69,7 @@ struct Counts {
 /// # Errors
 /// When a file cannot be read or is damaged, or the output exists or cannot be written; nothing is
 /// left of it then.
-pub fn run(
-    args: &ImportArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     if !(args.unit.is_finite() && args.unit > 0.0) {
         return Err(format!("--unit is {}; it must be more than 0", args.unit).into());
     }
@@ -86,22 +82,19 @@ pub fn run(
     let is_whole = import.files(&formats, &mut output);
     import.bar.finish_and_clear();
     if !is_whole? {
-        say("stopped; nothing was kept, so the same command begins anew");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(stopped(say, BEGINS_ANEW));
     }
     let (written, kept, dropped) = output.finish()?;
     if kept == 0 {
         return Err("nothing was written, for no move of the files has a score".into());
     }
     let Counts { read, unfinished, unscored, gaps, bad } = import.counts;
-    // Not println, which panics where the reader has gone.
-    writeln!(
-        std::io::stdout(),
+    print(format!(
         "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} \
          that cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} \
-         files, {dropped} dropped because they were there before",
+         files, {dropped} dropped because they were there before\n",
         written.len()
-    )?;
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,21 +1,20 @@
 //! `tesla-train match`: the command line over a match file or over the defaults.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
-
 use tesla_nn::files;
 
+use super::{GOES_ON, Outcome, print, stopped};
 use crate::console::table::Table;
 use crate::game::limit::{Limit, MoveLimit, TimeControl};
 use crate::matches::config::{MatchConfig, MatchOptions};
 use crate::matches::runner::MatchError;
 use crate::matches::{report, runner};
 use crate::players::peer::Fault;
+use crate::players::pool::{Pool, RunContext};
 use crate::players::side;
 
 /// The command line of a match.
@@ -60,11 +59,7 @@ impl MatchArgs {
 ///
 /// # Errors
 /// When it cannot begin or go on; what was played is on disk.
-pub fn run(
-    args: &MatchArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &MatchArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let base = match &args.config {
         Some(path) => MatchConfig::read(path)?,
         None => MatchConfig::default(),
@@ -78,23 +73,20 @@ pub fn run(
             args.concurrency
         ));
     }
-    let outcome = runner::run(&config, &args.out, usize::from(args.concurrency), interrupted, say);
-    let finished = match outcome {
+    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    let context = RunContext { folder: &args.out, pool, say };
+    let finished = match runner::run(&config, &context) {
         Err(MatchError::Engine(error)) if error.fault == Fault::Interrupted => {
-            say("stopped before the first game");
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(stopped(say, "stopped before the first game"));
         }
         other => other?,
     };
     let tables = report::tables(&config, &finished, Table::to_markdown);
     files::replace(&args.out.join("report.md"), tables.as_bytes())?;
-    // Not println, which panics where the reader has gone.
-    let mut out = std::io::stdout();
     let tables = report::tables(&config, &finished, Table::for_people);
-    write!(out, "{tables}{}", report::run_lines(&finished))?;
+    print(tables + &report::run_lines(&finished))?;
     if finished.is_complete {
         return Ok(ExitCode::SUCCESS);
     }
-    say("stopped; the same command goes on with the match");
-    Ok(ExitCode::from(INTERRUPTED))
+    Ok(stopped(say, GOES_ON))
 }

@@ -1,17 +1,16 @@
 //! `tesla-train suite`: test suites for configurations of ours and UCI engines.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
 
+use super::{GOES_ON, Outcome, print, stopped};
 use crate::console::progress::bar;
 use crate::console::table::Table;
 use crate::disk::hash::sha256;
@@ -20,6 +19,7 @@ use crate::game::limit::MoveLimit;
 use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::peer::Fault;
+use crate::players::pool::Pool;
 use crate::players::side::{self, Side};
 use crate::players::signature::search_signatures;
 use crate::suite::examiner::Examination;
@@ -126,11 +126,7 @@ impl SuiteArgs {
 ///
 /// # Errors
 /// When a suite, a side or the folder cannot be used; answers that were given are on disk.
-pub fn run(
-    args: &SuiteArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let sides = args.sides()?;
     let patience = Duration::from_secs(args.patience);
     let suites: Vec<Suite> = args
@@ -141,12 +137,12 @@ pub fn run(
     check_names(&suites, &sides)?;
     if let Err(error) = lineup::try_engines(&sides, patience, false, interrupted) {
         let is_stopped = error.fault == Fault::Interrupted;
-        return if is_stopped { Ok(stopped(say)) } else { Err(error.into()) };
+        return if is_stopped { Ok(stopped(say, GOES_ON)) } else { Err(error.into()) };
     }
-    let devices = Devices::start(&sides)?;
-    devices.notes.iter().for_each(|note| say(note));
+    let devices = Devices::start(&sides, say)?;
     files::make_folder(&args.out)?;
     let identities = identities(&sides, &devices);
+    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
     let mut report = String::new();
     for suite in &suites {
         if let Some(first) = suite.skipped.first() {
@@ -164,28 +160,21 @@ pub fn run(
             let exam = Examination {
                 player: &player,
                 limit: &side.limit,
-                concurrency: usize::from(args.concurrency),
                 patience,
                 mates: MateLimits::default(),
-                interrupted,
+                pool,
             };
             let Some(records) = examine(&exam, (side, identity), suite, &args.out)? else {
-                return Ok(stopped(say));
+                return Ok(stopped(say, GOES_ON));
             };
             answers.push(records);
         }
         let text = |show| tables(args.by, suite, &sides, &answers, show);
-        // Not println, which panics where the reader has gone.
-        write!(std::io::stdout(), "{}", text(Table::for_people))?;
+        print(text(Table::for_people))?;
         report += &text(Table::to_markdown);
     }
     files::replace(&args.out.join("report.md"), report.as_bytes())?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn stopped(say: &dyn Fn(&str)) -> ExitCode {
-    say("stopped; the same command goes on");
-    ExitCode::from(INTERRUPTED)
 }
 
 /// Name of the file with one side's answers to one suite.

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
+use super::{GOES_ON, Outcome, stopped};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
 use crate::train::trainer::Trainer;
@@ -83,11 +83,7 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
 ///
 /// # Errors
 /// A sentence, when the options, the data or the folder cannot be used, or the run diverges.
-pub fn run(
-    args: &TrainArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
     config.check().map_err(|what| format!("{what}; mend the options"))?;
@@ -132,8 +128,7 @@ pub fn run(
         say(&format!("wrote {}", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    say("stopped; the same command goes on");
-    Ok(ExitCode::from(INTERRUPTED))
+    Ok(stopped(say, GOES_ON))
 }
 
 #[cfg(test)]

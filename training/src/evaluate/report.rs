@@ -77,6 +77,35 @@ impl Report {
         }
         table
     }
+
+    /// Figures by plies since the anchor.
+    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
+        )?;
+        let cell = |m: &Measures| {
+            format!("{:.3} / {:.1} / {:.3}", m.variance_explained, m.rmse_points, m.policy_top_1)
+        };
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(f, "Policy top-3 / top-5 / action accuracy / Kendall's tau of the pairs:\n")?;
+        let cell = |m: &Measures| {
+            let (top_3, top_5) = (m.policy_top_3, m.policy_top_5);
+            let tau = told(m.kendall_tau, 3);
+            format!("{top_3:.3} / {top_5:.3} / {:.3} / {tau}", m.action_accuracy)
+        };
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(
+            f,
+            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of \
+             the error head:\n"
+        )?;
+        let cell = |m: &Measures| {
+            let (mean, calibration) = (m.mean_error_points, m.calibration_error_points);
+            format!("{mean:.2} / {calibration:.2} / {:.3}", m.pit_distance)
+        };
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())
+    }
 }
 
 impl fmt::Display for Report {
@@ -114,31 +143,7 @@ impl fmt::Display for Report {
                 whole.kendall_tau
             )?;
         }
-        writeln!(
-            f,
-            "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
-        )?;
-        let cell = |m: &Measures| {
-            format!("{:.3} / {:.1} / {:.3}", m.variance_explained, m.rmse_points, m.policy_top_1)
-        };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
-        writeln!(f, "Policy top-3 / top-5 / action accuracy / Kendall's tau of the pairs:\n")?;
-        let cell = |m: &Measures| {
-            let (top_3, top_5) = (m.policy_top_3, m.policy_top_5);
-            let tau = told(m.kendall_tau, 3);
-            format!("{top_3:.3} / {top_5:.3} / {:.3} / {tau}", m.action_accuracy)
-        };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
-        writeln!(
-            f,
-            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of \
-             the error head:\n"
-        )?;
-        let cell = |m: &Measures| {
-            let (mean, calibration) = (m.mean_error_points, m.calibration_error_points);
-            format!("{mean:.2} / {calibration:.2} / {:.3}", m.pit_distance)
-        };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        self.tables(f)?;
         writeln!(
             f,
             "Reliability of whole encodes: calibration error {:.2} points, Kolmogorov-Smirnov \

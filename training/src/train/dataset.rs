@@ -10,7 +10,7 @@ use tesla_nn::batch::Batch;
 use tesla_nn::encode::Window;
 
 use crate::labelled::{GameRecord, RecordError, find_files, key, read_file, unpack};
-use crate::train::labels::Labels;
+use crate::train::labels::{Known, Labels};
 
 /// Games in memory, each checked move by move.
 #[derive(Debug)]
@@ -179,7 +179,8 @@ impl Dataset {
                     last.played != last.best
                 };
                 let weight = self.path_weights[usize::from(was_refuted)];
-                labels.push(*ply, weight, &moves, after, game.others_at(index));
+                let others = game.others_at(index);
+                labels.push(Known { ply: *ply, weight, after, others }, &moves);
             }
             let Some(played) = unpack(&position, ply.played) else { break };
             if played.is_zeroing() {

@@ -19,7 +19,7 @@ use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
 use crate::matches::config::{ConfigError, MatchConfig};
 use crate::players::devices::Devices;
 use crate::players::lineup;
-use crate::players::pool;
+use crate::players::pool::RunContext;
 use crate::players::side::Side;
 
 /// The pairs that were played.
@@ -52,7 +52,7 @@ pub enum RunError {
 }
 
 /// What all workers share.
-struct Hall<'a> {
+struct Setting<'a> {
     schedule: &'a Schedule,
     base: &'a Side,
     book: Book,
@@ -60,7 +60,7 @@ struct Hall<'a> {
     devices: Devices,
 }
 
-impl Hall<'_> {
+impl Setting<'_> {
     /// The base with its tunables at a point.
     fn side(&self, name: &str, point: &[f64]) -> Side {
         let mut side = self.base.clone();
@@ -99,7 +99,7 @@ impl Hall<'_> {
     }
 }
 
-/// Plays the run in `folder`, or what is left of it; gives the way of the point. The first side of
+/// Plays the run in the context's folder, or what is left of it; gives the way of the point. The first side of
 /// `games` is the engine that is tuned, with its limit; its second one is not used.
 ///
 /// # Errors
@@ -107,11 +107,9 @@ impl Hall<'_> {
 pub fn run(
     schedule: &Schedule,
     games: &MatchConfig,
-    folder: &FilePath,
-    concurrency: usize,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
+    context: &RunContext<'_>,
 ) -> Result<Path, RunError> {
+    let RunContext { folder, pool, say } = *context;
     schedule.check()?;
     let [base, ..] = games.side.as_slice() else { return Err(SpsaError::Nothing.into()) };
     let params = base.settings().map_err(ConfigError::from)?.machine.params;
@@ -120,13 +118,12 @@ pub fn run(
         .iter()
         .map(|knob| f64::from(params.get(&knob.name).unwrap_or_default()))
         .collect();
-    let devices = Devices::start(std::slice::from_ref(base)).map_err(RunError::Own)?;
-    devices.notes.iter().for_each(|note| say(note));
+    let devices = Devices::start(std::slice::from_ref(base), say).map_err(RunError::Own)?;
     let book = games.book()?;
     let fingerprint = json!({
         "schedule": schedule, "start": start, "games": games.fingerprint(&book, &devices, &[]),
     });
-    let hall = Hall { schedule, base, book, rules: games.rules(), devices };
+    let setting = Setting { schedule, base, book, rules: games.rules(), devices };
     let Resumed { mut journal, mut records, .. } =
         Journal::<PairResult>::open(&folder.join(FILE), &fingerprint)?;
     if !records.is_empty() {
@@ -135,15 +132,15 @@ pub fn run(
     let bar = bar(schedule.pairs, "{bar:20} pair {pos}/{len}, {eta} left  {wide_msg}");
     let mut path = Path::of(schedule, start.clone(), &records);
     let mut written = Instant::now();
-    while path.batches() < schedule.batches() && !interrupted.is_stopped() {
+    while path.batches() < schedule.batches() && !pool.interrupted.is_stopped() {
         bar.set_position(records.len() as u64);
         bar.set_message(text(schedule, path.point()));
         let is_open = |pair: &u64| !path.open.iter().any(|known| known.pair == *pair);
         let missing = schedule.pairs_of(path.batches()).filter(is_open).collect();
         let point = path.point().to_vec();
         let worker = |stop: StopToken| {
-            let (hall, point) = (&hall, &point);
-            move |pair| (pair, hall.play(point, pair, &stop))
+            let (setting, point) = (&setting, &point);
+            move |pair| (pair, setting.play(point, pair, &stop))
         };
         let hear = |played: Option<(u64, Result<i32, Abandoned>)>| {
             match played {
@@ -159,7 +156,7 @@ pub fn run(
             }
             Ok(true)
         };
-        pool::run(missing, concurrency, interrupted, worker, hear)?;
+        pool.run(missing, worker, hear)?;
         path = Path::of(schedule, start.clone(), &records);
         if written.elapsed().as_secs() > 60 {
             write(schedule, &path, &params, folder)?;
