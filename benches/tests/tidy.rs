@@ -27,10 +27,23 @@ fn check_each(rule: fn(&Source) -> Vec<String>) {
 
 #[test]
 fn what_is_forbidden_is_found() {
-    let text = "//! Head.\n\nuse crate::{\n    chess::game,\n    uci,\n};\nuse super::super::setup;\n\n\
-                fn f() {\n    std::time::Instant::now();\n}\n\n#[cfg(test)]\nmod tests {\n    \
-                use crate::commands;\n}\n";
-    let source = Source::new("engine/src/tree/node.rs".to_owned(), text.to_owned(), false);
+    let text = [
+        "//! Head.",
+        "use crate::{",
+        "    chess::game,",
+        "    uci,",
+        "};",
+        "use super::super::setup;",
+        "fn f() {",
+        "    std::time::Instant::now();",
+        "}",
+        "#[cfg(test)]",
+        "mod tests {",
+        "    use crate::commands;",
+        "}",
+    ];
+    let text = text.join("\n");
+    let source = Source::new("engine/src/tree/node.rs".to_owned(), text, false);
     assert_eq!(layout::climbs(&source).len(), 2, "{:?}", layout::climbs(&source));
     assert_eq!(layout::clocks(&source).len(), 1);
     assert!(layout::long_lines(&source).is_empty() && layout::long_file(&source).is_empty());

@@ -15,7 +15,30 @@ const LONG: [(&str, &str); 0] = [];
 ///
 /// A single file at the top of a crate is a folder of its own. `lib.rs` and `main.rs` know all.
 const FLOORS: [(&str, &[&str]); 3] = [
-    ("nn", &[]),
+    (
+        "nn",
+        &[
+            "files",
+            "evaluator",
+            "classical",
+            "meter",
+            "guess",
+            "simulated",
+            "shared",
+            "encode",
+            "batch",
+            "kernels",
+            "model",
+            "weights",
+            "decode",
+            "incremental",
+            "cpu",
+            "gpu",
+            "device",
+            "canary",
+            "transformer",
+        ],
+    ),
     (
         "engine",
         &[
