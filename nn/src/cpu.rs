@@ -19,5 +19,4 @@ mod forward;
 mod packed;
 
 pub use self::engine::{Engine, Options};
-pub(crate) use crate::kernels::vectors::LINE;
 pub(crate) use crate::kernels::{attention, gemm, vectors};

@@ -91,13 +91,18 @@ impl CacheFigures {
     /// What was done since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        self.combine(earlier, |now, then| now - then)
+    }
+
+    /// What was done, combined with another's; what is in the cache is this one's.
+    fn combine(&self, other: &Self, with: fn(u64, u64) -> u64) -> Self {
         Self {
-            evaluations: self.evaluations - earlier.evaluations,
-            whole: self.whole - earlier.whole,
-            anchored: self.anchored - earlier.anchored,
-            rebuilt: self.rebuilt - earlier.rebuilt,
-            tokens: self.tokens - earlier.tokens,
-            evicted: self.evicted - earlier.evicted,
+            evaluations: with(self.evaluations, other.evaluations),
+            whole: with(self.whole, other.whole),
+            anchored: with(self.anchored, other.anchored),
+            rebuilt: with(self.rebuilt, other.rebuilt),
+            tokens: with(self.tokens, other.tokens),
+            evicted: with(self.evicted, other.evicted),
             ..*self
         }
     }
@@ -106,15 +111,7 @@ impl CacheFigures {
 impl AddAssign for CacheFigures {
     /// Adds what was done; what is in the cache is `later`'s.
     fn add_assign(&mut self, later: Self) {
-        *self = Self {
-            evaluations: self.evaluations + later.evaluations,
-            whole: self.whole + later.whole,
-            anchored: self.anchored + later.anchored,
-            rebuilt: self.rebuilt + later.rebuilt,
-            tokens: self.tokens + later.tokens,
-            evicted: self.evicted + later.evicted,
-            ..later
-        };
+        *self = later.combine(self, |a, b| a + b);
     }
 }
 

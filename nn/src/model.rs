@@ -4,6 +4,7 @@
 //! moved pieces, readouts), `r` readouts per window, `d` width, `h` heads, `m` legal moves of the
 //! whole batch.
 
+pub mod backprop;
 mod config;
 mod precision;
 
@@ -102,7 +103,8 @@ impl RmsNorm {
     }
 }
 
-/// One pre-norm block: attention with a static bias per pair of squares, then squared-`ReLU` feed-forward.
+/// One pre-norm block: attention with a static bias per pair of squares, then squared-`ReLU`
+/// feed-forward.
 #[derive(Module, Debug)]
 pub struct Block {
     attention_norm: RmsNorm,
@@ -128,8 +130,8 @@ impl Block {
     /// What the queries take from the values, and how much attention each key gets from each query.
     ///
     /// # Shapes
-    /// query `[b * q, d]`, key and value `[b * t, d]`, `pairs` `[b * q * t]` rows of the bias table;
-    /// answer `[b * q, d]` and `[b, h, q, t]`.
+    /// query `[b * q, d]`, key and value `[b * t, d]`, `pairs` `[b * q * t]` rows of the bias
+    /// table; answer `[b * q, d]` and `[b, h, q, t]`.
     pub(crate) fn attend(
         &self,
         [query, key, value]: [Tensor<2>; 3],
@@ -157,7 +159,7 @@ impl Block {
         (mixed.swap_dims(1, 2).reshape([batch * queries, d]), weights)
     }
 
-    /// The tokens `x` `[n, d]` after they have taken in what they attended to, and thought about it.
+    /// Adds the attention output to the tokens `x` `[n, d]`, then the feed-forward block's.
     pub(crate) fn absorb(&self, x: Tensor<2>, mixed: Tensor<2>) -> Tensor<2> {
         let x = x + self.out.forward(mixed);
         let fed = relu(self.up.forward(self.feed_norm.forward(x.clone()))).powi_scalar(2);
@@ -276,7 +278,8 @@ impl Model {
         Tensor::cat(vec![pieces.reshape([b, p, d]), readouts], 1).reshape([b * (p + r), d])
     }
 
-    /// What the move heads take from tokens in their final states, as moving and as captured pieces.
+    /// What the move heads take from tokens in their final states, as moving and as captured
+    /// pieces.
     pub(crate) fn move_parts(&self, states: Tensor<2>) -> [Tensor<2>; 2] {
         [self.move_piece.forward(states.clone()), self.move_captured.forward(states)]
     }

@@ -28,7 +28,7 @@ fn network(config: &ModelConfig, seed: u64) -> (Model, Vec<u8>) {
 }
 
 fn engine(bytes: &[u8], threads: usize, cache_bytes: usize) -> Engine {
-    // Chains begin anew only where they are as long as they may be.
+    // Only a chain that is as long as it may be ends with a new anchor.
     let options = Options { threads, cache_bytes, anchors: anchors(u32::MAX, 1) };
     Engine::load(bytes, options).unwrap()
 }
@@ -125,8 +125,8 @@ impl Keeper for Engine {
     }
 }
 
-/// Evaluates a line of which all is forgotten before ply `forget`, and now and then for want of room:
-/// the answers must be burn's, from the last whole encode on.
+/// Evaluates a line of which all is forgotten before ply `forget`, and now and then for want of
+/// room: the answers must be burn's, from the last whole encode on.
 fn along_forgetting(
     engine: &mut impl Keeper,
     model: &Model,
@@ -177,7 +177,10 @@ proptest! {
 
     /// Whole encodes and children of any legal line are burn's, within rounding.
     #[test]
-    fn any_line_is_burns(start in 0..6_usize, choices in proptest::collection::vec(0..60_usize, 0..9)) {
+    fn any_line_is_burns(
+        start in 0..6_usize,
+        choices in proptest::collection::vec(0..60_usize, 0..9),
+    ) {
         let (model, bytes) = network(&ModelConfig::tiny(), 7);
         let line = line(start, &choices);
         let mut engine = engine(&bytes, 1, 1 << 24);
@@ -208,9 +211,9 @@ proptest! {
 }
 
 /// Bit by bit: searches that share a device get what each would get alone, also where the cache is
-/// too small for them and chains begin anew.
+/// too small for them and positions become anchors.
 #[test]
-fn company_changes_nothing() {
+fn other_searches_change_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let options = Options { threads: 1, cache_bytes: 80_000, anchors: anchors(1, 1) };
     let lines: Vec<Vec<Ply>> =
@@ -264,10 +267,11 @@ fn company_changes_nothing() {
     assert_eq!(together.figures().used, 0);
 }
 
-/// A chain is as long as the network was trained for, then begins anew some plies above; and a node with enough work
-/// below it becomes an anchor, from which its children are as fresh as a whole encode's.
+/// A chain is as long as the network was trained for, then a new one begins some plies above; and
+/// a node with enough evaluations below it becomes an anchor, from which its children are as fresh
+/// as a whole encode's.
 #[test]
-fn chains_begin_anew() {
+fn new_chains_begin_at_anchors() {
     let (model, bytes) = network(&ModelConfig::tiny(), 5);
     let mut long = line(0, &[1, 3, 5, 7, 9, 11, 13, 15]);
     let mut position = long.last().unwrap().position.clone();
@@ -280,7 +284,7 @@ fn chains_begin_anew() {
     let answers = along(&mut deep, &long, 0);
     assert_eq!((deep.figures().whole, deep.figures().anchored), (1, 1));
     assert_eq!(deep.figures().rebuilt, 4);
-    // The tenth position is a child of the ninth, made anew from the fifth, encoded whole.
+    // The tenth position is a child of the ninth, rebuilt from the fifth, encoded whole.
     let expected = burns(&model, &long[4..]);
     for (ours, theirs) in answers[9..].iter().zip(&expected[5..]) {
         assert!(agree(ours, theirs, 2e-5));

@@ -290,10 +290,11 @@ impl WithSimd for Attend<'_, '_> {
                     entries: &list[..sees],
                     squares: &plan.squares[..sees],
                     bias: row(block.bias.get(), usize::from(square), PLACES * LINE),
+                    heads,
                 };
                 let query = &projected[place * 3 * d..][..d];
                 let to = &mut mixed[place * d..][..d];
-                attend(simd, query, heads, seen, &mut scratch.weights, to);
+                attend(simd, query, seen, &mut scratch.weights, to);
                 if chunk.watch {
                     let attention = &mut scratch.attention[index * MAX_KEYS..][..sees];
                     for (key, attention) in attention.iter_mut().enumerate() {

@@ -13,7 +13,7 @@ pub(crate) const MAX_KEYS: usize = 64;
 
 /// `e^x` for `x <= 0`, within 3e-7 of the exact value, relatively; far below, about 1e-38.
 #[inline(always)]
-fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+pub(crate) fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     /// Adding it rounds to an integer, which then stands in the low bits.
     const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
@@ -91,37 +91,36 @@ pub(crate) struct Seen<'a> {
     pub(crate) squares: &'a [u8],
     /// `[65][16]`: bias by the key's square, for the query's square; the heads repeat.
     pub(crate) bias: &'a [f32],
+    pub(crate) heads: usize,
 }
 
-/// Attention of `query` (already scaled) with `heads` heads; the mixed values go `to`.
+/// Attention of `query`, already scaled; the mixed values go `to`.
 #[inline(always)]
 pub(crate) fn attend<S: Simd>(
     simd: S,
     query: &[f32],
-    heads: usize,
     seen: Seen<'_>,
     weights: &mut Weights,
     to: &mut [f32],
 ) {
     match (query.len() / S::F32_LANES, S::F32_LANES) {
-        (_, lanes) if !lanes.is_multiple_of(heads) => attend_plain(query, heads, seen, weights, to),
+        (_, lanes) if !lanes.is_multiple_of(seen.heads) => attend_plain(query, seen, weights, to),
         // Widths 32, 128 and 384 with vectors of 8 or 16.
-        (2, 16) => attend_vectors::<S, 2, 1>(simd, query, heads, seen, weights, to),
-        (4, 8) => attend_vectors::<S, 4, 1>(simd, query, heads, seen, weights, to),
-        (8, 8 | 16) => attend_vectors::<S, 8, 1>(simd, query, heads, seen, weights, to),
-        (16, 8) => attend_vectors::<S, 8, 2>(simd, query, heads, seen, weights, to),
-        (24, 16) => attend_vectors::<S, 8, 3>(simd, query, heads, seen, weights, to),
-        (48, 8) => attend_vectors::<S, 8, 6>(simd, query, heads, seen, weights, to),
-        _ => attend_plain(query, heads, seen, weights, to),
+        (2, 16) => attend_vectors::<S, 2, 1>(simd, query, seen, weights, to),
+        (4, 8) => attend_vectors::<S, 4, 1>(simd, query, seen, weights, to),
+        (8, 8 | 16) => attend_vectors::<S, 8, 1>(simd, query, seen, weights, to),
+        (16, 8) => attend_vectors::<S, 8, 2>(simd, query, seen, weights, to),
+        (24, 16) => attend_vectors::<S, 8, 3>(simd, query, seen, weights, to),
+        (48, 8) => attend_vectors::<S, 8, 6>(simd, query, seen, weights, to),
+        _ => attend_plain(query, seen, weights, to),
     }
 }
 
-/// [`attend`] with `G` groups of `V` vectors; `heads` divides the lanes.
+/// [`attend`] with `G` groups of `V` vectors; the heads divide the lanes.
 #[inline(always)]
 fn attend_vectors<S: Simd, const V: usize, const G: usize>(
     simd: S,
     query: &[f32],
-    heads: usize,
     seen: Seen<'_>,
     weights: &mut Weights,
     to: &mut [f32],
@@ -143,7 +142,7 @@ fn attend_vectors<S: Simd, const V: usize, const G: usize>(
             }
         }
         let mut sum = simd.add_f32s(sums[0], sums[1]);
-        let mut step = heads;
+        let mut step = seen.heads;
         while step < lanes {
             sum = simd.add_f32s(sum, simd.rotate_left_f32s(sum, step));
             step *= 2;
@@ -183,13 +182,8 @@ fn vectors<S: Simd, const V: usize, const G: usize>(floats: &[f32]) -> &[[S::f32
 
 /// [`attend`] for machines without wide vectors.
 #[inline(always)]
-fn attend_plain(
-    query: &[f32],
-    heads: usize,
-    seen: Seen<'_>,
-    weights: &mut Weights,
-    to: &mut [f32],
-) {
+fn attend_plain(query: &[f32], seen: Seen<'_>, weights: &mut Weights, to: &mut [f32]) {
+    let heads = seen.heads;
     weights.lanes = LINE;
     let mut most = [f32::MIN; LINE];
     let places = weights.vectors.as_chunks_mut::<LINE>().0;
@@ -258,10 +252,10 @@ mod tests {
         fn with_simd<S: Simd>(self, simd: S) -> [Vec<f32>; 2] {
             let mut answers = [vec![0.0; 128], vec![0.0; 128]];
             let mut weights = Weights::default();
-            attend(simd, self.0, 4, self.1, &mut weights, &mut answers[0]);
+            attend(simd, self.0, self.1, &mut weights, &mut answers[0]);
             let total: f32 = (0..self.1.entries.len()).map(|key| weights.of_key(key, 4)).sum();
             assert!((total - 1.0).abs() < 1e-5);
-            attend_plain(self.0, 4, self.1, &mut weights, &mut answers[1]);
+            attend_plain(self.0, self.1, &mut weights, &mut answers[1]);
             answers
         }
     }
@@ -275,7 +269,8 @@ mod tests {
         let query: Vec<f32> = (0..128).map(|i| value(i + 5)).collect();
         for count in [1, 2, 31, 40] {
             let squares: Vec<u8> = (0..count as u8).collect();
-            let seen = Seen { entries: &entries[..count], squares: &squares, bias: &bias };
+            let seen =
+                Seen { entries: &entries[..count], squares: &squares, bias: &bias, heads: 4 };
             let [fast, plain] = dispatch(Both(&query, seen));
             assert!(fast.iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-5));
         }

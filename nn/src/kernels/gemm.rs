@@ -56,6 +56,11 @@ impl Packed {
         packed
     }
 
+    /// `k` and `m`.
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        (self.k, self.m)
+    }
+
     /// `c[n, m] = then(a[n, k] · W + b)`; both row-major without gaps.
     #[inline(always)]
     pub(crate) fn run<S: Simd>(&self, simd: S, a: &[f32], c: &mut [f32], then: Then) {
@@ -79,12 +84,12 @@ impl Packed {
         if n <= 4 {
             // Few rows: two panels at once, or the chains of additions stand idle.
             while panel + 2 <= full {
-                self.block::<S, 2, THEN>(simd, a, c, n, panel);
+                self.block::<S, 2, THEN>(simd, a, c, panel);
                 panel += 2;
             }
         }
         for panel in panel..m.div_ceil(width) {
-            self.block::<S, 1, THEN>(simd, a, c, n, panel);
+            self.block::<S, 1, THEN>(simd, a, c, panel);
         }
     }
 
@@ -94,29 +99,29 @@ impl Packed {
         simd: S,
         a: &[f32],
         c: &mut [f32],
-        n: usize,
         panel: usize,
     ) {
+        let n = a.len() / self.k;
         let mut row = 0;
         if P == 1 && S::REGISTER_COUNT >= 32 {
             while n - row >= 8 {
-                self.tile::<S, 8, P, THEN>(simd, a, c, row, panel);
+                self.tile::<S, 8, P, THEN>(simd, a, c, [row, panel]);
                 row += 8;
             }
         }
         if P == 1 {
             while n - row >= 6 {
-                self.tile::<S, 6, P, THEN>(simd, a, c, row, panel);
+                self.tile::<S, 6, P, THEN>(simd, a, c, [row, panel]);
                 row += 6;
             }
         }
         while n - row >= 3 {
-            self.tile::<S, 3, P, THEN>(simd, a, c, row, panel);
+            self.tile::<S, 3, P, THEN>(simd, a, c, [row, panel]);
             row += 3;
         }
         match n - row {
-            2 => self.tile::<S, 2, P, THEN>(simd, a, c, row, panel),
-            1 => self.tile::<S, 1, P, THEN>(simd, a, c, row, panel),
+            2 => self.tile::<S, 2, P, THEN>(simd, a, c, [row, panel]),
+            1 => self.tile::<S, 1, P, THEN>(simd, a, c, [row, panel]),
             _ => {}
         }
     }
@@ -127,8 +132,7 @@ impl Packed {
         simd: S,
         a: &[f32],
         c: &mut [f32],
-        row: usize,
-        panel: usize,
+        [row, panel]: [usize; 2],
     ) {
         let work = Tile::<S, R, P, THEN> { packed: self, simd, a, c, row, panel };
         simd.vectorize(work);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpu::LINE;
+use crate::kernels::vectors::LINE;
 
 /// Shape of a network; stored in the weights file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,8 @@ pub enum Precision {
     F32,
     /// 8 bits for the digits, 8 for the exponent.
     Bf16,
-    /// 11 bits for the digits, 5 for the exponent: small gradients vanish unless the loss is scaled.
+    /// 11 bits for the digits, 5 for the exponent: small gradients vanish unless the loss is
+    /// scaled.
     F16,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Hub {
     waiting: VecDeque<Waiting>,
     /// Per batch on the device: its positions.
     in_flight: VecDeque<Vec<Key>>,
-    /// Who wants to know about a position that waits or flies: submission and place in it.
+    /// Who asked for a position that waits or is in flight: submission and place in it.
     wanted: HashMap<Key, Vec<(u64, usize)>>,
     /// Clients that were just answered and will ask again.
     expected: HashSet<u32>,
@@ -163,8 +163,8 @@ impl Hub {
         }
     }
 
-    /// Sends a submission's answers off if they are all there. A client that is gone is no reason to
-    /// stop: its search was dropped in mid-flight.
+    /// Sends a submission's answers off if they are all there. A client that is gone is no reason
+    /// to stop: its search was dropped in mid-flight.
     fn close(&mut self, number: u64) {
         if self.open.get(&number).is_some_and(|open| open.missing == 0)
             && let Some(open) = self.open.remove(&number)

@@ -7,7 +7,7 @@ use super::*;
 /// What tensors and kernels may differ by.
 const TOLERANCE: f32 = 2e-4;
 
-/// Chains begin anew only where they are as long as they may be.
+/// Only a chain that is as long as it may be ends with a new anchor.
 const PATIENT: DeviceOptions = DeviceOptions {
     cache_bytes: 1 << 24,
     sessions: 1,
@@ -68,7 +68,7 @@ fn lines() -> Vec<Vec<Ply>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whole encodes and children of any legal line are the kernels', and so are the books.
+    /// Whole encodes and children of any legal line are the kernels', and so is what is kept.
     #[test]
     fn any_line_is_the_kernels(
         start in 0..6_usize,
@@ -89,8 +89,8 @@ proptest! {
         );
     }
 
-    /// With a cache that holds next to nothing, lines are evaluated all the same: as burn does, from
-    /// the last whole encode on.
+    /// With a cache that holds next to nothing, lines are evaluated all the same: as burn does,
+    /// from the last whole encode on.
     #[test]
     fn any_little_cache_will_do(
         start in 0..6_usize,
@@ -106,7 +106,7 @@ proptest! {
 }
 
 /// Batches of whole encodes, children that are kept and children that are not, and nodes that are
-/// anchored anew; more children than one pass has room for.
+/// new anchors; more children than one pass has room for.
 #[test]
 fn mixed_batches_are_the_kernels() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
@@ -116,7 +116,8 @@ fn mixed_batches_are_the_kernels() {
         let mut kernels = Engine::load(&bytes, options).unwrap();
         let options = DeviceOptions { padding, anchors: anchors(2, 2), ..PATIENT };
         let mut tensors = device(&bytes, options);
-        // Passes for nobody, at three move counts: four sizes whole, and as children of two lengths.
+        // Passes without positions, at three move counts: four sizes whole, and as children of two
+        // lengths.
         let passes = tensors.warm(40);
         assert_eq!(passes, if padding == Padding::Few { 4 * 3 * (1 + 2) } else { 2 });
         let mut parents = [vec![None; lines.len()], vec![None; lines.len()]];
@@ -146,7 +147,7 @@ fn mixed_batches_are_the_kernels() {
 
 /// A batch of one is the same request in a batch of 64, parents and children.
 #[test]
-fn company_in_a_batch_changes_next_to_nothing() {
+fn the_rest_of_a_batch_changes_next_to_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 5);
     for padding in [Padding::Few, Padding::One(64)] {
         let mut tensors = device(&bytes, DeviceOptions { padding, ..PATIENT });
@@ -180,7 +181,7 @@ fn reading_late_changes_nothing() {
         let mut tensors = device(&bytes, options);
         let mut parents = vec![None; lines.len()];
         let mut answers = Vec::new();
-        // Two halves of the lines take turns, so that parents are answered before they are asked for.
+        // Two halves of the lines take turns, so that parents are answered before they are needed.
         let mut pending: Option<(usize, usize)> = None;
         for round in 0..3 {
             for (ply, half) in (0..9).flat_map(|ply| [(ply, 0), (ply, 1)]) {

@@ -51,13 +51,27 @@ pub struct State {
     moments: BTreeMap<String, Moments>,
 }
 
+/// Gradients of all parameters.
+pub enum Grads {
+    /// By the parameters' identities, on the parameters' device.
+    Tensors(GradientsParams),
+    /// End to end, in the order in which the network is visited.
+    List(Vec<f32>),
+}
+
 /// What a step goes against.
 pub struct Gradient {
-    grads: GradientsParams,
+    grads: Grads,
     /// Global norm before clipping, of the loss itself.
     pub norm: f32,
     /// What the loss was multiplied by.
     scale: f32,
+}
+
+impl std::fmt::Debug for Grads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Grads").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Gradient {
@@ -73,11 +87,19 @@ pub struct StateError(String);
 
 impl State {
     /// The gradient of `model`'s loss times `scale`, with its norm.
-    pub fn measured(model: &Model, grads: GradientsParams, scale: f32) -> Gradient {
-        let mut norm = Norm { grads: &grads, total: None };
-        model.visit(&mut norm);
-        let norm = norm.total.map_or(0.0, |total| total.sqrt().into_scalar::<f32>()) / scale;
-        Gradient { grads, norm, scale }
+    pub fn measured(model: &Model, grads: Grads, scale: f32) -> Gradient {
+        let norm = match &grads {
+            Grads::Tensors(grads) => {
+                let mut norm = Norm { grads, total: None };
+                model.visit(&mut norm);
+                norm.total.map_or(0.0, |total| total.sqrt().into_scalar::<f32>())
+            }
+            Grads::List(grads) => {
+                grads.iter().map(|&grad| f64::from(grad) * f64::from(grad)).sum::<f64>().sqrt()
+                    as f32
+            }
+        };
+        Gradient { grads, norm: norm / scale, scale }
     }
 
     /// One step: `model` moves against `gradient` at the learning rate `rate`.
@@ -86,7 +108,16 @@ impl State {
         let Gradient { grads, norm, scale } = gradient;
         let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
         let clip = clip / scale;
-        model.map(&mut Mover { state: self, grads, settings, rate, clip, path: Vec::new() })
+        let path = Vec::new();
+        match grads {
+            Grads::Tensors(grads) => {
+                model.map(&mut Mover { state: self, grads, settings, rate, clip, path })
+            }
+            Grads::List(grads) => {
+                let rest = grads.as_slice();
+                model.map(&mut ListMover { state: self, rest, settings, rate, clip, path })
+            }
+        }
     }
 
     /// The moments as the bytes of a safetensors file.
@@ -224,11 +255,10 @@ struct Mover<'a> {
     path: Vec<String>,
 }
 
-impl Mover<'_> {
-    /// Tables are looked up by row: decay would pull rows that the batch does not touch.
-    fn decays(&self) -> bool {
-        self.path.last().is_some_and(|name| name == "weight")
-    }
+/// Whether weight decay pulls at the parameter of this path. Tables are looked up by row: decay
+/// would pull rows that the batch does not touch.
+fn decays(path: &[String]) -> bool {
+    path.last().is_some_and(|name| name == "weight")
 }
 
 impl ModuleMapper for Mover<'_> {
@@ -260,10 +290,75 @@ impl ModuleMapper for Mover<'_> {
         let first_unbiased = first.clone() / (1.0 - beta_1.powi(steps));
         let second_unbiased = second.clone() / (1.0 - beta_2.powi(steps));
         let step = first_unbiased / (second_unbiased.sqrt() + epsilon);
-        let keep = if self.decays() { 1.0 - self.rate * weight_decay } else { 1.0 };
+        let keep = if decays(&self.path) { 1.0 - self.rate * weight_decay } else { 1.0 };
         let value = tensor.inner().reshape([length]) * keep - step * self.rate;
         self.state.moments.insert(path, Moments { first, second });
         let moved = Tensor::from_inner(value.reshape(shape)).require_grad();
         Param::from_mapped_value(id, moved, mapper)
+    }
+}
+
+/// [`Mover`] for gradients in a list, on the CPU: one pass over the numbers, in their own memory.
+struct ListMover<'a> {
+    state: &'a mut State,
+    rest: &'a [f32],
+    settings: &'a AdamW,
+    rate: f32,
+    clip: f32,
+    path: Vec<String>,
+}
+
+impl ListMover<'_> {
+    /// Moves `values` and their moments.
+    fn step(&self, grads: &[f32], values: &mut [f32], [first, second]: [&mut [f32]; 2]) {
+        let AdamW { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
+        let steps = self.state.steps as i32;
+        let [unbias_1, unbias_2] = [beta_1, beta_2].map(|beta| 1.0 / (1.0 - beta.powi(steps)));
+        let keep = if decays(&self.path) { 1.0 - self.rate * weight_decay } else { 1.0 };
+        let moments = first.iter_mut().zip(second);
+        for ((value, grad), (first, second)) in values.iter_mut().zip(grads).zip(moments) {
+            let grad = grad * self.clip;
+            *first = *first * beta_1 + grad * (1.0 - beta_1);
+            *second = *second * beta_2 + grad * grad * (1.0 - beta_2);
+            let step = *first * unbias_1 / ((*second * unbias_2).sqrt() + epsilon);
+            *value = *value * keep - step * self.rate;
+        }
+    }
+}
+
+/// A tensor's numbers, and the memory that they are in, where nobody else has it.
+fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_into_vec().unwrap_or_default()
+}
+
+impl ModuleMapper for ListMover<'_> {
+    fn enter_module(&mut self, name: &str, _container_type: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _name: &str, _container_type: &str) {
+        self.path.pop();
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let (id, tensor, mapper) = param.consume();
+        let tensor = tensor.inner();
+        let (shape, device) = (tensor.shape(), tensor.device());
+        let (grads, rest) = self.rest.split_at(shape.num_elements().min(self.rest.len()));
+        self.rest = rest;
+        let mut values = numbers(tensor);
+        let path = self.path.join(".");
+        let (mut first, mut second) = match self.state.moments.remove(&path) {
+            Some(Moments { first, second }) => (numbers(first), numbers(second)),
+            None => (vec![0.0; grads.len()], vec![0.0; grads.len()]),
+        };
+        self.step(grads, &mut values, [&mut first, &mut second]);
+        let [first, second] = [first, second].map(|list| {
+            let length = list.len();
+            Tensor::from_data(TensorData::new(list, [length]), &device)
+        });
+        self.state.moments.insert(path, Moments { first, second });
+        let moved = Tensor::from_data(TensorData::new(values, shape), &device);
+        Param::from_mapped_value(id, Tensor::from_inner(moved).require_grad(), mapper)
     }
 }

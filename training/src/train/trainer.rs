@@ -30,7 +30,7 @@ use checkpoint::{Checkpoint, Progress, access};
 use feed::Feed;
 use guard::Ruling;
 use log::{Log, Pace};
-use step::{Job, Pass};
+use step::{Job, Memory, Pass};
 
 pub use log::{LogLine, read_log};
 
@@ -86,6 +86,7 @@ pub struct Trainer {
     optimizer: State,
     progress: Progress,
     is_resumed: bool,
+    memory: Memory,
 }
 
 impl Trainer {
@@ -141,6 +142,7 @@ impl Trainer {
             optimizer,
             progress,
             is_resumed,
+            memory: Memory::default(),
         })
     }
 
@@ -271,7 +273,7 @@ impl Trainer {
             scale: self.progress.guard.scale,
             device: &self.device,
         };
-        let sum = step::gradients(&self.model, jobs, pass);
+        let sum = step::gradients(&self.model, jobs, pass, &mut self.memory);
         let (is_number, positions) = (sum.is_number(), sum.positions());
         let parts = sum.parts;
         let gradient = State::measured(&self.model, sum.grads, pass.scale);

@@ -1,11 +1,14 @@
-//! One step's gradients: forward and backward over each worker's batch.
+//! One step's gradients: forward and backward over each worker's batch, on the CPU by
+//! [`Backprop`], elsewhere by burn's graph.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use tesla_nn::batch::Batch;
-use tesla_nn::model::{Model, Precision};
+use tesla_nn::model::backprop::{Answer, Backprop, Workspace};
+use tesla_nn::model::{Model, Output, Precision};
 
+use crate::train::adamw::Grads;
 use crate::train::dataset::Whole;
 use crate::train::labels::Labels;
 use crate::train::loss::{LossWeights, consistency, loss};
@@ -23,6 +26,13 @@ pub(super) struct Job {
     pub(super) whole: Option<Whole>,
 }
 
+impl Job {
+    /// Labelled positions.
+    fn positions(&self) -> u64 {
+        self.labels.weight.iter().filter(|&&weight| weight > 0.0).count() as u64
+    }
+}
+
 /// How gradients are made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass<'a> {
@@ -33,9 +43,24 @@ pub(super) struct Pass<'a> {
     pub(super) device: &'a Device,
 }
 
+impl Pass<'_> {
+    /// Whether [`Backprop`] can do it. The network and its gradients are the same either way, but
+    /// for rounding.
+    fn is_plain(self) -> bool {
+        let is_cpu = self.device.clone().without_autodiff() == Device::flex();
+        is_cpu && self.precision == Precision::F32 && self.weights.consistency <= 0.0
+    }
+}
+
+/// Memory that one step leaves to the next one.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    workers: Vec<Workspace>,
+}
+
 /// What one worker found.
-struct Found {
-    grads: GradientsParams,
+struct Found<G> {
+    grads: G,
     parts: [f32; PARTS],
     positions: u64,
 }
@@ -43,7 +68,7 @@ struct Found {
 /// What all workers found.
 pub(super) struct Sum {
     /// Of the mean loss over the workers, times the pass's scale.
-    pub(super) grads: GradientsParams,
+    pub(super) grads: Grads,
     /// Each worker's parts of the loss, before their weights, and how many positions they are
     /// means of.
     pub(super) parts: Vec<([f32; PARTS], u64)>,
@@ -62,33 +87,99 @@ impl Sum {
 }
 
 /// The gradients over all jobs, each in a thread of its own.
-pub(super) fn gradients(model: &Model, jobs: &[Job], pass: Pass<'_>) -> Sum {
-    let share = 1.0 / jobs.len().max(1) as f32;
-    let found: Vec<Found> = std::thread::scope(|scope| {
-        let threads: Vec<_> = jobs
-            .iter()
-            .map(|job| {
-                // Leaves of its own: workers that share parameters share burn's graph, and one
-                // worker's backward pass now and then consumes another's.
-                let model = model.clone().fork(pass.device);
-                scope.spawn(move || backward(&model, job, share, pass))
-            })
-            .collect();
+pub(super) fn gradients(model: &Model, jobs: &[Job], pass: Pass<'_>, memory: &mut Memory) -> Sum {
+    if pass.is_plain() {
+        plain_gradients(&Backprop::new(model), jobs, pass, memory)
+    } else {
+        graph_gradients(model, jobs, pass)
+    }
+}
+
+/// Runs the workers and waits for them.
+fn joined<G: Send>(works: Vec<impl FnOnce() -> Found<G> + Send>) -> Vec<Found<G>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = works.into_iter().map(|work| scope.spawn(work)).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect()
-    });
+    })
+}
+
+fn plain_gradients(network: &Backprop, jobs: &[Job], pass: Pass<'_>, memory: &mut Memory) -> Sum {
+    let share = 1.0 / jobs.len().max(1) as f32;
+    if memory.workers.len() < jobs.len() {
+        memory.workers.resize_with(jobs.len(), Workspace::default);
+    }
+    let work = |(job, work)| move || plain_backward(network, job, share * pass.scale, (pass, work));
+    let found = joined(jobs.iter().zip(&mut memory.workers).map(work).collect());
+    let mut found = found.into_iter();
+    let mut parts = Vec::with_capacity(jobs.len());
+    let mut sum = Vec::new();
+    if let Some(Found { grads, parts: own, positions }) = found.next() {
+        sum = grads;
+        parts.push((own, positions));
+    }
+    for Found { grads, parts: own, positions } in found {
+        for (sum, grad) in sum.iter_mut().zip(grads) {
+            *sum += grad;
+        }
+        parts.push((own, positions));
+    }
+    Sum { grads: Grads::List(sum), parts }
+}
+
+fn plain_backward(
+    network: &Backprop,
+    job: &Job,
+    scale: f32,
+    (pass, work): (Pass<'_>, &mut Workspace),
+) -> Found<Vec<f32>> {
+    let answer = network.forward(&job.batch, work).into_output(pass.device);
+    let output = Output {
+        value_logits: answer.value_logits.require_grad(),
+        log_error: answer.log_error.require_grad(),
+        policy_logits: answer.policy_logits.require_grad(),
+        action_delta: answer.action_delta.require_grad(),
+    };
+    let loss = loss(output.clone(), &job.labels, pass.weights, pass.device);
+    let mut grads = (loss.total * scale).backward();
+    let gradient = Answer {
+        value_logits: numbers(output.value_logits.grad_remove(&mut grads)),
+        log_error: numbers(output.log_error.grad_remove(&mut grads)),
+        policy_logits: numbers(output.policy_logits.grad_remove(&mut grads)),
+        action_delta: numbers(output.action_delta.grad_remove(&mut grads)),
+    };
+    let mut parts = [0.0; PARTS];
+    for (part, value) in parts.iter_mut().zip(numbers(Some(loss.parts))) {
+        *part = value;
+    }
+    Found { grads: network.backward(&gradient, work), parts, positions: job.positions() }
+}
+
+fn numbers<const D: usize>(tensor: Option<Tensor<D>>) -> Vec<f32> {
+    tensor.and_then(|tensor| tensor.into_data().try_to_vec().ok()).unwrap_or_default()
+}
+
+pub(super) fn graph_gradients(model: &Model, jobs: &[Job], pass: Pass<'_>) -> Sum {
+    let share = 1.0 / jobs.len().max(1) as f32;
+    let work = |job| {
+        // Leaves of its own: workers that share parameters share burn's graph, and one worker's
+        // backward pass now and then consumes another's.
+        let model = model.clone().fork(pass.device);
+        move || backward(&model, job, share, pass)
+    };
+    let found = joined(jobs.iter().map(work).collect());
     let mut sum = GradientsAccumulator::new();
     let mut parts = Vec::with_capacity(found.len());
     for Found { grads, parts: own, positions } in found {
         sum.accumulate(model, grads);
         parts.push((own, positions));
     }
-    Sum { grads: sum.grads(), parts }
+    Sum { grads: Grads::Tensors(sum.grads()), parts }
 }
 
-fn backward(model: &Model, job: &Job, share: f32, pass: Pass<'_>) -> Found {
+fn backward(model: &Model, job: &Job, share: f32, pass: Pass<'_>) -> Found<GradientsParams> {
     let Pass { weights, precision, scale, device } = pass;
     let network = model.in_precision(precision);
     let output = network.forward(&job.batch, device);
@@ -110,6 +201,6 @@ fn backward(model: &Model, job: &Job, share: f32, pass: Pass<'_>) -> Found {
     for (part, value) in parts.iter_mut().zip(read) {
         *part = value;
     }
-    let positions = job.labels.weight.iter().filter(|&&weight| weight > 0.0).count() as u64;
-    Found { grads: GradientsParams::from_grads(grads, model), parts, positions }
+    let grads = GradientsParams::from_grads(grads, model);
+    Found { grads, parts, positions: job.positions() }
 }

@@ -6,7 +6,9 @@ use tesla_nn::model::{ModelConfig, Precision};
 use super::guard::BAD_IN_A_ROW;
 use super::*;
 use crate::labelled::{GameRecord, Ply, pack};
+use crate::train::adamw::Grads;
 use crate::train::loss::LossWeights;
+use burn::optim::GradientsParams;
 
 /// A folder of its own for each test, removed at the end.
 struct Folder(PathBuf);
@@ -146,7 +148,7 @@ fn weights_that_are_no_numbers_replace_none() {
         scale: 1.0,
         device: &trainer.device,
     };
-    let sum = step::gradients(&trainer.model, &jobs, pass);
+    let sum = step::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
     let gradient = State::measured(&trainer.model, sum.grads, 1.0);
     let model = trainer.model.clone();
     trainer.model = trainer.optimizer.step(&settings, f32::NAN, model, gradient);
@@ -163,7 +165,7 @@ fn half_precision_teaches_the_same() {
     let found = |precision, scale| {
         let weights = &LossWeights::default();
         let pass = Pass { weights, precision, scale, device: &trainer.device };
-        let sum = step::gradients(&trainer.model, &jobs, pass);
+        let sum = step::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
         let parts = sum.parts[0].0;
         (parts, State::measured(&trainer.model, sum.grads, scale).norm)
     };
@@ -196,5 +198,56 @@ fn half_precision_learns_and_keeps_its_weights_in_f32() {
         assert_eq!(size, same_size);
         assert!((value - f32_value).abs() < 0.1, "{precision}: {value} against {f32_value}");
         assert!(skipped < 10);
+    }
+}
+
+/// The training pass written out is that of burn's graph but for rounding.
+#[test]
+fn the_written_pass_teaches_what_the_graph_does() {
+    let mut shape = ModelConfig::tiny();
+    (shape.width, shape.heads, shape.feed_forward, shape.value_hidden) = (48, 4, 40, 20);
+    for shape in [ModelConfig::tiny(), shape, ModelConfig::small()] {
+        let (folder, dataset) = (Folder::new("written"), dataset());
+        let config = TrainConfig { model: shape, ..config(1) };
+        let trainer = open(config, &folder);
+        let mut jobs = jobs(&dataset, 0);
+        jobs.extend(self::jobs(&dataset, 3));
+        let weights = &LossWeights::default();
+        let pass = Pass { weights, precision: Precision::F32, scale: 2.0, device: &trainer.device };
+        let mut memory = Memory::default();
+        // The memory of another batch changes nothing.
+        let _ = step::gradients(&trainer.model, &self::jobs(&dataset, 2), pass, &mut memory);
+        let written = step::gradients(&trainer.model, &jobs, pass, &mut memory);
+        let graph = step::graph_gradients(&trainer.model, &jobs, pass);
+        for ((a, n), (b, m)) in written.parts.iter().zip(&graph.parts) {
+            assert_eq!(n, m);
+            assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4), "{a:?} {b:?}");
+        }
+        let (Grads::List(list), Grads::Tensors(tensors)) = (written.grads, graph.grads) else {
+            panic!("the wrong kinds of gradients")
+        };
+        let mut compared = Compared { list: &list, tensors: &tensors };
+        trainer.model.visit(&mut compared);
+        assert!(compared.list.is_empty());
+    }
+}
+
+struct Compared<'a> {
+    list: &'a [f32],
+    tensors: &'a GradientsParams,
+}
+
+impl ModuleVisitor for Compared<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let length = param.val().shape().num_elements();
+        let (list, rest) = self.list.split_at(length);
+        self.list = rest;
+        let expected: Vec<f32> = match self.tensors.get::<D>(param.id) {
+            Some(tensor) => tensor.into_data().try_to_vec().unwrap(),
+            None => vec![0.0; length],
+        };
+        let size = expected.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let apart: f32 = expected.iter().zip(list).map(|(a, b)| (a - b).powi(2)).sum();
+        assert!(apart.sqrt() <= 1e-4 * size + 1e-7, "{} of {size} apart", apart.sqrt());
     }
 }

@@ -1,0 +1,172 @@
+//! The training pass of the CPU, written out: [`Model::forward`] and its gradients without a graph.
+//!
+//! [`Model`] defines the network, and burn's automatic differentiation of it is what the gradients
+//! are tested against. This does the same with less: weights packed once a step, no padding, no
+//! copies between layouts, the attention biases read and taught where they are used. It runs in
+//! f32.
+//! In reading order:
+//!
+//! * `places` — the weights in one list;
+//! * `plan` — a batch without its padding;
+//! * `embedding`, `trunk`, `heads` — the network's parts;
+//! * `attention` — of one window;
+//! * `dense`, `product`, `rows` — the arithmetic.
+//!
+//! A batch's gradient depends on the batch and the weights only, bit by bit.
+
+#![expect(
+    clippy::inline_always,
+    reason = "what is not inlined below the dispatch is compiled for the oldest processor"
+)]
+
+mod attention;
+mod dense;
+mod embedding;
+mod heads;
+mod places;
+mod plan;
+mod product;
+mod rows;
+mod trunk;
+
+use burn::tensor::{Device, Tensor, TensorData};
+
+use self::attention::Heads;
+use self::heads::{HeadLayers, KeptHeads};
+use self::places::Places;
+use self::plan::Plan;
+use self::rows::{normalise, normalise_back};
+use self::trunk::{Block, Kept, Passing, sized};
+use super::{Model, Output, VALUE_BINS};
+use crate::batch::Batch;
+
+/// What the network says about a batch, or the gradient of it; as in [`Output`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// `[b * r, 64]`.
+    pub value_logits: Vec<f32>,
+    /// `[b * r]`.
+    pub log_error: Vec<f32>,
+    /// `[m]`.
+    pub policy_logits: Vec<f32>,
+    /// `[m]`.
+    pub action_delta: Vec<f32>,
+}
+
+impl Answer {
+    fn zeros(readouts: usize, moves: usize) -> Self {
+        Self {
+            value_logits: vec![0.0; readouts * VALUE_BINS],
+            log_error: vec![0.0; readouts],
+            policy_logits: vec![0.0; moves],
+            action_delta: vec![0.0; moves],
+        }
+    }
+
+    /// The same on a device.
+    pub fn into_output(self, device: &Device) -> Output {
+        let n = self.log_error.len();
+        let list = |values: Vec<f32>| -> Tensor<1> {
+            let length = values.len();
+            Tensor::from_data(TensorData::new(values, [length]), device)
+        };
+        Output {
+            value_logits: list(self.value_logits).reshape([n, VALUE_BINS]),
+            log_error: list(self.log_error),
+            policy_logits: list(self.policy_logits),
+            action_delta: list(self.action_delta),
+        }
+    }
+}
+
+/// A network ready to be run and differentiated; many threads may share it.
+#[derive(Debug)]
+pub struct Backprop {
+    values: Vec<f32>,
+    places: Places,
+    blocks: Vec<Block>,
+    layers: HeadLayers,
+    heads: Heads,
+}
+
+/// Memory of one pass, to be used again for the next one.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    plan: Plan,
+    blocks: Vec<Kept>,
+    /// What comes out of the last block.
+    last: Kept,
+    inverses: Vec<f32>,
+    states: Vec<f32>,
+    d_states: Vec<f32>,
+    d_x: Vec<f32>,
+    passing: Passing,
+    heads: KeptHeads,
+}
+
+impl Backprop {
+    /// Packs the weights of `model`.
+    pub fn new(model: &Model) -> Self {
+        let (values, places) = places::collect(model);
+        let block = |places| Block::new(&values, places);
+        let width = model.piece_square.dims()[1];
+        Self {
+            blocks: places.blocks.iter().map(block).collect(),
+            layers: HeadLayers::new(&values, &places),
+            heads: Heads { count: model.heads, width: width / model.heads },
+            places,
+            values,
+        }
+    }
+
+    /// Number of weights.
+    pub fn parameters(&self) -> usize {
+        self.values.len()
+    }
+
+    fn width(&self) -> usize {
+        self.heads.count * self.heads.width
+    }
+
+    /// Runs the network over `batch`; `work` keeps what [`Self::backward`] needs.
+    pub fn forward(&self, batch: &Batch, work: &mut Workspace) -> Answer {
+        let (values, places, d) = (&self.values, &self.places, self.width());
+        work.plan = Plan::new(batch);
+        let Workspace { plan, blocks, last, inverses, states, passing, heads, .. } = work;
+        let n = plan.tokens();
+        blocks.resize_with(self.blocks.len(), Kept::default);
+        let first = blocks.first_mut().unwrap_or(last);
+        embedding::embed(plan, places, values, sized(&mut first.x, n * d), d);
+        for (index, block) in self.blocks.iter().enumerate() {
+            let (kept, later) = blocks[index..].split_at_mut(1);
+            let to = &mut later.first_mut().unwrap_or(last).x;
+            block.run(values, self.heads, &plan.windows, (&mut kept[0], passing), to);
+        }
+        let states = sized(states, n * d);
+        normalise(&last.x, places.norm.of(values), states, sized(inverses, n));
+        let slots = batch.windows * batch.readouts;
+        self.layers.run((values, places), (plan, slots), states, heads)
+    }
+
+    /// The gradient of all weights, in the order in which the network is visited, from that of the
+    /// answer that [`Self::forward`] gave last with this `work`.
+    pub fn backward(&self, gradient: &Answer, work: &mut Workspace) -> Vec<f32> {
+        let (values, places, d) = (&self.values, &self.places, self.width());
+        let mut list = vec![0.0; values.len()];
+        let Workspace { plan, blocks, last, inverses, states, d_states, d_x, passing, heads } =
+            work;
+        let d_states = sized(d_states, states.len());
+        let parameters = (values.as_slice(), places);
+        self.layers.back(parameters, (plan, gradient), (states, d_states), heads, &mut list);
+        d_x.clear();
+        d_x.resize(states.len(), 0.0);
+        let input = (last.x.as_slice(), places.norm.of(values), inverses.as_slice());
+        normalise_back(input, d_states, d_x, places.norm.of_mut(&mut list));
+        for (block, kept) in self.blocks.iter().zip(blocks).rev() {
+            let memory = (&*kept, &mut *passing);
+            block.back(values, self.heads, &plan.windows, memory, (d_x, &mut list));
+        }
+        embedding::embed_back(plan, places, d_x, &mut list, d);
+        list
+    }
+}
