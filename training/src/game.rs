@@ -4,5 +4,6 @@ pub mod adjudicate;
 pub mod ending;
 pub mod limit;
 pub mod openings;
+pub(crate) mod pgn;
 pub mod score;
 pub mod state;

@@ -3,8 +3,6 @@
 mod epd;
 mod pgn;
 
-pub(crate) use pgn::{is_chess, unreadable_word};
-
 use std::path::{Path, PathBuf};
 
 use rand_chacha::ChaCha8Rng;
