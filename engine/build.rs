@@ -26,8 +26,8 @@ fn main() -> ExitCode {
         Err(error) => {
             let path = file.display();
             println!(
-                "cargo::error=the network {path} cannot be read ({error}); set EVALFILE to a weights \
-                 file, or unset it"
+                "cargo::error=the network {path} cannot be read ({error}); set EVALFILE to a \
+                 weights file, or unset it"
             );
             ExitCode::FAILURE
         }

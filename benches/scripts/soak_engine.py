@@ -60,7 +60,7 @@ class Engine:
         text, now = line.decode(errors="replace"), time.monotonic()
         self.talk.append("< " + text)
         self.owed -= text == "readyok"
-        if "failed inside" in text:
+        if "internal error" in text:
             raise Fault("panic", text, self)
         return text, now
 

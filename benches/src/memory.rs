@@ -52,8 +52,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         "{} evaluations; at most {most:.0} MiB of {}; {} positions in the tree, {:.1} bytes each",
         outcome.info.nodes,
         arguments.hash,
-        tree.branch_count(),
-        tree.bytes() as f64 / tree.branch_count() as f64
+        tree.expansion_count(),
+        tree.bytes() as f64 / tree.expansion_count() as f64
     );
     Ok(())
 }

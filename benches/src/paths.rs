@@ -43,13 +43,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 /// For every evaluated position: were the moves that led to it the best of their positions?
 fn count(tree: &Tree, counts: &mut [[u64; 2]; PLIES]) {
-    for id in 0..tree.branch_count() as u32 {
-        let mut branch = tree.branch(id);
+    for id in 0..tree.expansion_count() as u32 {
+        let mut branch = tree.expansion(id);
         for [moves, refuted] in counts.iter_mut() {
             if branch.parent() == NONE {
                 break;
             }
-            let parent = tree.branch(branch.parent());
+            let parent = tree.expansion(branch.parent());
             *moves += 1;
             *refuted += u64::from(parent.best_child() != Some(tree.node_of(branch)));
             branch = parent;

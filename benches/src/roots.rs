@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let played = row.mv.to_uci(CastlingMode::Standard);
             println!(
                 "{number},{played},{:.5},{:.5},{},{:.5},{:.5}",
-                row.value, row.error, row.work, row.policy, row.overtake
+                row.value, row.error, row.visits, row.policy, row.overtake
             );
         }
     }

@@ -21,7 +21,7 @@ use tesla_nn::evaluator::{CacheNote, Evaluator};
 use crate::chess::game::position_key;
 use crate::chess::tablebase::Tables;
 use crate::search::table::Table;
-use crate::search::{Info, Outcome, Reporter, Search, Spares, Task, Variation};
+use crate::search::{Fallbacks, Info, Outcome, Reporter, Search, Task, Variation};
 
 use self::leaf::{Leaf, Network};
 use self::ordering::History;
@@ -99,7 +99,7 @@ impl Search for AlphaBeta {
             Worker::new(task, &mut self.table, &mut self.leaf, &mut self.history, root_moves);
         worker.endings = self.endings.as_ref();
         worker.reporter = Some(Reporter::new(report));
-        let count = task.limits.lines.clamp(1, worker.root_moves.len());
+        let count = task.limits.multipv.clamp(1, worker.root_moves.len());
         let (mut lines, mut done) = (vec![Best::default(); count], Vec::new());
         let deepest = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
         for depth in 1..=deepest {
@@ -114,11 +114,12 @@ impl Search for AlphaBeta {
                 break;
             }
         }
-        if worker.trouble.is_none() {
+        if worker.error.is_none() {
             task.wait_for_stop();
         }
         if worker.stopped {
-            // What an unfinished iteration has found comes first, and the last one's lines behind it.
+            // What an unfinished iteration has found comes first, and the last one's lines behind
+            // it.
             lines.retain(|line| line.depth == worker.iteration);
             done.retain(|old| lines.iter().all(|new| new.line[0] != old.line[0]));
             lines.append(&mut done);
@@ -130,8 +131,8 @@ impl Search for AlphaBeta {
         }
         let info = worker.info(&done);
         let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
-        let (trouble, cache) = (worker.trouble, None);
-        Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
+        let (error, cache) = (worker.error, None);
+        Outcome { best, ponder, info, error, cache, notes: Vec::new() }
     }
 
     fn clear(&mut self) {
@@ -154,7 +155,7 @@ impl Search for AlphaBeta {
         self.table = Table::new(table_mb);
     }
 
-    fn set_spares(&mut self, spares: Spares) {
+    fn set_fallbacks(&mut self, spares: Fallbacks) {
         if let Leaf::Network(network) = &mut self.leaf {
             network.spares = Some(spares);
         }

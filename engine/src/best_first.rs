@@ -2,11 +2,12 @@
 //!
 //! * [`search`] — the loop: select, evaluate, expand, back up;
 //! * [`rule`] — what a selection rule decides, and its three implementations:
-//!   * [`benefit`] — benefit per cost: [`gather`] is its way down the tree, [`rates`] the ratio;
+//!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the ratio;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
-//! * [`model`] — how far a value may still move; [`backup`] — from the children to the parent;
-//! * [`root`] — from the tree to the move; `report` — what is said on the way;
+//! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] —
+//!   from the children to the parent;
+//! * [`root`] — from the tree to the move; `report` — what is reported on the way;
 //! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
 //! * `start` — from one search to the next; [`params`] — the tunables.
 
@@ -14,7 +15,7 @@ pub mod backup;
 mod batch_size;
 pub mod benefit;
 mod device;
-pub mod gather;
+pub mod lead;
 pub mod mate;
 pub mod model;
 pub mod params;
@@ -24,6 +25,7 @@ mod report;
 pub mod root;
 pub mod rule;
 pub mod search;
+pub mod select;
 mod start;
 
 pub use self::params::Params;

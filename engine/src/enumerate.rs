@@ -1,15 +1,16 @@
 //! `tesla enumerate`: all positions that can arise until a pawn moves or something is captured.
 //!
-//! Such a move is *zeroing*, and the position after it a *root*: no move brings back what was before. The
-//! *closure* of a position is what can be reached from it by other moves; its roots are where the zeroing
-//! moves from all of these lead. Roots are filed in *hives* by the pieces of each side and the side to
-//! move, because positions of different hives cannot be equal. The tree of all games falls into closures
-//! this way, and the enumerator closes one.
+//! Such a move is *zeroing*, and the position after it a *root*: no move brings back what was
+//! before. The *closure* of a position is what can be reached from it by other moves; its roots are
+//! where the zeroing moves from all of these lead. Roots are filed in *hives* by the pieces of each
+//! side and the side to move, because positions of different hives cannot be equal. The tree of all
+//! games falls into closures this way, and the enumerator closes one.
 //!
 //! In reading order:
 //!
 //! * `reach`, `combination`, `space` — a position of the closure as a number, exactly;
-//! * `expand` — one position's moves; which roots can be met twice at all, and why the others cannot;
+//! * `expand` — one position's moves; which roots can be met twice at all, and why the others
+//!   cannot;
 //! * `pages`, `bucket`, `buckets` — the set of positions;
 //! * `packed`, `distinct` — the roots to be told apart;
 //! * `closure`, `hands` — sweeps over the set; `run` — checkpoints and the end;

@@ -59,7 +59,7 @@ enum Command {
         #[arg(long, conflicts_with = "fen")]
         suite: Option<PathBuf>,
     },
-    /// Tells what the program sees of this machine, and what to do about each trouble
+    /// Tells what the program sees of this machine, and what to do about each error
     Doctor(DoctorArgs),
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
@@ -67,8 +67,8 @@ enum Command {
     /// The three-state decider's experience: looks into its file, or makes one by playing
     #[command(subcommand)]
     Experience(ExperienceCommand),
-    /// Counts all positions that can arise until a pawn moves or something is captured, and what then
-    /// can: the position's closure and its roots
+    /// Counts all positions that can arise until a pawn moves or something is captured, and what
+    /// then can: the position's closure and its roots
     ///
     /// With --dir it goes on after Ctrl-C, a crash or a power cut, by the same command.
     Enumerate(Box<EnumerateArgs>),
@@ -90,8 +90,8 @@ fn main() -> ExitCode {
         return leave(uci::run(words.join("\n").as_bytes(), &output, shown(false)));
     }
     match Arguments::parse() {
-        Arguments { version: true, .. } => output.say(&about::text()),
-        Arguments { short_version: true, .. } => output.say(about::VERSION),
+        Arguments { version: true, .. } => output.print(&about::text()),
+        Arguments { short_version: true, .. } => output.print(about::VERSION),
         Arguments { command: None, show_hidden, .. } => {
             // A reader that has gone away is no fault of a session's.
             return leave(uci::run(std::io::stdin().lock(), &output, shown(show_hidden)));
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    finish(output.trouble().map_or(Ok(ExitCode::SUCCESS), Err))
+    finish(output.error().map_or(Ok(ExitCode::SUCCESS), Err))
 }
 
 /// Which options answer `uci`. Servers that give no arguments can build it so.
@@ -124,13 +124,15 @@ fn leave(remains: Remains) -> ExitCode {
 fn obey(command: Command, output: &Output) -> ExitCode {
     let done = |()| ExitCode::SUCCESS;
     match command {
-        Command::Bench { nodes, network } => finish(uci::bench(nodes, network, output).map(done)),
+        Command::Bench { nodes, network } => {
+            finish(bench::command(nodes, network, output).map(done))
+        }
         Command::Perft { depth, suite: Some(suite), .. } => {
             let check = |stop| perft::suite::check(&suite, depth, &stop, output);
             finish(interruptible().and_then(check).map(done))
         }
         Command::Perft { depth, fen, suite: None } => {
-            let counted = uci::perft(fen.as_deref(), depth, output);
+            let counted = perft::command(fen.as_deref(), depth, output);
             finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
         Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),

@@ -1,13 +1,16 @@
-//! Minimax and exhaustive search: the foundation, as the seeds teach it, to learn from and to compare with.
+//! Minimax and exhaustive search: the foundation, as the seeds teach it, to learn from and to
+//! compare with.
 //!
-//! * [`plain`](self) — the recursion that returns a score and a line; alpha-beta without and with ordered moves returns
-//!   the identical value from fewer positions;
-//! * [`StaticValue`] — what stands at the depth's end: [`Material`] with seed 002's values, or [`EndsOnly`], seed
-//!   004's exhaustive search, for which only the end of the game counts;
-//! * [`commands::minimax`](crate::commands::minimax) — `tesla minimax`: what pruning saves, and mates counted exactly.
+//! * [`plain`](self) — the recursion that returns a score and a line; alpha-beta without and with
+//!   ordered moves returns the identical value from fewer positions;
+//! * [`StaticValue`] — what stands at the depth's end: [`Material`] with seed 002's values, or
+//!   [`EndsOnly`], seed 004's exhaustive search, for which only the end of the game counts;
+//! * [`commands::minimax`](crate::commands::minimax) — `tesla minimax`: what pruning saves, and
+//!   mates counted exactly.
 //!
-//! Draws are the rules': stalemate, too little material, fifty moves, and the third time that a position stands on the
-//! board. There is no table of positions, which would know nothing of the way that led to them.
+//! Draws are the rules': stalemate, too little material, fifty moves, and the third time that a
+//! position stands on the board. There is no table of positions, which would know nothing of the
+//! way that led to them.
 
 mod ends;
 mod ordering;
@@ -93,8 +96,8 @@ impl Found {
         }
     }
 
-    /// Whether a deeper search would say the same: the whole game was seen, or a mate that lies within `depth`, of
-    /// which a deeper search finds no shorter one.
+    /// Whether a deeper search would say the same: the whole game was seen, or a mate that lies
+    /// within `depth`, of which a deeper search finds no shorter one.
     fn is_final(&self, depth: u32) -> bool {
         let plies = MATE - self.value.abs();
         self.is_whole || self.value.abs() >= MATE_BOUND && plies <= depth as i32
@@ -134,8 +137,8 @@ fn iterate<S: StaticValue>(
     Some(Found { value, line, nodes: walk.nodes(), is_whole: !walk.take_was_cut() })
 }
 
-/// The search mode: deepens ply by ply until a limit is reached or nothing more can be found. `go mate N` looks for
-/// ends of the game only.
+/// The search mode: deepens ply by ply until a limit is reached or nothing more can be found.
+/// `go mate N` looks for ends of the game only.
 #[derive(Clone, Copy, Debug)]
 pub struct Minimax {
     pruning: Pruning,
@@ -152,7 +155,6 @@ impl Minimax {
         task: &Task<'_>,
         deepest: u32,
         statics: S,
-        estimate: fn(i32) -> Score,
         report: &mut dyn FnMut(&Info),
     ) -> Outcome {
         let moves = task.root_moves();
@@ -163,32 +165,32 @@ impl Minimax {
         walk.reporter = Some(Reporter::new(report));
         let mut pace = Pace::default();
         for depth in 1..=deepest {
-            walk.is_first_look = depth == 1 && task.limits.lines > 1;
+            walk.is_first_look = depth == 1 && task.limits.multipv > 1;
             let Some(found) = self.lines(&mut walk, task, &moves, depth) else { break };
             let mut found: Vec<_> = found.into_iter().map(|line| (depth, line)).collect();
             // Where the walk ended on the way, the other lines are the last depth's.
             for (depth, line) in best.drain(..).filter(|&(depth, _)| depth > 0) {
                 let is_new = found.iter().all(|(_, other)| other.line[0] != line.line[0]);
-                if is_new && found.len() < task.limits.lines {
+                if is_new && found.len() < task.limits.multipv {
                     found.push((depth, line));
                 }
             }
             best = found;
-            walk.report(news(task, &walk, &best, estimate));
+            walk.report(info(task, &walk, &best));
             let is_final = best.iter().all(|(_, line)| line.is_final(depth));
             if is_final || pace.is_too_slow(task, walk.nodes()) {
                 break;
             }
         }
         task.wait_for_stop();
-        let info = news(task, &walk, &best, estimate);
+        let info = info(task, &walk, &best);
         let (best, ponder) = (info.pv[0], info.pv.get(1).copied());
-        let (trouble, cache) = (None, None);
-        Outcome { best, ponder, info, trouble, cache, notes: Vec::new() }
+        let (error, cache) = (None, None);
+        Outcome { best, ponder, info, error, cache, notes: Vec::new() }
     }
 
-    /// The best moves of one depth, as many as are wanted and at least one: each is the best of those that the ones
-    /// before it leave. `None` where the walk ended before the first was found.
+    /// The best moves of one depth, as many as are wanted and at least one: each is the best of
+    /// those that the ones before it leave. `None` where the walk ended before the first was found.
     fn lines<S: StaticValue>(
         self,
         walk: &mut Walk<'_, S>,
@@ -197,7 +199,7 @@ impl Minimax {
         depth: u32,
     ) -> Option<Vec<Found>> {
         let (mut rest, mut found) = (moves.to_vec(), Vec::new());
-        while found.len() < task.limits.lines.max(1) && !rest.is_empty() {
+        while found.len() < task.limits.multipv.max(1) && !rest.is_empty() {
             walk.lines = found.len();
             let line = iterate(walk, task.game, &rest, depth, self.pruning);
             let Some(line) = line.filter(|line| !line.line.is_empty()) else { break };
@@ -208,22 +210,17 @@ impl Minimax {
     }
 }
 
-fn news<S: StaticValue>(
-    task: &Task<'_>,
-    walk: &Walk<'_, S>,
-    found: &[(u32, Found)],
-    estimate: fn(i32) -> Score,
-) -> Info {
+fn info<S: StaticValue>(task: &Task<'_>, walk: &Walk<'_, S>, found: &[(u32, Found)]) -> Info {
     let ((depth, best), others) = (&found[0], &found[1..]);
     let told = |(depth, line): &(u32, Found)| Variation {
         depth: *depth,
-        score: line.score(estimate),
+        score: line.score(Score::from_centipawns),
         pv: line.line.clone(),
     };
     Info {
         depth: *depth,
         selective_depth: (*depth).max(best.line.len() as u32),
-        score: best.score(estimate),
+        score: best.score(Score::from_centipawns),
         nodes: walk.nodes(),
         hashfull: 0,
         time: task.budget.elapsed(),
@@ -240,9 +237,9 @@ impl Search for Minimax {
             // The side to move mates with its last move of them, or is mated by the opponent's.
             Some(moves) => {
                 let deepest = wanted.min(moves.saturating_mul(2));
-                self.deepen(task, deepest, EndsOnly, Score::from_centipawns, report)
+                self.deepen(task, deepest, EndsOnly, report)
             }
-            None => self.deepen(task, wanted, Material, Score::from_centipawns, report),
+            None => self.deepen(task, wanted, Material, report),
         }
     }
 

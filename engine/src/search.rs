@@ -56,9 +56,9 @@ pub struct Task<'a> {
     pub stop: &'a StopToken,
 }
 
-/// Gives the evaluator to go on with where one has failed, which it is told, and tells people of it; nothing where none
-/// is left.
-pub type Spares = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
+/// Gives the evaluator to go on with where one has failed, which it is told, and tells people of
+/// it; nothing where none is left.
+pub type Fallbacks = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
 
 /// With less time than this another evaluator is not started: weights have to be read and packed.
 const STARTING: Duration = Duration::from_millis(500);
@@ -89,16 +89,18 @@ impl Task<'_> {
     }
 }
 
-/// Lets go of an evaluator that failed, or of what holds it, without waiting: its driver may take its time.
+/// Lets go of an evaluator that failed, or of what holds it, without waiting: its driver may take
+/// its time.
 pub fn discard(failed: impl Send + 'static) {
     // Without a thread it is dropped here.
     let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
 }
 
-/// Puts the next of the spares in the place of an evaluator that failed; `false` where none is left.
+/// Puts the next of the spares in the place of an evaluator that failed; `false` where none is
+/// left.
 pub fn replace(
     evaluator: &mut Box<dyn Evaluator>,
-    spares: &mut Option<Spares>,
+    spares: &mut Option<Fallbacks>,
     error: &EvalError,
 ) -> bool {
     let Some(spare) = spares.as_mut().and_then(|spares| spares(error)) else { return false };
@@ -116,7 +118,7 @@ pub struct Outcome {
     /// The final news, to be printed directly before `bestmove`.
     pub info: Info,
     /// What went wrong on the way, in one sentence, where something did (the move is still good).
-    pub trouble: Option<EvalError>,
+    pub error: Option<EvalError>,
     /// What the evaluator did in this search, where it makes positions from their parents.
     pub cache: Option<CacheFigures>,
     /// Sentences on how the move was chosen, where a search has any.
@@ -135,15 +137,18 @@ pub trait Search: Send {
     /// Bounds the memory for tree and table, in MiB; may forget everything.
     fn set_hash_mb(&mut self, megabytes: usize);
 
-    /// What is known of each root move after a search, the best first; nothing where a search keeps no such account.
+    /// What is known of each root move after a search, the best first; nothing where a search keeps
+    /// no such account.
     fn root_moves(&self) -> Vec<RootMove> {
         Vec::new()
     }
 
-    /// Goes on with these, in mid-search, when the evaluator fails. Without any, and where there is no time to start one,
-    /// the search ends with what it knows, and [`Outcome::trouble`] says so. Searches that ask no evaluator leave it.
-    fn set_spares(&mut self, _: Spares) {}
+    /// Goes on with these, in mid-search, when the evaluator fails. Without any, and where there is
+    /// no time to start one, the search ends with what it knows, and [`Outcome::error`] says so.
+    /// Searches that ask no evaluator leave it.
+    fn set_fallbacks(&mut self, _: Fallbacks) {}
 
-    /// Proves positions by these tables from now on; may forget everything. Searches that look at no tables leave it.
+    /// Proves positions by these tables from now on; may forget everything. Searches that look at
+    /// no tables leave it.
     fn set_tables(&mut self, _: Option<Tables>) {}
 }

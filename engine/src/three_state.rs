@@ -1,16 +1,20 @@
-//! The three-state decider of seed 000: confident, it acts; ignorant, it plays at random; uncertain, it calculates.
+//! The three-state decider of seed 000: confident, it acts; ignorant, it plays at random;
+//! uncertain, it calculates.
 //!
-//! * `quick` — the quick evaluation; at the threshold or above, the move that keeps most of it is played at once;
-//! * `packed`, `record`, `experience`, `file`, `memory` — the positions met before, in memory and on disk; in a position
-//!   that is not among them the move is random;
-//! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters allow;
+//! * `quick` — the quick evaluation; at the threshold or above, the move that keeps most of it is
+//!   played at once;
+//! * `packed`, `record`, `experience`, `file`, `memory` — the positions met before, in memory and
+//!   on disk; in a position that is not among them the move is random;
+//! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters
+//!   allow;
 //! * `played` — how the game ended, which nobody tells;
 //! * [`learn`], `report` — for [`tesla experience`](crate::commands::experience).
 //!
-//! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters search deeper the more
-//! one-sided a position is. What the listings leave open or get wrong is settled so: values are those of the side to
-//! move; a mate, a stalemate and a draw by the rules are worth what they are, in every state; the experience of earlier
-//! games is the seed's transposition table; the positions explored count from the start of a game.
+//! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters
+//! search deeper the more one-sided a position is. What the listings leave open or get wrong is
+//! settled so: values are those of the side to move; a mate, a stalemate and a draw by the rules
+//! are worth what they are, in every state; the experience of earlier games is the seed's
+//! transposition table; the positions explored count from the start of a game.
 
 mod calculate;
 mod experience;
@@ -195,7 +199,7 @@ impl ThreeState {
             let made = MoveMade { position, best: PackedMove::new(best), state };
             self.memory.record(&Record::Move(made));
         }
-        self.played.decided(task.game, packed, best, state, value);
+        self.played.decided(task.game, packed, state, (best, value));
         self.explored += decision.nodes;
     }
 }
@@ -245,8 +249,8 @@ impl Search for ThreeState {
             current: None,
         };
         let ponder = info.pv.get(1).copied();
-        let notes = std::iter::once(decision.note).chain(self.memory.trouble()).collect();
-        Outcome { best: decision.best, ponder, info, trouble: None, cache: None, notes }
+        let notes = std::iter::once(decision.note).chain(self.memory.error()).collect();
+        Outcome { best: decision.best, ponder, info, error: None, cache: None, notes }
     }
 
     /// The game is over. What was learnt stays: it is what another game begins with.

@@ -1,6 +1,7 @@
 //! The search tree and what fills it; it knows no selection rule. In reading order:
 //!
-//! * [`node`] — a position in the tree; [`branch`] — what it has besides once it is evaluated;
+//! * [`node`] — a position in the tree; [`mod@expansion`] — what it has besides once it is
+//!   evaluated;
 //! * [`mod@edge`] — a legal move that has no node yet;
 //! * [`arena`] — all of them, under a hard cap of memory;
 //! * [`effort`] — depth and evaluations, two readings of one number;
@@ -11,10 +12,10 @@
 
 pub mod arena;
 pub mod batch;
-pub mod branch;
 pub mod edge;
 pub mod effort;
 pub mod expand;
+pub mod expansion;
 pub mod leaf;
 pub mod node;
 pub mod remember;

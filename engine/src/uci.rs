@@ -30,7 +30,6 @@ use crate::console::output::{Output, Style};
 use crate::search::StopToken;
 use crate::search::clock::{Budget, PonderHit};
 use crate::setup::options::{self, Change, Shown};
-use crate::setup::roster;
 use crate::setup::settings::Settings;
 
 /// How long `quit` waits for a search to end; a network that is still loading is not waited for.
@@ -41,8 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub enum Remains {
     /// No thread of the session's.
     Nothing,
-    /// A thread that loads something, and was told to `quit`. A process that runs the destructors of C libraries now
-    /// may take from under it what it works with.
+    /// A thread that loads something, and was told to `quit`. A process that runs the destructors
+    /// of C libraries now may take from under it what it works with.
     Loading,
 }
 
@@ -55,7 +54,7 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
         session::run(&queue, session_output);
         drop(alive);
     });
-    let mut front = Front {
+    let mut frontend = Frontend {
         output: output.clone(),
         shown,
         settings: Settings::default(),
@@ -67,65 +66,29 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
     let quit = loop {
         match next_line(&mut input) {
             Line::Text(line) => {
-                front.output.heard(&line);
-                if front.obey(&Command::parse(&line)) == After::Quit {
+                frontend.output.received(&line);
+                if frontend.handle(&Command::parse(&line)) == After::Quit {
                     break true;
                 }
             }
-            Line::TooLong => output.tell("that line was too long and was not read"),
+            Line::TooLong => output.info("that line was too long and was not read"),
             Line::End => break false,
         }
     };
-    if !front.end(quit, &ended) {
+    if !frontend.end(quit, &ended) {
         return Remains::Loading;
     }
-    // What drivers keep for a thread they let go of when it ends, behind our back: a process that ends at the same
-    // time has them free it twice.
+    // What drivers keep for a thread they let go of when it ends, behind our back: a process that
+    // ends at the same time has them free it twice.
     let _ = session.join();
     Remains::Nothing
 }
 
-/// Runs the bench of the command line: without a network and the same on every machine, or as the
-/// options' defaults have it.
-///
-/// # Errors
-/// When the network or its device cannot be used.
-pub fn bench(nodes: u64, network: bool, output: &Output) -> Result<(), String> {
-    let mut search = if network {
-        let settings = Settings::default();
-        let mut made = roster::search(&settings.machine())?;
-        for note in made.notes.iter().chain([&made.description]) {
-            output.tell(note);
-        }
-        made.search.set_hash_mb(settings.hash_mb);
-        made.search
-    } else {
-        roster::bench_search()
-    };
-    output.say(&session::bench_of(search.as_mut(), nodes, &StopToken::default(), output));
-    Ok(())
-}
-
-/// Counts the lines of the command line's position.
-///
-/// # Errors
-/// When the FEN is wrong.
-pub fn perft(
-    fen: Option<&str>,
-    depth: u32,
-    output: &Output,
-) -> Result<(), position::PositionProblem> {
-    let position = fen.map_or(Ok(Chess::default()), |fen| position::from_fen(fen, false))?;
-    let style = Style { castling: position.castles().mode(), wdl: false };
-    output.say(&session::divide(&position, depth, style, &StopToken::default(), output));
-    Ok(())
-}
-
 /// Openings as they are found, for a waiting program: nothing else is answered meanwhile.
 fn genfens(text: &str, output: &Output) {
-    let found = &mut |fen: &str| output.say(&format!("info string genfens {fen}"));
+    let found = &mut |fen: &str| output.print(&format!("info string genfens {fen}"));
     if let Err(problem) = Order::parse(text).and_then(|order| order.make(found)) {
-        output.tell(&problem.to_string());
+        output.info(&problem.to_string());
     }
 }
 
@@ -147,7 +110,7 @@ enum After {
 }
 
 /// What the reading thread knows.
-struct Front {
+struct Frontend {
     output: Output,
     shown: Shown,
     settings: Settings,
@@ -173,16 +136,16 @@ struct Running {
     search: bool,
 }
 
-impl Front {
-    fn obey(&mut self, command: &Command<'_>) -> After {
+impl Frontend {
+    fn handle(&mut self, command: &Command<'_>) -> After {
         match *command {
             Command::Uci => self.introduce(),
-            Command::IsReady if self.is_busy() => self.output.say("readyok"),
+            Command::IsReady if self.is_busy() => self.output.print("readyok"),
             Command::IsReady => self.send(Job::Ready),
             Command::NewGame => self.send(Job::Clear),
             Command::Position(text) => match position::parse(text, self.settings.chess960) {
                 Ok(game) => self.game = game,
-                Err(problem) => self.output.tell(&problem.to_string()),
+                Err(problem) => self.output.info(&problem.to_string()),
             },
             Command::Go(text) => self.go(text),
             Command::Stop => self.stop(),
@@ -197,14 +160,14 @@ impl Front {
             Command::Bench(text) => self.bench(text),
             Command::Perft(text) => match text.trim().parse() {
                 Ok(depth) => self.perft(depth),
-                Err(_) => self.output.tell("perft needs a depth, for example: perft 5"),
+                Err(_) => self.output.info("perft needs a depth, for example: perft 5"),
             },
             Command::GenFens(text) => genfens(text, &self.output),
-            Command::Help => self.output.say(HELP),
+            Command::Help => self.output.print(HELP),
             Command::Nothing => {}
             Command::Unknown(text) => {
                 let start: String = text.chars().take(60).collect();
-                self.output.tell(&format!("unknown command '{start}'; send help to see them all"));
+                self.output.info(&format!("unknown command '{start}'; send help to see them all"));
             }
         }
         After::Read
@@ -213,7 +176,7 @@ impl Front {
     fn introduce(&self) {
         let version = env!("CARGO_PKG_VERSION");
         let options = options::uci_lines(self.shown).join("\n");
-        self.output.say(&format!(
+        self.output.print(&format!(
             "id name Tesla {version}\nid author the Tesla authors\n{options}\nuciok"
         ));
     }
@@ -243,7 +206,7 @@ impl Front {
     fn refuses(&self, what: &str) -> bool {
         let busy = self.is_busy();
         if busy {
-            self.output.tell(&format!("{what} has to wait: send stop first, something is running"));
+            self.output.info(&format!("cannot {what} while something is running; send stop first"));
         }
         busy
     }
@@ -254,10 +217,10 @@ impl Front {
         }
         let go = match go::parse(text, self.game.position()) {
             Ok(go) => go,
-            Err(problem) => return self.output.tell(&problem.to_string()),
+            Err(problem) => return self.output.info(&problem.to_string()),
         };
         if let Some(remark) = &go.remark {
-            self.output.tell(remark);
+            self.output.info(remark);
         }
         if let Some(depth) = go.perft {
             return self.perft(depth);
@@ -271,7 +234,7 @@ impl Front {
         };
         if self.debug {
             // What is planned from a `ponderhit` on is known before it.
-            self.output.tell(&plan_text(&Budget::new(&go.limits, overhead)));
+            self.output.info(&plan_text(&Budget::new(&go.limits, overhead)));
         }
         let infinite = go.limits.infinite;
         let (hold, held) = bounded(0);
@@ -309,7 +272,7 @@ impl Front {
             text => match text.parse() {
                 Ok(nodes) => self.start("bench", |stop, busy| Job::Bench(nodes, stop, busy)),
                 Err(_) => {
-                    self.output.tell("bench needs a number of nodes, for example: bench 1000");
+                    self.output.info("bench needs a number of nodes, for example: bench 1000");
                 }
             },
         }
@@ -318,7 +281,7 @@ impl Front {
     fn perft(&mut self, depth: u32) {
         if depth > crate::commands::perft::LONGEST {
             let longest = crate::commands::perft::LONGEST;
-            return self.output.tell(&format!("perft counts lines of at most {longest} plies"));
+            return self.output.info(&format!("perft counts lines of at most {longest} plies"));
         }
         let (position, style) = (Box::new(self.game.position().clone()), self.style());
         self.start("perft", |stop, busy| Job::Perft(position, depth, style, stop, busy));
@@ -349,8 +312,8 @@ impl Front {
         match change {
             Ok(Change::ClearHash) => return self.send(Job::Clear),
             Ok(Change::Taken) => {}
-            Ok(Change::Clamped(note)) => self.output.tell(&note),
-            Err(problem) => return self.output.tell(&problem.to_string()),
+            Ok(Change::Clamped(note)) => self.output.info(&note),
+            Err(problem) => return self.output.info(&problem.to_string()),
         }
         if self.debug {
             self.tell_opponent(name);
@@ -363,7 +326,7 @@ impl Front {
         if let Some(opponent) = &self.settings.opponent
             && option.eq_ignore_ascii_case("UCI_Opponent")
         {
-            self.output.tell(&format!("the opponent is {opponent}"));
+            self.output.info(&format!("the opponent is {opponent}"));
         }
     }
 
@@ -372,7 +335,7 @@ impl Front {
         if let Err(error) = self.output.log_to(path) {
             let path = path.unwrap_or_default();
             self.output
-                .tell(&format!("the log {path} cannot be written ({error}); there is none now"));
+                .info(&format!("the log {path} cannot be written ({error}); there is none now"));
             self.settings.log_file = None;
         }
     }
@@ -381,7 +344,7 @@ impl Front {
         let position = self.game.position();
         let style = self.style();
         let moves: Vec<_> = position.legal_moves().iter().map(|&m| style.written(m)).collect();
-        self.output.say(&format!(
+        self.output.print(&format!(
             "{:?}\nFen: {}\nKey: {:016X}\nRepetitions: {}\nMoves ({}): {}",
             position.board(),
             Fen::from_position(position, EnPassantMode::Legal),
@@ -393,7 +356,8 @@ impl Front {
     }
 
     /// `quit` stops everything; the end of stdin lets counted work (bench, perft) and loading
-    /// finish, for those who pipe a script, but no search, which could be endless. Tells whether the session has ended.
+    /// finish, for those who pipe a script, but no search, which could be endless. Tells whether
+    /// the session has ended.
     fn end(mut self, quit: bool, ended: &Receiver<()>) -> bool {
         if quit || self.running.as_ref().is_some_and(|running| running.search) {
             self.stop();

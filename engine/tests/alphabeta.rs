@@ -251,10 +251,10 @@ fn a_lost_device_is_told_and_a_move_still_played() {
     let device = SimulatedDevice::new(ClassicalEvaluator::new(), behaviour);
     let mut search = AlphaBeta::with_evaluator(Box::new(device), HASH_MB);
     let (outcome, _) = run(&mut search, &Game::new(Chess::default()), &depth(6));
-    assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+    assert!(matches!(outcome.error, Some(EvalError::DeviceLost(_))));
     assert!(search.replace_evaluator(None).is_some());
     let (outcome, _) = run(&mut search, &Game::new(Chess::default()), &depth(4));
-    assert_eq!(outcome.trouble, None);
+    assert_eq!(outcome.error, None);
 }
 
 /// One question to the network is worth it even then: its policy tells a move.
@@ -283,7 +283,7 @@ fn without_any_time_the_likeliest_move_is_played() {
 fn lines_without_a_look_are_not_told() {
     // Black's queen is to be taken, else White is lost.
     let game = game("rnb1k2r/pppp1ppp/5n2/4p3/4P3/2q5/P1PP1PPP/1R2KBNR w Kkq - 0 6");
-    let blind = Limits { lines: 5, move_time: Some(Duration::ZERO), ..Limits::default() };
+    let blind = Limits { multipv: 5, move_time: Some(Duration::ZERO), ..Limits::default() };
     let (outcome, _) = run(&mut network(), &game, &blind);
     assert!(outcome.info.variations.is_empty() && outcome.info.depth == 0);
     assert!(outcome.info.score.expected() < 0.4, "{:?}", outcome.info.score);
@@ -295,7 +295,7 @@ fn lines_of_an_unfinished_iteration_say_so() {
     let game = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
     let mut depths_differ = false;
     for limit in (2_000..40_000).step_by(2_000) {
-        let limits = Limits { lines: 3, ..nodes(limit) };
+        let limits = Limits { multipv: 3, ..nodes(limit) };
         let (outcome, news) = run(&mut AlphaBeta::classical(HASH_MB), &game, &limits);
         let completed = news.last().unwrap().depth;
         let info = outcome.info;
@@ -323,7 +323,8 @@ proptest! {
                 break;
             }
             if number % 8 == 0 {
-                run(&mut classical, &game, &nodes(500 + u64::from(choice) % 1_500)); // checks legality
+                // Checks legality.
+                run(&mut classical, &game, &nodes(500 + u64::from(choice) % 1_500));
                 run(&mut network, &game, &nodes(u64::from(choice) % 200));
             }
             game.play(legal[usize::from(choice) % legal.len()]);
@@ -331,8 +332,9 @@ proptest! {
     }
 }
 
-/// A search that ends within an iteration plays the best move of the one before, or one that was better in a window in
-/// which that was seen: in these positions never one that is much worse than either.
+/// A search that ends within an iteration plays the best move of the one before, or one that was
+/// better in a window in which that was seen: in these positions never one that is much worse than
+/// either.
 #[test]
 fn an_unfinished_iteration_replaces_nothing_unseen() {
     for fen in [
@@ -364,7 +366,7 @@ fn an_unfinished_iteration_replaces_nothing_unseen() {
 fn every_line_was_looked_at() {
     let game = game("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4");
     for mut search in [AlphaBeta::classical(HASH_MB), network()] {
-        let (outcome, _) = run(&mut search, &game, &Limits { lines: 5, ..nodes(4) });
+        let (outcome, _) = run(&mut search, &game, &Limits { multipv: 5, ..nodes(4) });
         assert_eq!(outcome.info.score, Score::Win(1));
         assert_eq!(outcome.info.variations.len(), 4);
         assert!(outcome.info.variations.iter().all(|line| line.depth == 1));

@@ -10,7 +10,7 @@ use tesla_engine::alphabeta::AlphaBeta;
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
-use tesla_engine::search::{Limits, Outcome, Search, Spares, StopToken, Task};
+use tesla_engine::search::{Fallbacks, Limits, Outcome, Search, StopToken, Task};
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
@@ -72,14 +72,14 @@ fn searches(evaluator: fn() -> Box<dyn Evaluator>) -> [Box<dyn Search>; 3] {
 }
 
 /// Gives these, the last one first, and keeps why each was asked for.
-fn spares(mut left: Vec<Box<dyn Evaluator>>) -> (Spares, Arc<Mutex<Vec<EvalError>>>) {
+fn fallbacks(mut left: Vec<Box<dyn Evaluator>>) -> (Fallbacks, Arc<Mutex<Vec<EvalError>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let tell = Arc::clone(&told);
-    let spares = move |error: &EvalError| {
+    let fallbacks = move |error: &EvalError| {
         tell.lock().unwrap().push(error.clone());
         left.pop()
     };
-    (Box::new(spares), told)
+    (Box::new(fallbacks), told)
 }
 
 fn run(search: &mut dyn Search, limits: &Limits) -> Outcome {
@@ -95,14 +95,14 @@ fn run(search: &mut dyn Search, limits: &Limits) -> Outcome {
 fn the_search_goes_on_with_the_next_device() {
     for lost in [|| lost_after(0), || lost_after(5), panicking] {
         for mut search in searches(lost) {
-            let (spares, told) = spares(vec![sound()]);
-            search.set_spares(spares);
+            let (fallbacks, told) = fallbacks(vec![sound()]);
+            search.set_fallbacks(fallbacks);
             let outcome = run(search.as_mut(), &nodes(400));
-            assert_eq!((outcome.trouble, outcome.info.nodes), (None, 400));
+            assert_eq!((outcome.error, outcome.info.nodes), (None, 400));
             assert!(matches!(told.lock().unwrap()[..], [EvalError::DeviceLost(_)]));
             // The next search is an ordinary one.
             let outcome = run(search.as_mut(), &nodes(400));
-            assert_eq!((outcome.trouble, told.lock().unwrap().len()), (None, 1));
+            assert_eq!((outcome.error, told.lock().unwrap().len()), (None, 1));
         }
     }
 }
@@ -114,8 +114,8 @@ fn whichever_batch_is_the_last_what_it_owed_is_asked_again() {
     for batches in 0..60 {
         for make in [BestFirst::new, BestFirst::puct] {
             let mut search = make(lost_after(batches));
-            let (spares, told) = spares(vec![sound()]);
-            search.set_spares(spares);
+            let (fallbacks, told) = fallbacks(vec![sound()]);
+            search.set_fallbacks(fallbacks);
             assert_eq!(run(&mut search, &nodes(100)).info.nodes, 100, "{batches}");
             was_lost += told.lock().unwrap().len();
         }
@@ -128,20 +128,20 @@ fn what_was_known_is_kept() {
     let mut undisturbed = BestFirst::new(sound());
     run(&mut undisturbed, &nodes(300));
     let mut disturbed = BestFirst::new(lost_after(5));
-    disturbed.set_spares(spares(vec![sound()]).0);
+    disturbed.set_fallbacks(fallbacks(vec![sound()]).0);
     let before = run(&mut disturbed, &nodes(300));
     assert_eq!(before.info.nodes, 300);
     // Taken back and asked again: no leaf is lost or counted twice.
-    assert_eq!(disturbed.tree().branch_count(), undisturbed.tree().branch_count());
+    assert_eq!(disturbed.tree().expansion_count(), undisturbed.tree().expansion_count());
 }
 
 #[test]
 fn one_device_after_the_other_may_be_lost() {
     for mut search in searches(|| lost_after(2)) {
-        let (spares, told) = spares(vec![sound(), panicking(), lost_after(3)]);
-        search.set_spares(spares);
+        let (fallbacks, told) = fallbacks(vec![sound(), panicking(), lost_after(3)]);
+        search.set_fallbacks(fallbacks);
         let outcome = run(search.as_mut(), &nodes(400));
-        assert_eq!((outcome.trouble, outcome.info.nodes), (None, 400));
+        assert_eq!((outcome.error, outcome.info.nodes), (None, 400));
         assert_eq!(told.lock().unwrap().len(), 3);
     }
 }
@@ -149,10 +149,10 @@ fn one_device_after_the_other_may_be_lost() {
 #[test]
 fn where_nothing_is_left_the_search_ends_with_what_it_knows() {
     for mut search in searches(|| lost_after(2)) {
-        let (spares, told) = spares(vec![lost_after(1)]);
-        search.set_spares(spares);
+        let (fallbacks, told) = fallbacks(vec![lost_after(1)]);
+        search.set_fallbacks(fallbacks);
         let outcome = run(search.as_mut(), &nodes(400));
-        assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+        assert!(matches!(outcome.error, Some(EvalError::DeviceLost(_))));
         assert_eq!(told.lock().unwrap().len(), 2);
     }
 }
@@ -161,14 +161,14 @@ fn where_nothing_is_left_the_search_ends_with_what_it_knows() {
 fn nothing_is_started_with_too_little_time() {
     let limits = Limits { move_time: Some(Duration::from_millis(450)), ..Limits::default() };
     for mut search in searches(|| lost_after(3)) {
-        let (spares, told) = spares(vec![sound()]);
-        search.set_spares(spares);
+        let (fallbacks, told) = fallbacks(vec![sound()]);
+        search.set_fallbacks(fallbacks);
         let outcome = run(search.as_mut(), &limits);
-        assert!(outcome.trouble.is_some() && told.lock().unwrap().is_empty());
+        assert!(outcome.error.is_some() && told.lock().unwrap().is_empty());
     }
     // A game is not played from the first legal move that comes to mind.
     let mut search = BestFirst::new(lost_after(0));
-    search.set_spares(spares(vec![sound()]).0);
+    search.set_fallbacks(fallbacks(vec![sound()]).0);
     let outcome = run(&mut search, &limits);
-    assert!(outcome.trouble.is_none() && outcome.info.nodes > 0);
+    assert!(outcome.error.is_none() && outcome.info.nodes > 0);
 }

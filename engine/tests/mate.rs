@@ -1,4 +1,5 @@
-//! `go mate N` in the searches that keep a tree: a mate in N or fewer, or the proof that there is none.
+//! `go mate N` in the searches that keep a tree: a mate in N or fewer, or the proof that there is
+//! none.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -192,7 +193,8 @@ proptest! {
         for mut search in searches() {
             let score = mate_in(&mut search, &game, moves).info.score;
             let plies = if let Score::Win(plies) = score { Some(i32::from(plies)) } else { None };
-            prop_assert_eq!(plies.is_some(), truth >= MATE_BOUND, "{:?} {:?}", score, game.position());
+            let is_mate = truth >= MATE_BOUND;
+            prop_assert_eq!(plies.is_some(), is_mate, "{:?} {:?}", score, game.position());
             prop_assert!(plies.is_none_or(|plies| plies >= MATE - truth));
         }
     }

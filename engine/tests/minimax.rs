@@ -1,4 +1,5 @@
-//! Minimax through its public interface: the same value however it is pruned, exact mates, draws, limits.
+//! Minimax through its public interface: the same value however it is pruned, exact mates, draws,
+//! limits.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
@@ -136,7 +137,8 @@ fn minimax_is_what_the_rules_say() {
         assert_eq!((found.value, found.nodes + 1), (value, nodes));
         compared += 1;
     }
-    // Deep enough for repetitions: few moves each, and the clock of the fifty-move rule near its end.
+    // Deep enough for repetitions: few moves each, and the clock of the fifty-move rule near its
+    // end.
     for fen in ["7k/8/8/8/8/p7/P7/K7 w - - 92 90", "7k/5K2/8/8/8/8/8/R7 w - - 97 90"] {
         for depth in [3, 5] {
             let found = solve(&game(fen), depth, Pruning::None, Material);

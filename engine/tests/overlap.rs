@@ -49,7 +49,7 @@ fn stop_waits_for_one_batch() {
     let waited = stopper.join().unwrap().elapsed();
     assert!(waited < base + base / 2, "{waited:?}");
     // What was given up leaves no trace: the tree holds what was answered, and goes on.
-    assert_eq!(u64::from(search.tree().node(ROOT).work), outcome.info.nodes);
+    assert_eq!(u64::from(search.tree().node(ROOT).visits), outcome.info.nodes);
     assert!(search.tree().nodes().all(|node| !node.has(PENDING)));
     let limits = Limits { nodes: Some(20), ..Limits::default() };
     let task = Task { game: &game, limits: &limits, budget: &budget, stop: &StopToken::default() };

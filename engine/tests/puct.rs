@@ -20,7 +20,7 @@ use tesla_engine::chess::score::Verdict;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::arena::Tree;
-use tesla_engine::tree::node::{BARE, PENDING, ROOT};
+use tesla_engine::tree::node::{PENDING, ROOT, UNEVALUATED};
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, MoveEstimate, Request};
 
@@ -152,8 +152,8 @@ fn visits_follow_the_formula() {
         let total: f32 = flat.iter().sum();
         let flat: Vec<f32> = flat.iter().map(|policy| policy / total).collect();
         let tree = search.tree();
-        let children = tree.children(tree.branch_of(ROOT).unwrap());
-        let visits: Vec<u32> = children.iter().map(|child| child.work).collect();
+        let children = tree.children(tree.expansion_of(ROOT).unwrap());
+        let visits: Vec<u32> = children.iter().map(|child| child.visits).collect();
         assert_eq!(visits, even_visits(&flat, 300));
     }
 }
@@ -174,8 +174,8 @@ fn collisions_end_a_batch() {
 
 /// Every value is what its visits say, and proofs are minimax's.
 fn assert_averages(tree: &Tree, minimax: f32) {
-    for id in 0..tree.branch_count() as u32 {
-        let branch = tree.branch(id);
+    for id in 0..tree.expansion_count() as u32 {
+        let branch = tree.expansion(id);
         let node = tree.node(tree.node_of(branch));
         let children = tree.children(branch);
         assert!(children.iter().all(|child| !child.has(PENDING)));
@@ -184,27 +184,27 @@ fn assert_averages(tree: &Tree, minimax: f32) {
         }
         let (mut sum, mut total) = (f64::from(branch.static_value), 1.0);
         let mut highest: Option<f64> = None;
-        for child in children.iter().filter(|child| child.work > 0) {
+        for child in children.iter().filter(|child| child.visits > 0) {
             let value = match child.verdict {
                 Verdict::Win(_) => 0.0,
                 Verdict::Draw => 0.5,
                 Verdict::Loss(_) => panic!("a proven win is hidden"),
                 Verdict::Open => {
-                    assert!(!child.has(BARE));
+                    assert!(!child.has(UNEVALUATED));
                     1.0 - f64::from(child.value)
                 }
             };
-            sum += f64::from(child.work) * value;
-            total += f64::from(child.work);
+            sum += f64::from(child.visits) * value;
+            total += f64::from(child.visits);
             highest = Some(highest.map_or(value, |highest| highest.max(value)));
         }
-        assert!((f64::from(node.work) - total).abs() < 0.5);
+        assert!((f64::from(node.visits) - total).abs() < 0.5);
         let highest = highest.unwrap_or(f64::from(branch.static_value));
         let minimax = f64::from(minimax);
         let expected = (1.0 - minimax) * sum / total + minimax * highest;
         assert!((f64::from(node.value) - expected).abs() < 1e-4, "{} {expected}", node.value);
-        let most = children.iter().map(|child| child.work).max();
-        assert_eq!(branch.best_child().map(|best| tree.node(best).work), most);
+        let most = children.iter().map(|child| child.visits).max();
+        assert_eq!(branch.best_child().map(|best| tree.node(best).visits), most);
     }
 }
 
@@ -228,11 +228,11 @@ fn plays_a_draw_that_the_rules_give() {
     search.set_params(params(&[("puct_exploration", 10.0), ("puct_temperature", 5.0)]));
     let outcome = run(&mut search, &game, &nodes(400));
     assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "b3d4");
-    assert!(search.root_moves().iter().skip(1).any(|row| row.work > 0));
+    assert!(search.root_moves().iter().skip(1).any(|row| row.visits > 0));
 }
 
-/// Two moves repeat a position of the game for the third time, all others lose: visits go from one to the
-/// other, ask nothing and must end.
+/// Two moves repeat a position of the game for the third time, all others lose: visits go from one
+/// to the other, ask nothing and must end.
 #[test]
 fn two_drawn_moves_end_the_search() {
     let mut game = game("5q1k/8/8/8/8/8/7P/K7 w - - 0 1");
@@ -274,12 +274,12 @@ fn the_tree_is_reused() {
     let reply = outcome.ponder.unwrap();
     let kept = {
         let tree = search.tree();
-        let branch = tree.branch_of(ROOT).unwrap();
-        tree.children(branch).iter().find(|child| child.played == outcome.best).unwrap().work
+        let branch = tree.expansion_of(ROOT).unwrap();
+        tree.children(branch).iter().find(|child| child.played == outcome.best).unwrap().visits
     };
     game.play(reply);
     run(&mut search, &game, &nodes(1));
-    let work = search.tree().node(ROOT).work;
+    let work = search.tree().node(ROOT).visits;
     assert!(work > 1 && work < kept, "{work} {kept}");
     assert_averages(search.tree(), 0.0);
 }

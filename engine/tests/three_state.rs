@@ -102,7 +102,8 @@ fn confidence_takes_the_best_at_once() {
 
 #[test]
 fn uncertainty_is_searched_to_the_allowed_depth() {
-    // Black is mated in two; from White's side the values are near enough to equal for a deep search.
+    // Black is mated in two; from White's side the values are near enough to equal for a deep
+    // search.
     let fen = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1";
     let mut search = decider(1);
     run(&mut search, &game(fen), &unlimited());
@@ -220,7 +221,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_answer_is_legal(choices in prop::collection::vec(any::<u8>(), 0..120), limit in 1..3_000_u64) {
+    fn every_answer_is_legal(
+        choices in prop::collection::vec(any::<u8>(), 0..120),
+        limit in 1..3_000_u64,
+    ) {
         let Some(game) = walk(&choices) else { return Ok(()) };
         let mut search = decider(limit);
         // First by chance, then, where it is not confident, by search; `run` checks legality.

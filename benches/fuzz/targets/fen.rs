@@ -61,7 +61,7 @@ fn is_whole(position: &Chess) {
         return;
     }
     let (game, stop) = (Game::new(position.clone()), StopToken::default());
-    let limits = Limits { nodes: Some(12), lines: 2, ..Limits::default() };
+    let limits = Limits { nodes: Some(12), multipv: 2, ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);
     let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
     SEARCHES.with_borrow_mut(|searches| {

@@ -8,7 +8,7 @@ use tesla_nn::classical::centipawns;
 use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request, centipawns_from_score};
 
 use super::value::clamp_estimate;
-use crate::search::{self, Spares};
+use crate::search::{self, Fallbacks};
 
 /// Rough memory of a cached answer in bytes, for the bound in MiB.
 const ANSWER_BYTES: usize = 400;
@@ -42,7 +42,7 @@ pub(super) struct Network {
     pub(super) evaluator: Box<dyn Evaluator>,
     pub(super) cache: Cache,
     /// What to go on with when the evaluator fails.
-    pub(super) spares: Option<Spares>,
+    pub(super) spares: Option<Fallbacks>,
 }
 
 impl Network {

@@ -80,7 +80,8 @@ impl Worker<'_> {
         {
             return earlier.known.value;
         }
-        let situation = self.assess(position, &node, is_pv, checked, remembered);
+        let unknown = Situation { is_pv, checked, estimate: None, improving: false, remembered };
+        let situation = self.assess(position, &node, unknown);
         if let Some(value) = self.cut_without_moves(position, &node, &situation) {
             return value;
         }
@@ -104,28 +105,22 @@ impl Worker<'_> {
         }
     }
 
-    fn assess(
-        &mut self,
-        position: &Chess,
-        node: &Node,
-        is_pv: bool,
-        checked: bool,
-        remembered: Option<Remembered>,
-    ) -> Situation {
-        let known = remembered.and_then(|earlier| earlier.known.static_value);
+    /// Adds the static value and what follows from it.
+    fn assess(&mut self, position: &Chess, node: &Node, now: Situation) -> Situation {
+        let known = now.remembered.and_then(|earlier| earlier.known.static_value);
         let value = match known {
-            _ if checked => None,
+            _ if now.checked => None,
             Some(value) => Some(value),
             None => Some(self.static_value(position, node.key)),
         };
         self.statics[node.ply] = value;
         let before = node.ply.checked_sub(2).and_then(|ply| self.statics[ply]);
         let improving = value.zip(before).is_some_and(|(now, before)| now > before);
-        let estimate = value.map(|value| match remembered.map(|earlier| earlier.known) {
+        let estimate = value.map(|value| match now.remembered.map(|earlier| earlier.known) {
             Some(known) if known.value.abs() < PROVEN_BOUND && known.sharpens(value) => known.value,
             _ => value,
         });
-        Situation { is_pv, checked, estimate, improving, remembered }
+        Situation { estimate, improving, ..now }
     }
 
     /// Reverse futility and null move: nodes so good that no move need be tried.
@@ -179,11 +174,14 @@ impl Worker<'_> {
         (self.negamax(position, again) >= node.beta && !self.stopped).then_some(value)
     }
 
-    fn try_moves(&mut self, position: &Chess, mut node: Node, now: Situation) -> i32 {
-        let mut legal = position.legal_moves();
-        if legal.is_empty() {
-            return if now.checked { -MATE + node.ply as i32 } else { DRAW };
-        }
+    /// The moves in the order in which they are tried; at the root those that are wanted.
+    fn order(
+        &mut self,
+        position: &Chess,
+        mut legal: MoveList,
+        node: &Node,
+        now: &Situation,
+    ) -> Ordered {
         let mut policy = self.answer(position, node.key).map(|answer| answer.policy);
         if node.ply == 0 && self.is_narrowed() {
             let is_wanted = |candidate: &Move| {
@@ -209,6 +207,15 @@ impl Worker<'_> {
         if node.ply == 0 && self.likeliest.is_none() {
             self.likeliest = ordered.rest().first().copied();
         }
+        ordered
+    }
+
+    fn try_moves(&mut self, position: &Chess, mut node: Node, now: Situation) -> i32 {
+        let legal = position.legal_moves();
+        if legal.is_empty() {
+            return if now.checked { -MATE + node.ply as i32 } else { DRAW };
+        }
+        let mut ordered = self.order(position, legal, &node, &now);
         let (mut best, mut best_move, mut bound) = (-INFINITE, None, Bound::Upper);
         let (mut quiets, mut fetched, mut index) = (MoveList::new(), 0, 0);
         loop {
@@ -241,8 +248,8 @@ impl Worker<'_> {
                 if value >= node.beta {
                     bound = Bound::Lower;
                     if !tactical {
-                        let color = position.turn();
-                        self.history.cutoff(color, node.before, node.ply, node.depth, &quiets);
+                        let replies = (position.turn(), node.before);
+                        self.history.cutoff(replies, node.ply, node.depth, &quiets);
                     }
                     break;
                 }
@@ -277,7 +284,7 @@ impl Worker<'_> {
             -self.negamax(child, child_node)
         } else {
             let scout = Node { alpha: -node.alpha - 1, ..child_node };
-            let reduction = self.reduction(node, now, child, played, index);
+            let reduction = self.reduction(node, now, (child, played), index);
             let mut value =
                 -self.negamax(child, Node { depth: child_node.depth - reduction, ..scout });
             if value > node.alpha && reduction > 0 && !self.stopped {
@@ -297,8 +304,7 @@ impl Worker<'_> {
         &self,
         node: &Node,
         now: &Situation,
-        child: &Chess,
-        played: Move,
+        (child, played): (&Chess, Move),
         index: usize,
     ) -> i32 {
         if node.depth < 3 || index < 1 + 2 * usize::from(now.is_pv) || now.checked {

@@ -62,8 +62,7 @@ impl History {
     /// A quiet move refuted the opponent's last one; those tried before it did not.
     pub(super) fn cutoff(
         &mut self,
-        color: Color,
-        before: Option<Move>,
+        (color, before): (Color, Option<Move>),
         ply: usize,
         depth: i32,
         tried: &[Move],

@@ -46,8 +46,8 @@ pub(super) struct Worker<'a> {
     pub(super) root_moves: Vec<Move>,
     /// Root moves whose lines this iteration has found already.
     pub(super) taken: Vec<Move>,
-    /// The root move that is looked at first: the best so far. Another one takes its place only when it is better in a
-    /// window in which this one was seen.
+    /// The root move that is looked at first: the best so far. Another one takes its place only
+    /// when it is better in a window in which this one was seen.
     pub(super) root_first: Option<Move>,
     /// Endgame tables.
     pub(super) endings: Option<&'a Tables>,
@@ -58,9 +58,9 @@ pub(super) struct Worker<'a> {
     pub(super) nodes: u64,
     pub(super) selective_depth: usize,
     pub(super) stopped: bool,
-    pub(super) trouble: Option<EvalError>,
-    /// What the root's policy, or else the order of moves, puts first: the move of a search that ends before it has seen
-    /// one.
+    pub(super) error: Option<EvalError>,
+    /// What the root's policy, or else the order of moves, puts first: the move of a search that
+    /// ends before it has seen one.
     pub(super) likeliest: Option<Move>,
     /// Best line found from each ply of the current path.
     pub(super) lines: Vec<Vec<Move>>,
@@ -100,7 +100,7 @@ impl<'a> Worker<'a> {
             nodes: 0,
             selective_depth: 0,
             stopped: false,
-            trouble: None,
+            error: None,
             likeliest: None,
             lines: vec![Vec::new(); MAX_PLY + 2],
             root_value: DRAW,
@@ -115,7 +115,7 @@ impl<'a> Worker<'a> {
     /// Tells what an iteration has found.
     pub(super) fn report(&mut self, info: Info) {
         if let Some(reporter) = &mut self.reporter {
-            reporter.news(info);
+            reporter.report(info);
         }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Worker<'a> {
 
     /// The node limit; none holds while several lines are told of that nobody has looked at yet.
     fn node_limit(&self) -> u64 {
-        let is_first_look = self.iteration == 1 && self.task.limits.lines > 1;
+        let is_first_look = self.iteration == 1 && self.task.limits.multipv > 1;
         self.task.limits.nodes.filter(|_| !is_first_look).unwrap_or(u64::MAX)
     }
 
@@ -300,7 +300,8 @@ impl<'a> Worker<'a> {
         count
     }
 
-    /// Sends positions to the network, as many as the node limit still allows; none when the search is over.
+    /// Sends positions to the network, as many as the node limit still allows; none when the search
+    /// is over.
     fn ask(&mut self, mut wanted: Vec<(u64, Chess)>) {
         if self.stopped {
             return;
@@ -322,8 +323,8 @@ impl<'a> Worker<'a> {
         }
         match answered {
             Ok(()) => self.nodes += wanted.len() as u64,
-            Err(trouble) => {
-                self.trouble = Some(trouble);
+            Err(error) => {
+                self.error = Some(error);
                 self.stopped = true;
             }
         }

@@ -3,33 +3,33 @@
 use crate::best_first::model::Model;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::node::{BARE, BranchId, EXCLUDED, Goal, KNOWN, Node, PATH};
+use crate::tree::node::{EXCLUDED, ExpansionId, Goal, KNOWN, Node, PATH, UNEVALUATED};
 use crate::tree::sweep::Backup;
 
-/// What a child is worth to its parent's side to move, if it is an estimate or a draw.
-pub fn worth(child: &Node, model: &Model) -> f32 {
+/// A child's value for its parent's side to move; proven wins and losses count as 0 and 1.
+pub fn child_value(child: &Node, model: &Model) -> f32 {
     match child.verdict {
         Verdict::Draw => 0.5,
         Verdict::Win(_) => 0.0,
         Verdict::Loss(_) => 1.0,
-        Verdict::Open if child.has(BARE) => promise(1.0 - child.value, model),
+        Verdict::Open if child.has(UNEVALUATED) => prior_value(1.0 - child.value, model),
         Verdict::Open => 1.0 - child.value,
     }
 }
 
-/// What a move that was never looked at is worth, by the evaluator's action value.
-pub fn promise(action_value: f32, model: &Model) -> f32 {
+/// Value of a move without an evaluation of its own: its action value less a penalty.
+pub fn prior_value(action_value: f32, model: &Model) -> f32 {
     action_value - model.doubt
 }
 
 /// What the children say of their parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Summary {
-    /// The shortest mate given: its plies and its place.
+    /// The shortest mate given: its plies and its index.
     shortest_loss: Option<(u16, u8)>,
-    /// The longest resistance when every move loses: its plies and its place.
+    /// The longest resistance when every move loses: its plies and its index.
     longest_win: Option<(u16, u8)>,
-    /// The best child that is drawn or was looked at: its worth and its place.
+    /// The best child that is drawn or was looked at: its value and its index.
     best: Option<(f32, u8)>,
     /// Some child is open.
     any_open: bool,
@@ -38,8 +38,8 @@ struct Summary {
     /// Some drawn child is drawn by its path.
     any_path_draw: bool,
     /// Work of all children.
-    work: u32,
-    /// Worth of the open and drawn children times their work, and that work.
+    visits: u32,
+    /// Values of the open and drawn children times their visits, and those visits.
     weighed: (f32, f32),
 }
 
@@ -52,25 +52,25 @@ fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
         any_open: any_left,
         any_draw: false,
         any_path_draw: false,
-        work: 0,
+        visits: 0,
         weighed: (0.0, 0.0),
     };
-    for (place, child) in children.iter().enumerate() {
-        let place = place as u8;
-        summary.work += child.work;
+    for (index, child) in children.iter().enumerate() {
+        let index = index as u8;
+        summary.visits += child.visits;
         if child.has(EXCLUDED) {
             continue;
         }
         match child.verdict {
             Verdict::Loss(plies) => {
                 if summary.shortest_loss.is_none_or(|(shortest, _)| plies < shortest) {
-                    summary.shortest_loss = Some((plies, place));
+                    summary.shortest_loss = Some((plies, index));
                 }
                 continue;
             }
             Verdict::Win(plies) => {
                 if summary.longest_win.is_none_or(|(longest, _)| plies > longest) {
-                    summary.longest_win = Some((plies, place));
+                    summary.longest_win = Some((plies, index));
                 }
                 continue;
             }
@@ -81,16 +81,16 @@ fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
             Verdict::Open => {
                 summary.any_open = true;
                 // Action values are too noisy for a maximum over dozens of them.
-                if child.has(BARE) {
+                if child.has(UNEVALUATED) {
                     continue;
                 }
             }
         }
-        let value = worth(child, model);
-        let work = child.work as f32;
-        summary.weighed = (summary.weighed.0 + work * value, summary.weighed.1 + work);
+        let value = child_value(child, model);
+        let visits = child.visits as f32;
+        summary.weighed = (summary.weighed.0 + visits * value, summary.weighed.1 + visits);
         if summary.best.is_none_or(|(best, _)| value > best) {
-            summary.best = Some((value, place));
+            summary.best = Some((value, index));
         }
     }
     summary
@@ -98,35 +98,37 @@ fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
 
 /// Minimax, tempered where it is uncertain.
 impl Backup for Model {
-    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+    fn recompute(&self, tree: &mut Tree, id: ExpansionId) {
         recompute(tree, self, id);
     }
 }
 
-fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
-    let branch = *tree.branch(id);
-    let id_of_node = tree.node_of(&branch);
-    let summary = summarise(tree.children(&branch), branch.has_edges_left(), model);
+fn recompute(tree: &mut Tree, model: &Model, id: ExpansionId) {
+    let expansion = *tree.expansion(id);
+    let id_of_node = tree.node_of(&expansion);
+    let summary = summarise(tree.children(&expansion), expansion.has_edges_left(), model);
     let best = [summary.shortest_loss, summary.longest_win];
-    // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this move.
-    let is_refuted = tree.goal() != Goal::Result && branch.ply % 2 == 1 && summary.any_draw;
-    let (verdict, place) = match (best, summary.best) {
-        ([Some((plies, place)), _], _) => (Verdict::Win(plies + 1), Some(place)),
-        (_, Some((_, place))) if is_refuted => (Verdict::Draw, Some(place)),
-        (_, Some((_, place))) if !summary.any_open => (Verdict::Draw, Some(place)),
-        (_, Some((_, place))) => (Verdict::Open, Some(place)),
-        ([None, Some((plies, place))], None) if !summary.any_open => {
-            (Verdict::Loss(plies + 1), Some(place))
+    // The opponent has a reply that is not mated in time, which is all that `go mate` asks of this
+    // move.
+    let is_refuted = tree.goal() != Goal::Result && expansion.ply % 2 == 1 && summary.any_draw;
+    let (verdict, index) = match (best, summary.best) {
+        ([Some((plies, index)), _], _) => (Verdict::Win(plies + 1), Some(index)),
+        (_, Some((_, index))) if is_refuted => (Verdict::Draw, Some(index)),
+        (_, Some((_, index))) if !summary.any_open => (Verdict::Draw, Some(index)),
+        (_, Some((_, index))) => (Verdict::Open, Some(index)),
+        ([None, Some((plies, index))], None) if !summary.any_open => {
+            (Verdict::Loss(plies + 1), Some(index))
         }
         ([None, _], None) => (Verdict::Open, None),
     };
-    let fresh_depth = model.effort.depth(1 + summary.work);
-    let is_known = branch.known_depth > fresh_depth;
+    let fresh_depth = model.effort.depth(1 + summary.visits);
+    let is_known = expansion.known_depth > fresh_depth;
     let mut rests_on_path = match verdict {
         Verdict::Draw => summary.any_path_draw || is_refuted,
         Verdict::Open => {
-            is_known && branch.known_rests_on_path
-                || place.is_some_and(|place| tree.children(&branch)[usize::from(place)].has(PATH))
+            is_known && expansion.known_rests_on_path
+                || index
+                    .is_some_and(|index| tree.children(&expansion)[usize::from(index)].has(PATH))
         }
         Verdict::Win(_) | Verdict::Loss(_) => false,
     };
@@ -136,9 +138,9 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
         (Verdict::Draw, _) => 0.5,
         (Verdict::Open, best) => {
             let value = match best {
-                _ if is_known => branch.known_value,
-                Some((value, _)) => tempered(value, &summary, branch.static_value, model),
-                None => branch.static_value,
+                _ if is_known => expansion.known_value,
+                Some((value, _)) => tempered(value, &summary, expansion.static_value, model),
+                None => expansion.static_value,
             };
             // What is drawn is certain.
             let takes_draw = summary.any_draw && value < 0.5;
@@ -146,25 +148,25 @@ fn recompute(tree: &mut Tree, model: &Model, id: BranchId) {
             if takes_draw { 0.5 } else { value }
         }
     };
-    tree.branch_mut(id).set_best(place);
+    tree.expansion_mut(id).set_best(index);
     let node = tree.node_mut(id_of_node);
     node.verdict = verdict;
     node.value = value;
-    node.depth = model.effort.depth(node.work).max(branch.known_depth);
+    node.depth = model.effort.depth(node.visits).max(expansion.known_depth);
     node.mark(PATH, rests_on_path);
     // A proof is this tree's own.
     node.mark(KNOWN, is_known && verdict == Verdict::Open);
 }
 
-/// The value of a node whose best child is worth `highest`. The highest of many uncertain values is
-/// too high: the average of the children by work and the node's own evaluation pull it back, the
-/// latter as if it were `static_weight` evaluations.
+/// The value of a node whose best child has the value `highest`. The highest of many uncertain
+/// values is too high: the average of the children by visits and the node's own evaluation pull it
+/// back, the latter as if it were `static_weight` evaluations.
 fn tempered(highest: f32, summary: &Summary, static_value: f32, model: &Model) -> f32 {
     let highest = highest.clamp(0.0, 1.0);
-    let (sum, work) = summary.weighed;
-    let average = if work > 0.0 { sum / work } else { highest };
+    let (sum, visits) = summary.weighed;
+    let average = if visits > 0.0 { sum / visits } else { highest };
     let value = highest + model.average_share * (average - highest);
-    let trust = model.static_weight / (model.static_weight + summary.work as f32).max(1.0);
+    let trust = model.static_weight / (model.static_weight + summary.visits as f32).max(1.0);
     value + trust * (static_value - value)
 }
 
@@ -175,44 +177,45 @@ mod tests {
     use super::*;
     use crate::best_first::params::Params;
     use crate::search::table::Table;
-    use crate::tree::branch::Branch;
     use crate::tree::edge::Edge;
-    use crate::tree::node::{ROOT, Spot};
+    use crate::tree::expansion::Expansion;
+    use crate::tree::node::{ROOT, Slot};
     use crate::tree::remember::{recall, remember_growth};
 
-    fn child(value: f32, work: u32) -> Node {
+    fn child(value: f32, visits: u32) -> Node {
         let played = Move::EnPassant { from: Square::A1, to: Square::A1 };
-        let mut node = Node::bare(played, value, 0.2, 1.0);
-        node.work = work;
-        node.mark(BARE, work == 0);
+        let mut node = Node::unevaluated(played, value, 0.2, 1.0);
+        node.visits = visits;
+        node.mark(UNEVALUATED, visits == 0);
         node
     }
 
     /// The root of these children, whose own evaluation is 0.4, computed.
     fn root(children: &[Node], model: &Model) -> Node {
-        *tree(children, Branch::new(1, Spot::ROOT, 0.4), model).node(ROOT)
+        *tree(children, Expansion::new(1, Slot::ROOT, 0.4), model).node(ROOT)
     }
 
     /// A tree of these children below this root, computed.
-    fn tree(children: &[Node], branch: Branch, model: &Model) -> Tree {
+    fn tree(children: &[Node], expansion: Expansion, model: &Model) -> Tree {
         let mut tree = Tree::new(1 << 20);
         let edges = vec![Edge::new(0.2, 0.5); children.len()];
-        let id = tree.expand(branch, edges.into_iter());
+        let id = tree.expand(expansion, edges.into_iter());
         for (edge, child) in children.iter().enumerate() {
-            let place = tree.promote(id, edge, child.played).unwrap();
-            let node = tree.at(Spot { parent: id, place });
+            let index = tree.create_child(id, edge, child.played).unwrap();
+            let node = tree.at(Slot { parent: id, index });
             *tree.node_mut(node) = Node { edge: edge as u8, ..*child };
         }
         model.recompute(&mut tree, id);
         tree
     }
 
-    /// A root of which the table or a folded subtree said this, at a depth that no work here reaches.
-    fn known(value: f32, rests_on_path: bool) -> Branch {
-        let mut branch = Branch::new(1, Spot::ROOT, 0.4);
-        (branch.known_value, branch.known_depth) = (value, 20.0);
-        branch.known_rests_on_path = rests_on_path;
-        branch
+    /// A root of which the table or a folded subtree said this, at a depth that no number of visits
+    /// here reaches.
+    fn known(value: f32, rests_on_path: bool) -> Expansion {
+        let mut expansion = Expansion::new(1, Slot::ROOT, 0.4);
+        (expansion.known_value, expansion.known_depth) = (value, 20.0);
+        expansion.known_rests_on_path = rests_on_path;
+        expansion
     }
 
     fn model(average_share: f32, static_weight: f32) -> Model {
@@ -238,7 +241,7 @@ mod tests {
     fn a_draw_is_a_floor_and_says_so() {
         let mut draw = child(0.5, 0);
         draw.verdict = Verdict::Draw;
-        draw.mark(BARE, false);
+        draw.mark(UNEVALUATED, false);
         let tempered = model(0.0, 1.0);
         // 0.51 once and the node's own 0.4 come to less than a draw.
         let children = [draw, child(0.49, 1)];
@@ -254,7 +257,7 @@ mod tests {
         let model = model(0.5, 1.0);
         let mut draw = child(0.5, 0);
         draw.verdict = Verdict::Draw;
-        draw.mark(BARE, false);
+        draw.mark(UNEVALUATED, false);
         let children = [draw, child(0.9, 3)];
         for (value, expected) in [(0.2, 0.5), (0.7, 0.7)] {
             let node = *tree(&children, known(value, false), &model).node(ROOT);
@@ -268,7 +271,7 @@ mod tests {
         for plies in [4, 2] {
             mate.verdict = Verdict::Loss(plies);
             let mut tree = tree(&[mate, child(0.9, 3)], known(0.2, true), &model);
-            tree.branch_mut(0).stored_depth = 7;
+            tree.expansion_mut(0).stored_depth = 7;
             remember_growth(&mut tree, &mut table, 0, 2.0);
             let told = recall(&table.probe(1).unwrap()).unwrap();
             assert_eq!(told.1, Verdict::Win(plies + 1));

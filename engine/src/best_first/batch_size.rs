@@ -1,4 +1,4 @@
-//! What the device's time goes on: so much a batch, so much an evaluation.
+//! How many batches to have in flight, and how large: from the evaluator's throughput.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end were: an answer that
-    /// was there before anyone asked says how long the host took.
+    /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end
+    /// were: an answer that was there before we asked measures the CPU, not the evaluator.
     pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
         let (size, took) = (evaluations.max(1), took.as_secs_f32());
         let each = took / size as f32;
@@ -58,58 +58,58 @@ pub(super) struct Costs {
     pub(super) fixed: f32,
     /// What the device waits between two batches where the second one is not there yet.
     pub(super) handover: f32,
-    /// What the host does for each leaf: pick, expand, back up.
+    /// CPU cost per leaf: select, expand, back up.
     pub(super) host: f32,
-    /// Worth lost, as a share, when as many leaves are under way as the tree has evaluations.
+    /// Relative loss per evaluation when as many leaves are in flight as the tree has evaluations.
     pub(super) pending: f32,
 }
 
 /// How many batches to have in flight, of how many leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Batches {
-    /// In flight at once: more than one hides the host's work behind the device's.
+    /// In flight at once: more than one hides the CPU's work behind the evaluator's.
     pub(super) in_flight: usize,
     /// Leaves of the next one.
     pub(super) size: u32,
 }
 
 impl Costs {
-    /// The batches that get most out of the device, for a tree of `work` evaluations: at most `most`
-    /// leaves each, at most `in_flight` of them.
+    /// The batches that get most out of the device, for a tree of so many visits: at most
+    /// `most` leaves each, at most `in_flight` of them.
     ///
-    /// One alone is best while the tree is small: what is under way costs more than what the device
-    /// waits for.
-    pub(super) fn best_batches(self, work: f32, most: u32, in_flight: usize) -> Batches {
+    /// One alone is best while the tree is small: leaves in flight then cost more than the
+    /// evaluator's idle time.
+    pub(super) fn best_batches(self, visits: f32, most: u32, in_flight: usize) -> Batches {
         let plan = |in_flight: usize| {
-            let size = (self.best_size(work, in_flight) as u32).clamp(1, most.max(1));
+            let size = (self.best_size(visits, in_flight) as u32).clamp(1, most.max(1));
             Batches { in_flight, size }
         };
         let (one, several) = (plan(1), plan(in_flight.max(1)));
-        if self.worth(work, several) > self.worth(work, one) { several } else { one }
+        if self.worth(visits, several) > self.worth(visits, one) { several } else { one }
     }
 
-    /// Worth by time. What is under way is not known to what is picked next: with `W` evaluations in
-    /// the tree and `P` under way, an evaluation is worth `1 - pending · P/W` of one that knows
-    /// everything.
-    fn worth(self, work: f32, batches: Batches) -> f32 {
+    /// Benefit per time. Leaves in flight cannot inform the next selection: with `N` evaluations in
+    /// the tree and `P` in flight, an evaluation counts as `1 - pending · P/N` of one that knows
+    /// all answers.
+    fn worth(self, visits: f32, batches: Batches) -> f32 {
         let size = batches.size as f32;
         let under_way = batches.in_flight as f32 * size;
         let (device, host) = (self.fixed + size, self.handover + self.host * size);
         let time = if batches.in_flight > 1 { device.max(host) } else { device + host };
-        size * (1.0 - self.pending * under_way / work.max(1.0)) / time
+        size * (1.0 - self.pending * under_way / visits.max(1.0)) / time
     }
 
-    /// Where that is greatest: of `B·(1 - aB) / (f + gB)` with `a = pending · in_flight / W`, at
+    /// Where that is greatest: of `B·(1 - aB) / (f + gB)` with `a = pending · in_flight / N`, at
     /// `aB·(2f + gB) = f`.
-    fn best_size(self, work: f32, in_flight: usize) -> f32 {
+    fn best_size(self, visits: f32, in_flight: usize) -> f32 {
         let (fixed, slope) = if in_flight > 1 {
             (self.fixed, 1.0)
         } else {
             (self.fixed + self.handover, 1.0 + self.host)
         };
-        let loss = self.pending * in_flight as f32 / work.max(1.0);
+        let loss = self.pending * in_flight as f32 / visits.max(1.0);
         let size = ((fixed * fixed + fixed * slope / loss).sqrt() - fixed) / slope;
-        // Beyond that the host is what several wait for.
+        // Beyond that, several batches wait for the CPU.
         let is_bound = in_flight > 1 && self.host > 1.0;
         if is_bound { size.min(fixed / (self.host - 1.0)) } else { size }
     }
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn the_best_batches_are_the_best() {
-        for (work, costs) in [(100.0, CPU), (5000.0, CPU), (800.0, GPU), (1e5, GPU)] {
-            let best = costs.best_batches(work, u32::MAX, 2);
-            let worth = |in_flight, size| costs.worth(work, Batches { in_flight, size });
+        for (visits, costs) in [(100.0, CPU), (5000.0, CPU), (800.0, GPU), (1e5, GPU)] {
+            let best = costs.best_batches(visits, u32::MAX, 2);
+            let worth = |in_flight, size| costs.worth(visits, Batches { in_flight, size });
             for in_flight in 1..=2 {
                 for size in
                     (1..3000).filter(|&size| (in_flight, size) != (best.in_flight, best.size))

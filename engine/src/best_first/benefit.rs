@@ -1,13 +1,13 @@
 //! The rule this engine is about: each evaluation goes where its benefit per cost is highest.
 
-use crate::best_first::gather::Gatherer;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::root;
 use crate::best_first::rule::{Rule, Spent, TableUse};
+use crate::best_first::select::Selector;
 use crate::tree::arena::Tree;
 use crate::tree::batch::{Batch, BatchRequest, Selected};
-use crate::tree::node::{BranchId, NodeId};
+use crate::tree::node::{ExpansionId, NodeId};
 use crate::tree::sweep::Backup;
 
 /// Before one part in so many of the planned time the gain of thinking on is not estimated.
@@ -28,7 +28,7 @@ impl BenefitCost {
 }
 
 impl Backup for BenefitCost {
-    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+    fn recompute(&self, tree: &mut Tree, id: ExpansionId) {
         self.model.recompute(tree, id);
     }
 }
@@ -40,7 +40,7 @@ impl Rule for BenefitCost {
 
     fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
         let batch = Batch::new(tree, request);
-        Gatherer::new(tree, &self.model, &self.params, batch).gather(request.root, request.size)
+        Selector::new(tree, &self.model, &self.params, batch).select(request.root, request.size)
     }
 
     fn table_use(&self) -> TableUse {

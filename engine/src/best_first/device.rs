@@ -9,10 +9,10 @@ use tesla_nn::evaluator::{
 
 use crate::best_first::batch_size::{Batches, Costs, Throughput};
 use crate::best_first::params::Params;
-use crate::search::{Limits, Spares, Task, replace};
+use crate::search::{Fallbacks, Limits, Task, replace};
 use crate::tree::arena::Tree;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BranchId, NONE, ROOT};
+use crate::tree::node::{ExpansionId, NONE, ROOT};
 
 /// An answer that comes sooner was there already.
 const WAITED: Duration = Duration::from_micros(5);
@@ -23,7 +23,7 @@ const PROMPT: Duration = Duration::from_millis(40);
 pub(super) struct Device {
     evaluator: Box<dyn Evaluator>,
     /// What to go on with when the evaluator fails.
-    pub(super) fallbacks: Option<Spares>,
+    pub(super) fallbacks: Option<Fallbacks>,
     in_flight: VecDeque<Vec<Leaf>>,
     throughput: Throughput,
     /// When the last batch came back, or else the next was sent.
@@ -66,7 +66,8 @@ impl Device {
         self.cache_before = self.evaluator.cache_figures();
     }
 
-    /// What the evaluator did since the search began, where it encodes positions from their parents.
+    /// What the evaluator did since the search began, where it encodes positions from their
+    /// parents.
     pub(super) fn cache_figures(&self) -> Option<CacheFigures> {
         let before = self.cache_before?;
         Some(self.evaluator.cache_figures()?.since(&before))
@@ -141,8 +142,8 @@ impl Device {
         if !is_worth_it || !replace(&mut self.evaluator, &mut self.fallbacks, &error) {
             return Err(error);
         }
-        for id in 0..tree.branch_count() as BranchId {
-            tree.branch_mut(id).handle = 0;
+        for id in 0..tree.expansion_count() as ExpansionId {
+            tree.expansion_mut(id).cache_id = 0;
         }
         self.throughput = Throughput::default();
         self.since = task.budget.elapsed();
@@ -152,7 +153,7 @@ impl Device {
 
     /// Lets the cache forget what the tree has dropped.
     pub(super) fn retain(&mut self, tree: &Tree) {
-        let ids = 0..tree.branch_count() as BranchId;
+        let ids = 0..tree.expansion_count() as ExpansionId;
         let kept = ids.map(|id| cache_id(tree, id)).collect();
         self.evaluator.note(0, CacheNote::Retain(kept));
     }
@@ -162,8 +163,8 @@ impl Device {
         self.evaluator.note(0, CacheNote::ForgetAll);
     }
 
-    /// The batches to have in flight for a tree of `work` evaluations: they grow with it.
-    pub(super) fn batches(&self, params: &Params, limits: &Limits, work: f32) -> Batches {
+    /// The batches to have in flight for a tree of `visits` evaluations: they grow with it.
+    pub(super) fn batches(&self, params: &Params, limits: &Limits, visits: f32) -> Batches {
         // What was measured is another number each time, which would make another tree.
         let is_timed = limits.nodes.is_none() && limits.depth.is_none();
         let measured = if is_timed { self.throughput.fixed_cost() } else { None };
@@ -178,7 +179,7 @@ impl Device {
             pending: params.pending_cost,
         };
         let most = self.evaluator.batch_size() as u32;
-        costs.best_batches(work, most, params.batches_in_flight as usize)
+        costs.best_batches(visits, most, params.batches_in_flight as usize)
     }
 
     /// Leaves, apart from those in flight, that can still be answered before the hard limit or,
@@ -203,8 +204,8 @@ impl Device {
 }
 
 fn request(tree: &Tree, leaf: &Leaf) -> Request {
-    let parent = leaf.spot.parent;
-    let played = tree.node(tree.at(leaf.spot)).played;
+    let parent = leaf.slot.parent;
+    let played = tree.node(tree.at(leaf.slot)).played;
     Request {
         position: leaf.position.clone(),
         moves: leaf.moves.clone(),
@@ -216,6 +217,6 @@ fn request(tree: &Tree, leaf: &Leaf) -> Request {
 }
 
 /// The evaluator's name of an expanded position.
-fn cache_id(tree: &Tree, branch: BranchId) -> Handle {
-    Handle(tree.branch(branch).handle)
+fn cache_id(tree: &Tree, expansion: ExpansionId) -> Handle {
+    Handle(tree.expansion(expansion).cache_id)
 }

@@ -1,10 +1,10 @@
 //! `go mate N`: either rule looks for a mate in N moves and for nothing else.
 //!
-//! In a tree with that [goal](crate::tree::node::Goal::Mate) a leaf without a mate where the last move is to be made is
-//! settled, and one reply that escapes refutes the move before it. Both are written down as draws
-//! that rest on the path. So the root is proven when there is a mate in N or fewer, or when there is
-//! none; a longer one is neither found nor taken from the table. The tree is of no use to other
-//! searches, and goes when they come.
+//! In a tree with that [goal](crate::tree::node::Goal::Mate) a leaf without a mate where the last
+//! move is to be made is settled, and one reply that escapes refutes the move before it. Both are
+//! written down as draws that rest on the path. So the root is proven when there is a mate in N or
+//! fewer, or when there is none; a longer one is neither found nor taken from the table. The tree
+//! is of no use to other searches, and goes when they come.
 
 use tesla_nn::evaluator::Evaluation;
 
@@ -16,7 +16,7 @@ use crate::search::Task;
 use crate::tree::arena::Tree;
 use crate::tree::batch::{BatchRequest, Selected};
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BranchId, EXCLUDED, NodeId, ROOT};
+use crate::tree::node::{EXCLUDED, ExpansionId, NodeId, ROOT};
 use crate::tree::sweep::Backup;
 
 /// Another rule, in search of a mate.
@@ -24,7 +24,7 @@ use crate::tree::sweep::Backup;
 pub struct MateSearch(pub Box<dyn Rule>);
 
 impl Backup for MateSearch {
-    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+    fn recompute(&self, tree: &mut Tree, id: ExpansionId) {
         self.0.recompute(tree, id);
     }
 }
@@ -57,9 +57,9 @@ impl Rule for MateSearch {
     /// The shortest mate that was found, else what the policy likes best among those that do not
     /// lose, else the longest resistance.
     fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
-        let branch = tree.branch_of(ROOT)?;
+        let expansion = tree.expansion_of(ROOT)?;
         let mut best: Option<((u8, f32), NodeId)> = None;
-        for (id, child) in branch.children().zip(tree.children(branch)) {
+        for (id, child) in expansion.children().zip(tree.children(expansion)) {
             let rank = match child.verdict {
                 Verdict::Loss(plies) => (2, -f32::from(plies)),
                 Verdict::Open | Verdict::Draw => (1, child.policy),
@@ -75,7 +75,7 @@ impl Rule for MateSearch {
 
     /// A mate, else what the evaluator says of the root: the tree has no other values.
     fn score(&self, tree: &Tree, child: NodeId) -> Score {
-        match (tree.node(child).verdict, tree.branch_of(ROOT)) {
+        match (tree.node(child).verdict, tree.expansion_of(ROOT)) {
             (Verdict::Open | Verdict::Draw, Some(root)) => Score::Estimate(root.static_value),
             _ => root::score(tree, child),
         }

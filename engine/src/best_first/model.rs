@@ -1,10 +1,10 @@
-//! How far a value may still move, and what it is worth to find out.
+//! The error model: how far a value may still move, and the benefit of finding out.
 //!
 //! A value that lacks `m` plies of search has an error of scale `s(m) = k · m^p · r`, where `r`
-//! (here: *spread*) comes from the evaluator's own error. The chance that a move behind by a gap
-//! overtakes the best is `S(gap / s)`, the survival function of the error's distribution; its
+//! (here: *spread*) comes from the evaluator's own error. The probability that a move behind by a
+//! gap overtakes the best is `S(gap / s)`, the survival function of the error's distribution; its
 //! integral `ψ` is the expected gain. Depth is what an ordinary search would reach with the same
-//! work, so that work and depth are two readings of one number.
+//! number of evaluations ([`Effort`]).
 
 use statrs::function::erf::erfc;
 
@@ -80,7 +80,7 @@ pub struct Model {
     pub doubt: f32,
     /// Evaluations below a position that count as much as its own.
     pub static_weight: f32,
-    /// Share of the children's average by work in the backup.
+    /// Weight of the children's average, by visits, in the backup.
     pub average_share: f32,
     policy_floor: f32,
     error_reference: f32,
@@ -96,7 +96,7 @@ impl Model {
     pub fn new(params: &Params) -> Self {
         let scales = (0..=SCALE_PLIES * SCALE_STEPS as usize)
             .map(|step| params.error_scale * (step as f32 / SCALE_STEPS).powf(params.error_growth));
-        let decays = (0..WORK_TABLE).map(|work| exact_decay(work as f32, params.error_decay));
+        let decays = (0..WORK_TABLE).map(|visits| exact_decay(visits as f32, params.error_decay));
         Self {
             family: Family::from_number(params.error_family),
             effort: Effort::new(params.branching),
@@ -115,10 +115,10 @@ impl Model {
     }
 
     /// Factor on the error scales at a node of so many evaluations, 1 at 100: values that rest on
-    /// much work change less by one ply more.
-    pub fn decay(&self, work: u32) -> f32 {
-        let known = self.decays.get(work as usize).copied();
-        known.unwrap_or_else(|| exact_decay(work as f32, self.error_decay))
+    /// many visits change less with one more ply.
+    pub fn decay(&self, visits: u32) -> f32 {
+        let known = self.decays.get(visits as usize).copied();
+        known.unwrap_or_else(|| exact_decay(visits as f32, self.error_decay))
     }
 
     /// Factor on the error scale that an evaluator's own error stands for.
@@ -129,9 +129,9 @@ impl Model {
     /// Error scale of a value that lacks `missing` plies, score units.
     pub fn scale(&self, missing: f32, spread: f32, evaluated: bool) -> f32 {
         let last = (SCALE_PLIES as f32) * SCALE_STEPS;
-        let place = (missing.max(self.missing_min) * SCALE_STEPS).min(last);
+        let index = (missing.max(self.missing_min) * SCALE_STEPS).min(last);
         // The nearest step; a cast takes much longer, because it checks the range.
-        let step = (place + WHOLE).to_bits() - WHOLE.to_bits();
+        let step = (index + WHOLE).to_bits() - WHOLE.to_bits();
         let scale = self.scales[step as usize] * spread;
         if evaluated { scale } else { (scale * scale + self.unevaluated_variance).sqrt() }
     }
@@ -160,15 +160,15 @@ impl Model {
         scale * self.family.excess(gap / scale)
     }
 
-    /// What one evaluation below a child is worth: chance of a new decision per cost.
+    /// Benefit-cost ratio of a child: the probability of a new decision per evaluation.
     pub fn value_of_computation(&self, overtake: f32, policy: f32, cost: f32) -> f32 {
         ((1.0 - self.policy_floor) * overtake + self.policy_floor * policy) / cost
     }
 }
 
 /// Power law of the error scales, 1 at 100 evaluations.
-fn exact_decay(work: f32, power: f32) -> f32 {
-    (work.max(1.0) / 100.0).powf(-power)
+fn exact_decay(visits: f32, power: f32) -> f32 {
+    (visits.max(1.0) / 100.0).powf(-power)
 }
 
 #[cfg(test)]
@@ -224,9 +224,9 @@ mod tests {
         assert!(model.scale(1.0, 1.0, false) > model.scale(1.0, 1.0, true));
         assert!((model.spread(params.error_reference) - 1.0).abs() < 1e-6);
         assert!((model.scale(1000.0, 1.0, true) - model.scale(64.0, 1.0, true)).abs() < 1e-6);
-        for work in [1_u32, 100, 4095, 4096, 1_000_000] {
-            let law = (f64::from(work) / 100.0).powf(-f64::from(params.error_decay));
-            assert!((f64::from(model.decay(work)) / law - 1.0).abs() < 1e-4, "{work}");
+        for visits in [1_u32, 100, 4095, 4096, 1_000_000] {
+            let law = (f64::from(visits) / 100.0).powf(-f64::from(params.error_decay));
+            assert!((f64::from(model.decay(visits)) / law - 1.0).abs() < 1e-4, "{visits}");
         }
     }
 

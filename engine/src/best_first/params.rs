@@ -45,7 +45,10 @@ pub enum ParamError {
 }
 
 macro_rules! params {
-    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal in $min:literal..=$max:literal step $step:literal;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident = $default:literal in $min:literal..=$max:literal step $step:literal;
+    )+) => {
         /// The tunables. Made by [`Default`], changed by [`Params::set`].
         #[derive(Clone, Debug, PartialEq)]
         pub struct Params {
@@ -96,29 +99,29 @@ params! {
     error_scale = 0.02 in 0.001..=1.0 step 0.01;
     /// Growth of the error scale with missing depth (p in k·m^p).
     error_growth = 0.7 in 0.1..=1.5 step 0.05;
-    /// Fall of the error scale with the work of the node that chooses: power of its evaluations in
+    /// Decrease of the error scale with the visits of the choosing node: power of its visits in
     /// hundreds. Larger searches wider where little is known and narrower where much is.
     error_decay = 0.25 in 0.0..=1.0 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
     unevaluated_error = 0.06 in 0.0..=1.0 step 0.01;
-    /// Doubt in the value of an unevaluated child (kappa), in units of `unevaluated_error`.
+    /// Penalty on the value of an unevaluated child (kappa), in units of `unevaluated_error`;
+    /// larger searches narrower.
     unevaluated_doubt = 0.3 in 0.0..=4.0 step 0.1;
     /// Evaluations below a position that count as much as its own evaluation; 0 = plain minimax.
     static_weight = 1.0 in 0.0..=100.0 step 0.5;
-    /// Share of the children's average by work in the backup; the rest is minimax.
+    /// Weight of the children's average, by visits, in the backup; the rest is minimax.
     average_share = 0.5 in 0.0..=1.0 step 0.1;
     /// Share of the overtake probability that is the policy's (eps).
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
     /// Power of the policy in the odds that a child is better than the best; 0 = its value alone
     /// counts, 1 = the policy is a prior of full weight.
     policy_trust = 1.0 in 0.0..=2.0 step 0.1;
-    /// How the best child inside the tree is weighed: 0 = by its chance to be overtaken, 1 = as
-    /// undecided (one half) whatever its lead, because its value is its parent's, 2 = by its chance
-    /// to stay the best. Larger deepens the best line more.
+    /// Benefit of searching the best child: 0 = its probability of being overtaken, 1 = a constant
+    /// one half, 2 = its probability of staying best. Larger searches the principal variation more.
     verify = 1.0 in 0.0..=4.0 step 0.25;
-    /// The same at the root, where the best move's work is also the next search's.
+    /// The same at the root, where visits of the best move also serve the next search.
     verify_root = 1.0 in 0.0..=4.0 step 0.25;
-    /// Evaluations that one more ply multiplies the work by (EBF).
+    /// Effective branching factor: one more ply multiplies the evaluations by this.
     branching = 2.2 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.
     error_reference = 0.1 in 0.005..=1.0 step 0.01;
@@ -130,35 +133,35 @@ params! {
     inherit = 0.0 in 0.0..=1.0 step 0.1;
     /// Smallest missing depth, plies.
     missing_min = 0.3 in 0.01..=2.0 step 0.1;
-    /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3 Laplace.
+    /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3
+    /// Laplace.
     error_family = 0.0 in 0.0..=3.0 step 1.0;
-    /// What it costs to pick leaves while others are under way: the loss in worth, as a share, when
-    /// as many are under way as the tree has; larger makes smaller batches.
+    /// Relative loss per evaluation when the leaves in flight equal the tree's size; larger makes
+    /// smaller batches.
     pending_cost = 3.0 in 0.1..=100.0 step 0.5;
-    /// Evaluations that take a device as long as the fixed part of a batch; 0 = what is known of
-    /// the device. Larger makes larger batches.
+    /// Fixed cost of a batch, in evaluations; 0 = as measured or as the device states. Larger makes
+    /// larger batches.
     fixed_cost = 0.0 in 0.0..=100_000.0 step 8.0;
-    /// Evaluations that the device could answer while it is handed a batch, which several in flight
-    /// hide.
+    /// Launch overhead of a batch, in evaluations; hidden when two batches are in flight.
     handover = 2.5 in 0.0..=1000.0 step 0.5;
-    /// What the search itself does for each leaf, as a share of the fixed part of a batch; several
-    /// batches in flight hide it too.
+    /// CPU cost per leaf, as a share of the fixed cost of a batch; also hidden when two batches are
+    /// in flight.
     host_share = 0.003 in 0.0..=1.0 step 0.001;
     /// Batches in flight at once, at most.
     batches_in_flight = 2.0 in 1.0..=4.0 step 1.0;
-    /// Evaluations a child may be granted at once, as a share of its work; larger gathers faster.
+    /// Evaluations a child may be granted at once, as a share of its visits; larger selects faster.
     grant_share = 0.125 in 0.0..=1.0 step 0.05;
-    /// Evaluations a child is granted at least, as a share of its work: larger gathers faster.
+    /// Evaluations a child is granted at least, as a share of its visits; larger selects faster.
     grant_least = 0.016 in 0.0..=1.0 step 0.004;
-    /// Error scales that are taken off a root move's value when the move to play is chosen.
+    /// Error scales subtracted from a root move's value when the move to play is chosen.
     final_caution = 0.5 in 0.0..=4.0 step 0.1;
-    /// What a root move's work adds to its value, score units by natural logarithm, when the move to
-    /// play is chosen.
+    /// Bonus for a root move's visits when the move to play is chosen, score units per natural
+    /// logarithm.
     final_work = 0.05 in 0.0..=1.0 step 0.02;
-    /// Evaluations below a position from which it is encoded whole, so that its children's chains
-    /// begin anew.
+    /// Evaluations below a position from which it is encoded whole, which starts new chains for its
+    /// children.
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
-    /// Plies since its own anchor from which that is done.
+    /// Distance from its own anchor, in plies, from which that is done.
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
     /// Share of `Hash` that the transposition table takes; the tree takes the rest.
     table_share = 0.25 in 0.0..=0.9 step 0.05;
@@ -175,12 +178,13 @@ params! {
     puct_temperature = 1.359 in 0.1..=5.0 step 0.1;
     /// PUCT: share of minimax in the backup; the rest is the average of all visits.
     puct_minimax = 0.0 in 0.0..=1.0 step 0.1;
-    /// Smallest depth of a value worth a place in the table, plies.
+    /// Smallest depth of a value that is stored in the table, plies.
     table_depth = 1.0 in 0.0..=16.0 step 0.5;
-    /// Policy from which a new child is looked up in the table at once; the others when picked,
-    /// because a look-up costs a cache miss.
+    /// Policy from which a new child is looked up in the table at once; the others when selected,
+    /// because a lookup costs a cache miss.
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
-    /// Stop when the planned time, spent at the present rate of gain, would gain less (score units).
+    /// Stop when the planned time, spent at the present rate of gain, would gain less (score
+    /// units).
     stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
     /// Planned times to think at most while the best move is in doubt.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;

@@ -1,12 +1,13 @@
 //! PUCT on the same tree, batches and network: the control that the benefit/cost rule is measured
 //! against.
 //!
-//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in [0, 1]:
-//! a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`, where visits
-//! under way count in `n` but not in `q` (lc0's virtual loss); a child never visited has its parent's
-//! value less a reduction. Where the descent meets a leaf under way it is a *collision*: it counts as
-//! under way too until the next answers arrive, and a batch is sent as it is when its collisions are
-//! used up. Values are averages of visits, or minimax, or a mixture of both.
+//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in
+//! [0, 1]: a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`,
+//! where visits in flight count in `n` but not in `q` (lc0's virtual loss); a child never visited
+//! has its parent's value less a reduction. Where the descent meets a leaf in flight it is a
+//! *collision*: it counts as in flight too until the next answers arrive, and a batch is sent as it
+//! is when its collisions are used up. Values are averages of visits, or minimax, or a mixture of
+//! both.
 //!
 //! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
 //! reuse of the tree are the same code as for the Tesla search.
@@ -17,10 +18,10 @@ use std::collections::hash_map::Entry;
 use shakmaty::{Chess, Position};
 use tesla_nn::evaluator::Evaluation;
 
-use crate::best_first::backup::worth;
+use crate::best_first::backup::child_value;
+use crate::best_first::lead::Child;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::best_first::rates::Child;
 use crate::best_first::rule::{Rule, Spent};
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
@@ -28,7 +29,7 @@ use crate::tree::arena::Tree;
 use crate::tree::batch::{Batch, BatchRequest, Picked, Selected, give_up};
 use crate::tree::edge::Edge;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BranchId, EXCLUDED, Goal, NONE, Node, NodeId, ROOT, Spot};
+use crate::tree::node::{EXCLUDED, ExpansionId, Goal, NONE, Node, NodeId, ROOT, Slot};
 use crate::tree::sweep::Backup;
 
 /// Collisions that a batch may have: so many in a tree of this size …
@@ -47,9 +48,9 @@ const MOST_LEAD: u64 = 10_000_000;
 /// lc0's values lie in [-1, 1]: one score unit is two of them.
 const UNIT: f32 = 0.5;
 
-/// What is under way at and below a node.
+/// Visits in flight at and below a node.
 #[derive(Clone, Copy, Debug, Default)]
-struct Flight {
+struct InFlight {
     /// Visits whose answers are awaited.
     pending: u32,
     /// Visits that met those.
@@ -62,9 +63,9 @@ pub struct Puct {
     params: Params,
     model: Model,
     /// Of nodes with anything in flight.
-    flights: HashMap<Spot, Flight>,
+    in_flight: HashMap<Slot, InFlight>,
     /// Nodes that counted a collision, once for each.
-    collided: Vec<Spot>,
+    collided: Vec<Slot>,
 }
 
 /// How one descent ended.
@@ -81,7 +82,7 @@ impl Puct {
         Self {
             params: params.clone(),
             model: Model::new(params),
-            flights: HashMap::new(),
+            in_flight: HashMap::new(),
             collided: Vec::new(),
         }
     }
@@ -99,13 +100,13 @@ impl Puct {
     }
 
     /// Visits that were answered.
-    fn visits(&self, node: &Node, spot: Spot) -> u32 {
-        node.work.saturating_sub(self.flight(spot).pending)
+    fn visits(&self, node: &Node, slot: Slot) -> u32 {
+        node.visits.saturating_sub(self.in_flight_at(slot).pending)
     }
 
-    /// What is under way at a node.
-    fn flight(&self, spot: Spot) -> Flight {
-        self.flights.get(&spot).copied().unwrap_or_default()
+    /// Visits in flight at a node.
+    fn in_flight_at(&self, slot: Slot) -> InFlight {
+        self.in_flight.get(&slot).copied().unwrap_or_default()
     }
 
     /// One visit from the root to a leaf.
@@ -118,10 +119,10 @@ impl Puct {
     ) -> Descent {
         let above = batch.keys.len();
         let mut position = root.clone();
-        let mut path = vec![Spot::ROOT];
-        let mut spot = Spot::ROOT;
+        let mut path = vec![Slot::ROOT];
+        let mut slot = Slot::ROOT;
         let picked = loop {
-            let here = *tree.node(tree.at(spot));
+            let here = *tree.node(tree.at(slot));
             if here.is_proven() {
                 batch.settle();
                 break Picked::Settled;
@@ -130,48 +131,48 @@ impl Puct {
                 break batch.pick(
                     tree,
                     &self.model.effort,
-                    spot,
+                    slot,
                     (&position, position_key(&position)),
                 );
             }
-            let parent = here.branch;
-            batch.keys.push(tree.branch(parent).key);
-            let place = match self.best_child(tree, parent, remaining) {
-                Some(Child::Node(place)) => Some(place as u8),
-                Some(Child::Edge(edge)) => batch.promote(tree, parent, edge, &position),
+            let parent = here.expansion;
+            batch.keys.push(tree.expansion(parent).key);
+            let index = match self.best_child(tree, parent, remaining) {
+                Some(Child::Node(index)) => Some(index as u8),
+                Some(Child::Edge(edge)) => batch.create_child(tree, parent, edge, &position),
                 None => None,
             };
-            let Some(place) = place else { break Picked::Refused };
-            spot = Spot { parent, place };
-            position.play_unchecked(tree.node(tree.at(spot)).played);
-            path.push(spot);
+            let Some(index) = index else { break Picked::Refused };
+            slot = Slot { parent, index };
+            position.play_unchecked(tree.node(tree.at(slot)).played);
+            path.push(slot);
         };
         batch.keys.truncate(above);
         match picked {
             Picked::Queued => {
-                for (place, &spot) in path.iter().enumerate() {
+                for (index, &slot) in path.iter().enumerate() {
                     // The leaf's own visit is counted already.
-                    let node = tree.at(spot);
-                    tree.node_mut(node).work += u32::from(place + 1 < path.len());
-                    self.flights.entry(spot).or_default().pending += 1;
+                    let node = tree.at(slot);
+                    tree.node_mut(node).visits += u32::from(index + 1 < path.len());
+                    self.in_flight.entry(slot).or_default().pending += 1;
                 }
                 Descent::Queued
             }
             Picked::Settled => {
-                for &spot in path.iter().rev() {
-                    let node = tree.at(spot);
-                    tree.node_mut(node).work += 1;
-                    let branch = tree.node(node).branch;
-                    if branch != NONE {
-                        self.recompute(tree, branch);
+                for &slot in path.iter().rev() {
+                    let node = tree.at(slot);
+                    tree.node_mut(node).visits += 1;
+                    let expansion = tree.node(node).expansion;
+                    if expansion != NONE {
+                        self.recompute(tree, expansion);
                     }
                 }
                 Descent::Visited
             }
             Picked::Refused if batch.is_full => Descent::Full,
             Picked::Refused => {
-                for &spot in &path {
-                    self.flights.entry(spot).or_default().collided += 1;
+                for &slot in &path {
+                    self.in_flight.entry(slot).or_default().collided += 1;
                 }
                 self.collided.extend(path);
                 Descent::Collided
@@ -180,15 +181,15 @@ impl Puct {
     }
 
     /// The child that the next visit goes to.
-    fn best_child(&self, tree: &Tree, id: BranchId, remaining: u32) -> Option<Child> {
-        let branch = tree.branch(id);
-        let node = tree.node(tree.node_of(branch));
+    fn best_child(&self, tree: &Tree, id: ExpansionId, remaining: u32) -> Option<Child> {
+        let expansion = tree.expansion(id);
+        let node = tree.node(tree.node_of(expansion));
         let seeks_mate = tree.goal() != Goal::Result;
-        let may_be_beaten = branch.ply == 0 && !seeks_mate;
-        let visits = self.visits(node, branch.spot());
+        let may_be_beaten = expansion.ply == 0 && !seeks_mate;
+        let visits = self.visits(node, expansion.slot());
         let (mut most_visits, mut visited_policy) = (0, 0.0);
-        for (spot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
-            let visits = self.visits(child, spot);
+        for (slot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
+            let visits = self.visits(child, slot);
             most_visits = most_visits.max(visits);
             visited_policy += if visits > 0 { child.policy } else { 0.0 };
         }
@@ -204,8 +205,8 @@ impl Puct {
                 best = Some((rank, child));
             }
         };
-        for (spot, child) in numbered(tree, id) {
-            let answered = self.visits(child, spot);
+        for (slot, child) in numbered(tree, id) {
+            let answered = self.visits(child, slot);
             // At the root, what cannot become the most visited child any more is left alone.
             let is_beaten = may_be_beaten && remaining < most_visits - answered;
             if child.has(EXCLUDED) || is_beaten {
@@ -215,53 +216,46 @@ impl Puct {
             if seeks_mate && child.is_proven() {
                 continue;
             }
-            let flight = self.flight(spot);
+            let flight = self.in_flight_at(slot);
             let started = answered + flight.pending + flight.collided;
-            let value = if answered > 0 { worth(child, &self.model) } else { unvisited };
+            let value = if answered > 0 { child_value(child, &self.model) } else { unvisited };
             let rank = value + weight * child.policy / (1.0 + started as f32);
-            offer(rank, Child::Node(usize::from(spot.place)));
+            offer(rank, Child::Node(usize::from(slot.index)));
         }
         // Among those never looked at, the policy alone decides. All of the root's have nodes.
-        if let Some((place, edge)) = Edge::likeliest(tree.edges(branch)) {
-            offer(unvisited + weight * edge.policy(), Child::Edge(place));
+        if let Some((index, edge)) = Edge::likeliest(tree.edges(expansion)) {
+            offer(unvisited + weight * edge.policy(), Child::Edge(index));
         }
         best.map(|(_, child)| child)
     }
 
-    /// A leaf is under way no longer: answered, or given up.
+    /// A leaf is no longer in flight: answered, or given up.
     fn land(&mut self, tree: &Tree, leaf: &Leaf) {
-        let land = |flight: &mut Flight| flight.pending = flight.pending.saturating_sub(1);
-        lower(&mut self.flights, leaf.spot, land);
-        for id in tree.upwards(leaf.spot.parent) {
-            lower(&mut self.flights, tree.branch(id).spot(), land);
-        }
-    }
-
-    /// Answers have arrived: collisions count no longer.
-    fn forget_collisions(&mut self) {
-        for spot in self.collided.drain(..) {
-            lower(&mut self.flights, spot, |flight| flight.collided -= 1);
+        let land = |flight: &mut InFlight| flight.pending = flight.pending.saturating_sub(1);
+        lower(&mut self.in_flight, leaf.slot, land);
+        for id in tree.upwards(leaf.slot.parent) {
+            lower(&mut self.in_flight, tree.expansion(id).slot(), land);
         }
     }
 }
 
 impl Backup for Puct {
-    /// Computes the node of a branch anew: proofs as in minimax, else the values of its visits.
-    fn recompute(&self, tree: &mut Tree, id: BranchId) {
+    /// Computes the node of an expansion anew: proofs as in minimax, else the values of its visits.
+    fn recompute(&self, tree: &mut Tree, id: ExpansionId) {
         // Proofs, and what a table knows, are minimax's; its value is not.
         self.model.recompute(tree, id);
-        let branch = *tree.branch(id);
+        let expansion = *tree.expansion(id);
         let mut total = 1.0_f32;
-        let mut sum = branch.static_value;
+        let mut sum = expansion.static_value;
         let mut highest: Option<f32> = None;
         let mut most: Option<(u32, f32, u8)> = None;
-        for (spot, child) in numbered(tree, id) {
+        for (slot, child) in numbered(tree, id) {
             if child.has(EXCLUDED) {
                 continue;
             }
-            let visits = self.visits(child, spot);
+            let visits = self.visits(child, slot);
             if visits > 0 {
-                let value = worth(child, &self.model);
+                let value = child_value(child, &self.model);
                 total += visits as f32;
                 sum += visits as f32 * value;
                 highest = Some(highest.map_or(value, |highest| highest.max(value)));
@@ -269,19 +263,19 @@ impl Backup for Puct {
             if most.is_none_or(|(most, policy, _)| {
                 visits > most || visits == most && child.policy > policy
             }) {
-                most = Some((visits, child.policy, spot.place));
+                most = Some((visits, child.policy, slot.index));
             }
         }
-        let id_of_node = tree.node_of(&branch);
+        let id_of_node = tree.node_of(&expansion);
         let node = tree.node(id_of_node);
-        if node.is_proven() || branch.known_depth > self.model.effort.depth(total as u32) {
+        if node.is_proven() || expansion.known_depth > self.model.effort.depth(total as u32) {
             return;
         }
         let share = self.params.puct_minimax;
-        let highest = highest.unwrap_or(branch.static_value);
+        let highest = highest.unwrap_or(expansion.static_value);
         let value = (1.0 - share) * sum / total + share * highest;
         tree.node_mut(id_of_node).value = value;
-        tree.branch_mut(id).set_best(most.map(|(_, _, place)| place));
+        tree.expansion_mut(id).set_best(most.map(|(_, _, index)| index));
     }
 }
 
@@ -293,7 +287,7 @@ impl Rule for Puct {
     fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
         let BatchRequest { root, size, remaining, .. } = *request;
         let mut batch = Batch::new(tree, request);
-        let mut collisions = collisions_allowed(tree.node(ROOT).work as f32);
+        let mut collisions = collisions_allowed(tree.node(ROOT).visits as f32);
         let mut free_visits = 1 + (FREE_VISITS * size as f32) as u32;
         while batch.picked() < size as usize && batch.may_go_on() && !tree.node(ROOT).is_proven() {
             let left = remaining.saturating_sub(batch.picked() as u32);
@@ -327,28 +321,31 @@ impl Rule for Puct {
         give_up(tree, &self.model.effort, leaf);
     }
 
+    /// Collisions count no longer.
     fn end_batch(&mut self) {
-        self.forget_collisions();
+        for slot in self.collided.drain(..) {
+            lower(&mut self.in_flight, slot, |flight| flight.collided -= 1);
+        }
     }
 
     fn clear(&mut self) {
-        self.flights.clear();
+        self.in_flight.clear();
         self.collided.clear();
     }
 
     /// The root move to play: the shortest mate, else the most visited that does not lose, else the
     /// longest resistance.
     fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
-        let branch = tree.branch_of(ROOT)?;
+        let expansion = tree.expansion_of(ROOT)?;
         let rank = |child: &Node| -> (u8, u32, f32) {
             match child.verdict {
                 Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
                 Verdict::Win(plies) => (0, u32::from(plies), 0.0),
-                Verdict::Draw | Verdict::Open if child.work == 0 => (1, 0, child.policy),
-                Verdict::Draw | Verdict::Open => (1, child.work, worth(child, &self.model)),
+                Verdict::Draw | Verdict::Open if child.visits == 0 => (1, 0, child.policy),
+                Verdict::Draw | Verdict::Open => (1, child.visits, child_value(child, &self.model)),
             }
         };
-        let children = branch.children().zip(tree.children(branch));
+        let children = expansion.children().zip(tree.children(expansion));
         let allowed = children.filter(|(id, child)| !child.has(EXCLUDED) && !taken.contains(id));
         let best =
             allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
@@ -369,9 +366,9 @@ impl Rule for Puct {
     }
 }
 
-/// Takes something off what is under way at a node; one with nothing left is forgotten.
-fn lower(flights: &mut HashMap<Spot, Flight>, spot: Spot, take: impl FnOnce(&mut Flight)) {
-    if let Entry::Occupied(mut entry) = flights.entry(spot) {
+/// Lowers what is in flight at a node; a node with nothing left is forgotten.
+fn lower(in_flight: &mut HashMap<Slot, InFlight>, slot: Slot, take: impl FnOnce(&mut InFlight)) {
+    if let Entry::Occupied(mut entry) = in_flight.entry(slot) {
         let flight = entry.get_mut();
         take(flight);
         if flight.pending + flight.collided == 0 {
@@ -380,24 +377,24 @@ fn lower(flights: &mut HashMap<Spot, Flight>, spot: Spot, take: impl FnOnce(&mut
     }
 }
 
-/// The nodes below a branch and where they are.
-fn numbered(tree: &Tree, parent: BranchId) -> impl Iterator<Item = (Spot, &Node)> {
-    let children = tree.children(tree.branch(parent)).iter();
-    (0..).zip(children).map(move |(place, child)| (Spot { parent, place }, child))
+/// The nodes below an expansion and where they are.
+fn numbered(tree: &Tree, parent: ExpansionId) -> impl Iterator<Item = (Slot, &Node)> {
+    let children = tree.children(tree.expansion(parent)).iter();
+    (0..).zip(children).map(move |(index, child)| (Slot { parent, index }, child))
 }
 
 /// Collisions that a batch may have in a tree with so many visits.
 fn collisions_allowed(visits: f32) -> u32 {
     let range = COLLISIONS_END - COLLISIONS_START;
-    let place = ((visits - COLLISIONS_START) / range).clamp(0.0, 1.0);
-    (COLLISIONS_MOST * place.powf(COLLISIONS_POWER)).max(1.0) as u32
+    let index = ((visits - COLLISIONS_START) / range).clamp(0.0, 1.0);
+    (COLLISIONS_MOST * index.powf(COLLISIONS_POWER)).max(1.0) as u32
 }
 
 /// By how many visits the most visited root move leads the next of those that are still open.
 pub fn lead(tree: &Tree) -> u32 {
-    let Some(branch) = tree.branch_of(ROOT) else { return 0 };
-    let allowed = tree.children(branch).iter().filter(|child| !child.has(EXCLUDED));
-    let Some(first) = allowed.clone().max_by_key(|child| child.work) else { return 0 };
+    let Some(expansion) = tree.expansion_of(ROOT) else { return 0 };
+    let allowed = tree.children(expansion).iter().filter(|child| !child.has(EXCLUDED));
+    let Some(first) = allowed.clone().max_by_key(|child| child.visits) else { return 0 };
     let others = allowed.filter(|child| child.played != first.played && !child.is_proven());
-    first.work - others.map(|child| child.work).max().unwrap_or(0)
+    first.visits - others.map(|child| child.visits).max().unwrap_or(0)
 }

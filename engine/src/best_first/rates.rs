@@ -1,36 +1,17 @@
-//! What the next evaluation below each child of a node is worth, for all of them side by side.
+//! The benefit-cost ratio of the next evaluation below each child of a node, for all of them side
+//! by side.
 
 use pulp::{Arch, NullaryFnOnce};
 
-use crate::best_first::backup::{promise, worth};
+use crate::best_first::backup::{child_value, prior_value};
+use crate::best_first::lead::{Child, Lead};
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::edge::Edge;
-use crate::tree::node::{BARE, BLOCKED, BranchId, EXCLUDED, KNOWN, Node, PENDING};
+use crate::tree::node::{BLOCKED, EXCLUDED, ExpansionId, KNOWN, Node, PENDING};
 
 /// Children whose rates are computed together.
 const LANES: usize = 16;
-
-/// A child: its place among those that were looked at, or that of its move among the legal ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Child {
-    /// It has a node.
-    Node(usize),
-    /// It was never looked at.
-    Edge(usize),
-}
-
-impl Child {
-    /// The one so many places later.
-    fn later(self, places: usize) -> Self {
-        match self {
-            Self::Node(place) => Self::Node(place + places),
-            Self::Edge(place) => Self::Edge(place + places),
-        }
-    }
-}
 
 /// The candidates at one node: the best two by value of computation.
 #[derive(Clone, Copy, Debug)]
@@ -83,89 +64,24 @@ fn highest(rates: &[f32; LANES]) -> f32 {
     rates[0]
 }
 
-/// Best and second best worth among a node's children.
-#[derive(Clone, Copy, Debug)]
-pub struct Lead {
-    /// The best child.
-    pub best: Child,
-    /// Its policy.
-    policy: f32,
-    /// Its worth.
-    pub first: f32,
-    /// The worth of the next best, one score unit less if there is none.
-    pub second: f32,
-}
-
-impl Lead {
-    /// The two best of these children that do not lose by force. A child that was not looked at is
-    /// the best only where none was: then it is the one with the highest policy.
-    pub fn of(children: &[Node], edges: &[Edge], model: &Model) -> Self {
-        let nothing = f32::NEG_INFINITY;
-        let mut lead = Self { best: Child::Node(0), policy: 1.0, first: nothing, second: nothing };
-        // Of those not looked at: where it is, its policy and its worth.
-        let mut likeliest: Option<(Child, f32, f32)> = None;
-        for (place, child) in children.iter().enumerate() {
-            if child.has(EXCLUDED) || matches!(child.verdict, Verdict::Win(_)) {
-                continue;
-            }
-            let value = worth(child, model);
-            if child.has(BARE) && !child.is_proven() {
-                if likeliest.is_none_or(|(_, policy, _)| child.policy > policy) {
-                    likeliest = Some((Child::Node(place), child.policy, value));
-                }
-            } else if value > lead.first {
-                let (best, policy) = (Child::Node(place), child.policy);
-                lead = Self { best, policy, first: value, second: lead.first };
-            } else if value > lead.second {
-                lead.second = value;
-            }
-        }
-        if lead.second > nothing {
-            return lead;
-        }
-        if let Some((place, edge)) = Edge::likeliest(edges)
-            && likeliest.is_none_or(|(_, policy, _)| edge.policy() > policy)
-        {
-            let value = promise(edge.action_value(), model);
-            likeliest = Some((Child::Edge(place), edge.policy(), value));
-        }
-        if let Some((best, policy, value)) = likeliest {
-            if lead.first <= nothing {
-                lead = Self { best, policy, first: value, second: value };
-            } else {
-                lead.second = value.min(lead.first);
-            }
-        }
-        // The only move leads by as much as there is.
-        lead.second = lead.second.max(lead.first - 1.0);
-        lead
-    }
-
-    /// Distance of a child from what would make it decide differently: from the best, or for the
-    /// best from the second.
-    pub fn gap(&self, child: Child, value: f32) -> f32 {
-        if child == self.best { self.first - self.second } else { self.first - value }
-    }
-}
-
-/// Error scale of a child in a node of this desired depth and of 100 evaluations: for another, times
-/// [`Model::decay`].
+/// Error scale of a child in a node of this desired depth and of 100 evaluations: for another,
+/// times [`Model::decay`].
 pub fn error_scale(child: &Node, desired: f32, model: &Model) -> f32 {
     model.scale(desired - 1.0 - child.depth, child.spread, child.depth >= 0.0)
 }
 
 /// Evaluations that one more ply below this child costs.
 pub fn cost(child: &Node, model: &Model) -> f32 {
-    let work = child.work as f32;
+    let visits = child.visits as f32;
     model.effort.cost(if child.has(KNOWN) {
-        work.max(model.effort.work(child.depth))
+        visits.max(model.effort.visits(child.depth))
     } else {
-        work
+        visits
     })
 }
 
-/// Chance that a child is better than the best, from what its value alone says and from the `odds`
-/// that the policy gives it against the best (Bayes' rule, the policy as prior).
+/// Probability that a child is better than the best, from what its value alone says and from the
+/// `odds` that the policy gives it against the best (Bayes' rule, the policy as prior).
 pub fn posterior(overtake: f32, odds: f32) -> f32 {
     let ours = overtake * odds;
     ours / (ours + 1.0 - overtake).max(f32::MIN_POSITIVE)
@@ -242,20 +158,20 @@ impl<'a> Rater<'a> {
         Self { model, params, is_whole_prior, vectors: Arch::new() }
     }
 
-    /// The child whose next evaluation is worth most, if any child can take one.
+    /// The child with the best benefit-cost ratio, if any child can take an evaluation.
     /// `desired` = the node's desired depth, plies.
-    pub fn best_pick(&self, tree: &Tree, id: BranchId, desired: f32) -> Option<Pick> {
-        let branch = tree.branch(id);
-        let node = tree.node(tree.node_of(branch));
-        let (children, edges) = (tree.children(branch), tree.edges(branch));
+    pub fn best_pick(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Option<Pick> {
+        let expansion = tree.expansion(id);
+        let node = tree.node(tree.node_of(expansion));
+        let (children, edges) = (tree.children(expansion), tree.edges(expansion));
         let lead = Lead::of(children, edges, self.model);
-        let verify = if branch.ply == 0 { self.params.verify_root } else { self.params.verify };
-        let decay = self.model.decay(node.work);
+        let verify = if expansion.ply == 0 { self.params.verify_root } else { self.params.verify };
+        let decay = self.model.decay(node.visits);
         let mut pick: Option<Pick> = None;
         for (number, chunk) in children.chunks(LANES).enumerate() {
             let (mut row, first) = (Row::default(), Child::Node(number * LANES));
             for (lane, child) in chunk.iter().enumerate() {
-                let gap = lead.first - worth(child, self.model);
+                let gap = lead.first - child_value(child, self.model);
                 let scale = decay * error_scale(child, desired, self.model);
                 row.set(lane, [gap, scale, child.policy, cost(child, self.model)]);
                 let is_closed = child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven();
@@ -263,14 +179,14 @@ impl<'a> Rater<'a> {
             }
             Pick::offer_row(&mut pick, &self.rates(&row, &lead, first, verify), first);
         }
-        if branch.has_edges_left() {
+        if expansion.has_edges_left() {
             // All of them lack the same depth, and cost one evaluation.
             let scale = decay * self.model.scale(desired, node.spread, false);
             for (number, chunk) in edges.chunks(LANES).enumerate() {
                 let first = Child::Edge(number * LANES);
                 let mut row = Row { scales: [scale; LANES], ..Row::default() };
                 for (lane, edge) in chunk.iter().enumerate() {
-                    row.gaps[lane] = lead.first - promise(edge.action_value(), self.model);
+                    row.gaps[lane] = lead.first - prior_value(edge.action_value(), self.model);
                     row.policies[lane] = edge.policy();
                     row.is_open[lane] = !edge.is_taken();
                 }
@@ -319,7 +235,7 @@ impl<'a> Rater<'a> {
         })
     }
 
-    /// What the policy says of a child against the best one.
+    /// Odds of a child against the best one by the policy.
     fn odds(&self, policy: f32, best: f32) -> f32 {
         let odds = policy / best.max(f32::MIN_POSITIVE);
         // A power is the dearest part of the loop.
@@ -330,11 +246,13 @@ impl<'a> Rater<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chess::score::Verdict;
+    use crate::tree::node::UNEVALUATED;
 
     fn bare(value: f32, policy: f32) -> Node {
         let played =
             shakmaty::Move::EnPassant { from: shakmaty::Square::A1, to: shakmaty::Square::A1 };
-        Node::bare(played, value, policy, 1.0)
+        Node::unevaluated(played, value, policy, 1.0)
     }
 
     /// The vectors' form of the rule is the rule.
@@ -364,28 +282,28 @@ mod tests {
         assert!(posterior(0.0, 9.0) == 0.0 && posterior(1.0, 0.0) <= 1.0);
     }
 
-    /// An infinite lead would have made its rate no number, and the move would never be picked.
+    /// An infinite lead would make its ratio not a number, and the move would never be selected.
     #[test]
     fn the_only_move_leads_by_one() {
         let model = Model::new(&Params::default());
         let mut child = bare(0.4, 1.0);
-        child.mark(BARE, false);
+        child.mark(UNEVALUATED, false);
         let lead = Lead::of(&[child], &[], &model);
         assert!((lead.gap(Child::Node(0), lead.first) - 1.0).abs() < 1e-6);
     }
 
     #[test]
     fn a_row_is_skipped_only_where_nothing_in_it_is_better() {
-        for place in 0..LANES {
+        for index in 0..LANES {
             let mut rates = [f32::NEG_INFINITY; LANES];
-            rates[place] = 0.25;
+            rates[index] = 0.25;
             assert!((highest(&rates) - 0.25).abs() < 1e-9);
             let mut pick = None;
             Pick::offer_row(&mut pick, &rates, Child::Edge(16));
-            rates[place] = 0.125;
+            rates[index] = 0.125;
             Pick::offer_row(&mut pick, &rates, Child::Node(0));
             let pick = pick.unwrap();
-            assert_eq!(pick.child, Child::Edge(16 + place));
+            assert_eq!(pick.child, Child::Edge(16 + index));
             assert!((pick.rate - 0.25).abs() < 1e-9 && (pick.next_rate - 0.125).abs() < 1e-9);
         }
     }
@@ -396,7 +314,7 @@ mod tests {
         let model = Model::new(&Params::default());
         let mut children = [bare(0.1, 0.2), bare(0.4, 0.7), bare(0.9, 0.1)];
         assert_eq!(Lead::of(&children, &[], &model).best, Child::Node(1));
-        children[2].mark(BARE, false); // worth 0.1, while the first promises 0.9
+        children[2].mark(UNEVALUATED, false); // worth 0.1, while the first promises 0.9
         let lead = Lead::of(&children, &[], &model);
         assert_eq!(lead.best, Child::Node(2));
         assert!((lead.first - 0.1).abs() < 1e-6 && lead.second <= lead.first);

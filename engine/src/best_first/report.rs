@@ -84,7 +84,7 @@ impl View<'_> {
     /// The lines behind the best one, as many as are wanted.
     fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
         let mut taken = vec![best];
-        while taken.len() < task.limits.lines
+        while taken.len() < task.limits.multipv
             && let Some(next) = self.rule.choose(self.tree, &taken)
         {
             taken.push(next);

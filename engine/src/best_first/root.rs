@@ -1,24 +1,24 @@
-//! From the tree to the answer: the move to play, its score and line, and what is told of each
-//! root move.
+//! From the tree to the answer: the move to play, its score and line, and the account of each root
+//! move.
 
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
-use crate::best_first::backup::worth;
+use crate::best_first::backup::child_value;
+use crate::best_first::lead::{Child, Lead};
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Child, Lead, cost, error_scale};
+use crate::best_first::rates::{cost, error_scale};
 use crate::chess::game::{Game, position_key};
-use crate::chess::score::Score;
-use crate::chess::score::Verdict;
+use crate::chess::score::{Score, Verdict};
 use crate::chess::verdicts::mating_move;
 use crate::search::RootMove;
 use crate::search::table::Table;
 use crate::search::{Info, Outcome, Task};
 use crate::tree::arena::Tree;
-use crate::tree::branch::Branch;
 use crate::tree::edge::Edge;
-use crate::tree::node::{BARE, EXCLUDED, NONE, Node, NodeId, ROOT, Spot};
+use crate::tree::expansion::Expansion;
+use crate::tree::node::{EXCLUDED, NONE, Node, NodeId, ROOT, Slot, UNEVALUATED};
 
 /// Longest line reported, plies.
 const MAX_LINE: usize = 64;
@@ -30,13 +30,13 @@ fn desired(tree: &Tree, params: &Params) -> f32 {
 
 /// Error scale of a root move's value, score units.
 fn root_error(tree: &Tree, child: &Node, model: &Model, params: &Params) -> f32 {
-    model.decay(tree.node(ROOT).work) * error_scale(child, desired(tree, params), model)
+    model.decay(tree.node(ROOT).visits) * error_scale(child, desired(tree, params), model)
 }
 
 /// The root's children, all of which have nodes, and the first one's id.
 fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
-    let children = |branch| (tree.at(Spot { parent: 0, place: 0 }), tree.children(branch));
-    tree.branch_of(ROOT).map_or((NONE, &[]), children)
+    let children = |expansion| (tree.at(Slot { parent: 0, index: 0 }), tree.children(expansion));
+    tree.expansion_of(ROOT).map_or((NONE, &[]), children)
 }
 
 /// A child's score seen from its parent.
@@ -50,32 +50,33 @@ fn seen_from_parent(child: &Node) -> Score {
 }
 
 /// The root move to play: a proven win, else the highest lower bound among the moves looked at,
-/// else the best guess, else the longest resistance. `None` before the first evaluation, or where all are `taken`.
+/// else the best guess, else the longest resistance. `None` before the first evaluation, or where
+/// all are `taken`.
 pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
     let (first, children) = root_children(tree);
-    let most = children.iter().map(|child| child.work).max().unwrap_or(0);
+    let most = children.iter().map(|child| child.visits).max().unwrap_or(0);
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
             Verdict::Loss(plies) => (4, -f32::from(plies)),
-            // As settled as the move with the most work.
+            // As settled as the most visited move.
             Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
-            Verdict::Open if child.has(BARE) => (2, worth(child, model)),
+            Verdict::Open if child.has(UNEVALUATED) => (2, child_value(child, model)),
             Verdict::Open => {
                 let error = root_error(tree, child, model, params);
-                let bonus = params.final_work * (child.work as f32).ln_1p();
-                (3, worth(child, model) - params.final_caution * error + bonus)
+                let bonus = params.final_work * (child.visits as f32).ln_1p();
+                (3, child_value(child, model) - params.final_caution * error + bonus)
             }
             Verdict::Win(plies) => (1, f32::from(plies)),
         }
     };
     let mut best: Option<((u8, f32), u32, NodeId)> = None;
-    for (place, child) in children.iter().enumerate() {
-        if child.has(EXCLUDED) || taken.contains(&(first + place as NodeId)) {
+    for (index, child) in children.iter().enumerate() {
+        if child.has(EXCLUDED) || taken.contains(&(first + index as NodeId)) {
             continue;
         }
-        let (rank, work) = (rank(child), child.work);
-        if best.is_none_or(|(best, most, _)| rank > best || rank == best && work > most) {
-            best = Some((rank, work, first + place as NodeId));
+        let (rank, visits) = (rank(child), child.visits);
+        if best.is_none_or(|(best, most, _)| rank > best || rank == best && visits > most) {
+            best = Some((rank, visits, first + index as NodeId));
         }
     }
     best.map(|(_, _, id)| id)
@@ -88,26 +89,26 @@ pub fn searched_moves(tree: &Tree) -> usize {
 
 /// The node of this root move.
 pub fn child(tree: &Tree, played: Option<Move>) -> Option<NodeId> {
-    let mut children = tree.branch_of(ROOT)?.children();
+    let mut children = tree.expansion_of(ROOT)?.children();
     children.find(|&child| Some(tree.node(child).played) == played)
 }
 
 /// Whether no root move took more evaluations than `best`.
 pub fn is_most_searched(tree: &Tree, best: Option<Move>) -> bool {
     let children = root_children(tree).1.iter();
-    let most = children.filter(|child| !child.has(EXCLUDED)).map(|child| child.work).max();
-    child(tree, best).is_some_and(|best| Some(tree.node(best).work) >= most)
+    let most = children.filter(|child| !child.has(EXCLUDED)).map(|child| child.visits).max();
+    child(tree, best).is_some_and(|best| Some(tree.node(best).visits) >= most)
 }
 
 /// The most that `planned` further evaluations on one root move promise to gain, score units.
 pub fn gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
-    let gains = children.iter().enumerate().map(|(place, child)| {
+    let gains = children.iter().enumerate().map(|(index, child)| {
         if child.has(EXCLUDED) || child.is_proven() {
             return 0.0;
         }
-        let gap = lead.gap(Child::Node(place), worth(child, model));
+        let gap = lead.gap(Child::Node(index), child_value(child, model));
         let gain = model.gain(gap, root_error(tree, child, model, params));
         gain * (planned / cost(child, model)).min(1.0)
     });
@@ -119,28 +120,31 @@ pub fn moves(tree: &Tree, model: &Model, params: &Params, chosen: Option<NodeId>
     let (first, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
     let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
-    for (place, child) in children.iter().enumerate() {
+    for (index, child) in children.iter().enumerate() {
         if child.has(EXCLUDED) {
             continue;
         }
-        let value = worth(child, model);
+        let value = child_value(child, model);
         let is_open = !child.is_proven();
         let error = if is_open { root_error(tree, child, model, params) } else { 0.0 };
         let overtake =
-            if is_open { model.overtake(lead.gap(Child::Node(place), value), error) } else { 0.0 };
+            if is_open { model.overtake(lead.gap(Child::Node(index), value), error) } else { 0.0 };
         let row = RootMove {
             mv: child.played,
             score: seen_from_parent(child),
             value,
             error,
-            work: child.work,
+            visits: child.visits,
             policy: child.policy,
             overtake,
         };
-        rows.push((chosen == Some(first + place as NodeId), row));
+        rows.push((chosen == Some(first + index as NodeId), row));
     }
     rows.sort_by(|(chosen, left), (other, right)| {
-        other.cmp(chosen).then(right.value.total_cmp(&left.value)).then(right.work.cmp(&left.work))
+        other
+            .cmp(chosen)
+            .then(right.value.total_cmp(&left.value))
+            .then(right.visits.cmp(&left.visits))
     });
     rows.into_iter().map(|(_, row)| row).collect()
 }
@@ -162,11 +166,11 @@ pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> 
         line.push(played);
         seen.push(position_key(&position));
         position.play_unchecked(played);
-        let Some(branch) = tree.branch_of(node) else { break };
-        let Some(next) = branch.best_child() else {
+        let Some(expansion) = tree.expansion_of(node) else { break };
+        let Some(next) = expansion.best_child() else {
             // Nothing below was looked at: the likeliest move is a guess at the reply.
             if line.len() < MAX_LINE
-                && let Some(reply) = likeliest_move(tree, branch, &position)
+                && let Some(reply) = likeliest_move(tree, expansion, &position)
             {
                 line.push(reply);
                 seen.push(position_key(&position));
@@ -185,10 +189,10 @@ pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> 
     line
 }
 
-/// The move with the highest policy among those never looked at; the branch is the position's.
-fn likeliest_move(tree: &Tree, branch: &Branch, position: &Chess) -> Option<Move> {
-    let (place, _) = Edge::likeliest(tree.edges(branch))?;
-    position.legal_moves().get(place).copied()
+/// The move with the highest policy among those never looked at; the expansion is the position's.
+fn likeliest_move(tree: &Tree, expansion: &Expansion, position: &Chess) -> Option<Move> {
+    let (index, _) = Edge::likeliest(tree.edges(expansion))?;
+    position.legal_moves().get(index).copied()
 }
 
 /// Follows the table's best moves until it knows none, the line is long or the game may be drawn:
@@ -210,7 +214,7 @@ fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, mut seen: Vec<u6
 }
 
 /// The answer before anything was evaluated: a mate in one, else the first move allowed.
-pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
+pub fn unsearched(task: &Task<'_>, error: Option<EvalError>) -> Outcome {
     let position = task.game.position();
     let legal = position.legal_moves();
     let wanted = &task.limits.search_moves;
@@ -230,5 +234,5 @@ pub fn unsearched(task: &Task<'_>, trouble: Option<EvalError>) -> Outcome {
         variations: Vec::new(),
         current: None,
     };
-    Outcome { best, ponder: None, info, trouble, cache: None, notes: Vec::new() }
+    Outcome { best, ponder: None, info, error, cache: None, notes: Vec::new() }
 }

@@ -27,8 +27,9 @@ use crate::tree::sweep::Sweep;
 /// Makes a rule from the tunables.
 pub(super) type MakeRule = fn(&Params) -> Box<dyn Rule>;
 
-/// Best-first search by one of two rules on the same tree: [`BenefitCost`](crate::best_first::benefit::BenefitCost)
-/// or [`Puct`](crate::best_first::puct::Puct).
+/// Best-first search by one of two rules on the same tree:
+/// [`BenefitCost`](crate::best_first::benefit::BenefitCost) or
+/// [`Puct`](crate::best_first::puct::Puct).
 pub struct BestFirst {
     pub(super) device: Device,
     pub(super) params: Params,
@@ -108,8 +109,8 @@ impl BestFirst {
     /// Selects and submits until enough batches are in flight.
     fn fill(&mut self, task: &Task<'_>) -> Filled {
         loop {
-            let work = self.tree.node(ROOT).work as f32;
-            let batches = self.device.batches(&self.params, task.limits, work);
+            let visits = self.tree.node(ROOT).visits as f32;
+            let batches = self.device.batches(&self.params, task.limits, visits);
             if self.device.in_flight() >= batches.in_flight {
                 return Filled::InFlight;
             }
@@ -165,11 +166,11 @@ impl BestFirst {
             };
             let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
             self.sweep.add(&mut self.tree, id);
-            let length = u32::from(self.tree.branch(id).ply) + 1;
+            let length = u32::from(self.tree.expansion(id).ply) + 1;
             self.counts.selective_depth = self.counts.selective_depth.max(length);
             self.counts.answered += 1;
         }
-        if leaves.first().is_some_and(|leaf| leaf.spot.is_root()) {
+        if leaves.first().is_some_and(|leaf| leaf.slot.is_root()) {
             self.exclude(task);
         }
         for leaf in leaves.get(answers.len()..).unwrap_or_default() {
@@ -186,8 +187,8 @@ impl BestFirst {
     /// Leaves only the moves of `searchmoves` at the root.
     pub(super) fn exclude(&mut self, task: &Task<'_>) {
         let wanted = &task.limits.search_moves;
-        let Some(branch) = self.tree.branch_of(ROOT) else { return };
-        for id in branch.children() {
+        let Some(expansion) = self.tree.expansion_of(ROOT) else { return };
+        for id in expansion.children() {
             let node = self.tree.node_mut(id);
             let is_out = !wanted.is_empty() && !wanted.contains(&node.played);
             node.mark(EXCLUDED, is_out);
@@ -215,7 +216,7 @@ impl BestFirst {
     fn abandon(&mut self) {
         for leaf in self.device.take_in_flight() {
             self.rule.give_up(&mut self.tree, &leaf);
-            self.sweep.add(&mut self.tree, leaf.spot.parent);
+            self.sweep.add(&mut self.tree, leaf.slot.parent);
         }
         self.back_up();
     }

@@ -1,8 +1,7 @@
 //! From one search to the next: rule and memory, the tree that is kept, the answer.
 
-use std::fmt;
-use std::thread;
 use std::time::Duration;
+use std::{fmt, thread};
 
 use shakmaty::Position as _;
 use tesla_nn::evaluator::Evaluator;
@@ -18,7 +17,7 @@ use crate::best_first::root;
 use crate::best_first::search::{BestFirst, MakeRule};
 use crate::chess::tablebase::Tables;
 use crate::search::table::Table;
-use crate::search::{Info, Outcome, RootMove, Search, Spares, Task};
+use crate::search::{Fallbacks, Info, Outcome, RootMove, Search, Task};
 use crate::tree::arena::Tree;
 use crate::tree::expand::Scratch;
 use crate::tree::node::{Goal, ROOT};
@@ -124,9 +123,9 @@ impl BestFirst {
         // Of the root every move has a node: it is reported, and may be excluded.
         let moves = task.game.position().legal_moves();
         let has_room = !self.tree.is_empty()
-            && (self.tree.promote_all(0, &moves)
+            && (self.tree.create_children(0, &moves)
                 || remember::fold(&mut self.tree, &mut self.table)
-                    && self.tree.promote_all(0, &moves));
+                    && self.tree.create_children(0, &moves));
         if !has_room {
             self.tree.clear();
             self.device.forget_all();
@@ -154,16 +153,16 @@ impl BestFirst {
     fn find_root(&mut self, task: &Task<'_>) {
         let found =
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
-        // A leaf is worth nothing as a root, and one that is proven would end the search before
+        // A leaf is no use as a root, and a proven one would end the search before
         // there is a move to answer with.
         let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) else {
             return self.tree.clear();
         };
         remember::remember_line(&self.tree, &mut self.table);
         self.tree.retain(node, |_, _| true);
-        // What the table once said of it is no depth of this search.
-        let root = self.tree.node(ROOT).branch;
-        self.tree.branch_mut(root).known_depth = -1.0;
+        // Depth that came from the table is not depth of this search.
+        let root = self.tree.node(ROOT).expansion;
+        self.tree.expansion_mut(root).known_depth = -1.0;
         // Draws by repetition are judged anew: what was tree then may be game now.
         reuse::forget_path_draws(&mut self.tree);
         self.device.retain(&self.tree);
@@ -173,21 +172,21 @@ impl BestFirst {
 impl Search for BestFirst {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.enter(task);
-        let trouble = self.think(task, report).err();
+        let error = self.think(task, report).err();
         let cache = self.device.cache_figures();
         while task.limits.infinite && !task.stop.is_stopped() {
             thread::sleep(IDLE);
         }
         remember::remember_line(&self.tree, &mut self.table);
         let Some(best) = self.rule.choose(&self.tree, &[]) else {
-            return root::unsearched(task, trouble);
+            return root::unsearched(task, error);
         };
         let info = self.view().info(task, best);
         Outcome {
             best: self.tree.node(best).played,
             ponder: info.pv.get(1).copied(),
             info,
-            trouble,
+            error,
             cache,
             notes: mate::refuted(&self.tree, task).into_iter().collect(),
         }
@@ -209,7 +208,7 @@ impl Search for BestFirst {
         Self::root_moves(self)
     }
 
-    fn set_spares(&mut self, spares: Spares) {
+    fn set_fallbacks(&mut self, spares: Fallbacks) {
         self.device.fallbacks = Some(spares);
     }
 
@@ -225,7 +224,7 @@ impl fmt::Debug for BestFirst {
             .debug_struct("BestFirst")
             .field("rule", &self.rule)
             .field("evaluator", &self.device.description())
-            .field("positions", &self.tree.branch_count())
+            .field("positions", &self.tree.expansion_count())
             .field("hash_mb", &self.hash_mb)
             .finish_non_exhaustive()
     }

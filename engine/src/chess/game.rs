@@ -9,7 +9,8 @@ pub fn position_key(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
 
-/// Key of the position after `played` in one with this key; updated where shakmaty can do that cheaply.
+/// Key of the position after `played` in one with this key; updated where shakmaty can do that
+/// cheaply.
 pub fn key_after(position: &Chess, key: u64, played: Move) -> u64 {
     let updated = position.update_zobrist_hash(Zobrist64(key), played, EnPassantMode::Legal);
     updated.map_or_else(

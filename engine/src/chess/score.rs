@@ -2,8 +2,9 @@
 
 use tesla_nn::evaluator::{centipawns_from_score, score_from_centipawns};
 
-/// Proofs of so many plies and more come from endgame tables: won or lost for certain, the mate's distance unknown. What
-/// is above it counts the plies to the table's position, or there to the next capture or pawn move.
+/// Proofs of so many plies and more come from endgame tables: won or lost for certain, the mate's
+/// distance unknown. What is above it counts the plies to the table's position, or there to the
+/// next capture or pawn move.
 pub const TABLE_PLIES: u16 = 10_000;
 
 /// How a table's win is told, in centipawns, less the plies above [`TABLE_PLIES`].
@@ -38,7 +39,8 @@ impl Score {
         }
     }
 
-    /// Text behind `score` in an `info` line: `cp 31`, `mate 3`, `mate -2`; a table's win is `cp 20000` and less.
+    /// Text behind `score` in an `info` line: `cp 31`, `mate 3`, `mate -2`; a table's win is
+    /// `cp 20000` and less.
     pub fn uci(self) -> String {
         let far = |plies: u16| TABLE_CENTIPAWNS.saturating_sub(plies - TABLE_PLIES);
         match self {

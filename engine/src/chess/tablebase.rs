@@ -1,9 +1,10 @@
 //! Syzygy endgame tables: what is proven in positions with few pieces.
 //!
-//! * [`Tables::verdict`] — inside a search: win, draw or loss of a position that a capture or pawn move has just led
-//!   to. Only there do the tables know how the fifty-move rule bears on it;
-//! * [`Tables::advise`] — at the root: the moves that keep the result, by the distance to the next capture or pawn move
-//!   (DTZ), with the game's clock and repetitions; every search mode is then held to these moves;
+//! * [`Tables::verdict`] — inside a search: win, draw or loss of a position that a capture or pawn
+//!   move has just led to. Only there do the tables know how the fifty-move rule bears on it;
+//! * [`Tables::advise`] — at the root: the moves that keep the result, by the distance to the next
+//!   capture or pawn move (DTZ), with the game's clock and repetitions; every search mode is then
+//!   held to these moves;
 //! * [`Prober`] — whatever answers, files or a test.
 //!
 //! Source: Ronald de Man's tables, read by the crate `shakmaty-syzygy`.
@@ -20,8 +21,7 @@ pub use shakmaty_syzygy::{Dtz, MaybeRounded, Wdl};
 
 pub use self::files::open;
 pub use self::root::Advice;
-use crate::chess::score::TABLE_PLIES;
-use crate::chess::score::Verdict;
+use crate::chess::score::{TABLE_PLIES, Verdict};
 
 /// Most pieces that Syzygy tables are made for.
 pub const MOST_PIECES: usize = 7;
@@ -43,8 +43,8 @@ impl Default for Settings {
     }
 }
 
-/// Something that knows endings. `None` = it does not know this one; an error is a sentence on a file that cannot be
-/// read.
+/// Something that knows endings. `None` = it does not know this one; an error is a sentence on a
+/// file that cannot be read.
 pub trait Prober: Send + Sync {
     /// Most pieces of a position that it may know.
     fn max_pieces(&self) -> usize;
@@ -71,7 +71,7 @@ struct Shared {
     most_pieces: usize,
     fifty_moves: bool,
     hits: AtomicU64,
-    trouble: Mutex<Option<String>>,
+    error: Mutex<Option<String>>,
 }
 
 impl fmt::Debug for Tables {
@@ -89,12 +89,12 @@ impl Tables {
             most_pieces,
             fifty_moves: settings.fifty_moves,
             hits: AtomicU64::new(0),
-            trouble: Mutex::new(None),
+            error: Mutex::new(None),
         }))
     }
 
-    /// What is proven of a position right after a capture or pawn move; a win without a known mate counts
-    /// [`TABLE_PLIES`] plies.
+    /// What is proven of a position right after a capture or pawn move; a win without a known mate
+    /// counts [`TABLE_PLIES`] plies.
     pub fn verdict(&self, position: &Chess) -> Option<Verdict> {
         if position.halfmoves() != 0 || !self.covers(position) {
             return None;
@@ -118,8 +118,8 @@ impl Tables {
     }
 
     /// The first file that could not be read since the last call, in a sentence.
-    pub fn take_trouble(&self) -> Option<String> {
-        self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub fn take_error(&self) -> Option<String> {
+        self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether a table may know the position.
@@ -151,8 +151,8 @@ impl Tables {
                 found
             }
             Err(sentence) => {
-                let mut trouble = self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-                trouble.get_or_insert(sentence);
+                let mut error = self.0.error.lock().unwrap_or_else(PoisonError::into_inner);
+                error.get_or_insert(sentence);
                 None
             }
         }

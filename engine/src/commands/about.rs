@@ -1,4 +1,5 @@
-//! What `tesla --version` says: what this program is and what it would run on, without starting any of it.
+//! What `tesla --version` says: what this program is and what it would run on, without starting any
+//! of it.
 
 use crate::commands::doctor;
 
@@ -14,7 +15,8 @@ const FEATURES: &str = if cfg!(feature = "wgpu") {
 /// Name and version, one line.
 pub const VERSION: &str = concat!("tesla ", env!("CARGO_PKG_VERSION"));
 
-/// Version, network, features and device, a line each. It looks for a GPU as play does, and tunes nothing on it.
+/// Version, network, features and device, a line each. It looks for a GPU as play does, and tunes
+/// nothing on it.
 pub fn text() -> String {
     let (network, device) = (network(), device());
     format!("{VERSION}\nnetwork   {network}\nfeatures  {FEATURES}\ndevice    {device}")

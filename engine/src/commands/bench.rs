@@ -7,13 +7,17 @@ use shakmaty::{CastlingMode, Chess};
 use tesla_nn::evaluator::CacheFigures;
 
 use crate::chess::game::Game;
+use crate::console::output::Output;
 use crate::search::clock::Budget;
 use crate::search::{Info, Limits, Search, StopToken, Task};
+use crate::setup::roster;
+use crate::setup::settings::Settings;
 
 /// One FEN per line; openings, middle games, endings and a mate in one.
 const POSITIONS: &str = include_str!("../../data/bench.epd");
 
-/// Nodes per position unless told otherwise; `OpenBench` gives a bench one minute on a busy machine.
+/// Nodes per position unless told otherwise; `OpenBench` gives a bench one minute on a busy
+/// machine.
 pub const DEFAULT_NODES: u64 = 1_000;
 
 /// What a whole bench counted.
@@ -89,6 +93,41 @@ pub fn positions() -> impl Iterator<Item = (&'static str, Chess)> {
         let fen: Fen = line.parse().ok()?;
         Some((line, fen.into_position(CastlingMode::Standard).ok()?))
     })
+}
+
+/// Runs the bench on any search and prints a line per position; the answer is its total.
+pub fn print(search: &mut dyn Search, nodes: u64, stop: &StopToken, output: &Output) -> String {
+    let mut number = 0;
+    let total = run(search, nodes, stop, &mut |fen, info| {
+        number += 1;
+        output.print(&format!(
+            "{number:2}. {:>8} nodes  {:>10}  {fen}",
+            info.nodes,
+            info.score.uci()
+        ));
+    });
+    if stop.is_stopped() { "info string bench was stopped".to_owned() } else { total.text() }
+}
+
+/// Runs the bench of the command line: without a network and the same on every machine, or as the
+/// options' defaults have it.
+///
+/// # Errors
+/// When the network or its device cannot be used.
+pub fn command(nodes: u64, network: bool, output: &Output) -> Result<(), String> {
+    let mut search = if network {
+        let settings = Settings::default();
+        let mut made = roster::search(&settings.machine())?;
+        for note in made.notes.iter().chain([&made.description]) {
+            output.info(note);
+        }
+        made.search.set_hash_mb(settings.hash_mb);
+        made.search
+    } else {
+        roster::bench_search()
+    };
+    output.print(&print(search.as_mut(), nodes, &StopToken::default(), output));
+    Ok(())
 }
 
 #[cfg(test)]

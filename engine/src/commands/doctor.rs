@@ -1,4 +1,4 @@
-//! `tesla doctor`: what the program sees of this machine, and what to do about each trouble.
+//! `tesla doctor`: what the program sees of this machine, and what to do about each error.
 //!
 //! * [`run`] — all checks in turn, told as they end;
 //! * `system` — processor, memory, drivers, the cache of tuned kernels;
@@ -101,7 +101,7 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
     }
     let mut worst = Vec::new();
     let mut tell = |finding: Finding| {
-        output.say(&finding.text());
+        output.print(&finding.text());
         worst.push(finding.health);
     };
     tell(program());
@@ -118,8 +118,8 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
     evaluator::check(&settings, &mut tell);
     let count = |wanted| worst.iter().filter(|&&health| health == wanted).count();
     match (count(Health::Weak), count(Health::Broken)) {
-        (0, 0) => output.say("all is fine"),
-        (weak, 0) => output.say(&format!("Tesla plays; {weak} of these could be better")),
+        (0, 0) => output.print("all is fine"),
+        (weak, 0) => output.print(&format!("Tesla plays; {weak} of these could be better")),
         (_, broken) => return Err(format!("{broken} of these checks failed; see above")),
     }
     Ok(())
@@ -163,7 +163,7 @@ fn tables(path: &str) -> Finding {
     let found = notes.join("; ");
     match opened {
         Some(_) if notes.len() == 1 => Finding::fine("tables", found),
-        Some(_) => Finding::weak("tables", found, "name only folders that are there"),
+        Some(_) => Finding::weak("tables", found, "name only existing folders"),
         None => Finding::broken("tables", found, "name folders that hold *.rtbw and *.rtbz files"),
     }
 }

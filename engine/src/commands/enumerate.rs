@@ -24,8 +24,8 @@ const LEAST_MEMORY: u64 = 128;
 /// MiB of the bound that are not for sets: the program, and buffers of threads and files.
 const OWN_MEMORY: u64 = 72;
 
-/// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back for a
-/// while, so that the process takes up to twice what the sets do (measured).
+/// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back
+/// for a while, so that the process takes up to twice what the sets do (measured).
 const SETS: u64 = 2;
 
 /// What to enumerate.
@@ -67,7 +67,8 @@ pub struct EnumerateArgs {
 
 #[derive(Debug, Subcommand)]
 enum Show {
-    /// Lists the moves from a position and those that lead to it, as an enumeration with --edges kept them
+    /// Lists the moves from a position and those that lead to it, as an enumeration with --edges
+    /// kept them
     Edges {
         /// The enumeration's folder
         #[arg(long, value_name = "FOLDER")]
@@ -103,7 +104,7 @@ pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enume
                 Some(fen) => from_fen(fen, false)?,
                 None => archive.start().clone(),
             };
-            output.say(&archive.edges_text(&position)?);
+            output.print(&archive.edges_text(&position)?);
             Ok(ExitCode::SUCCESS)
         }
         Some(Show::Roots { dir }) => {
@@ -143,7 +144,7 @@ fn count(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enumera
         }
     };
     if let Some(text) = text {
-        output.say(&text);
+        output.print(&text);
         return Ok(ExitCode::SUCCESS);
     }
     complain(&match &arguments.dir {

@@ -57,7 +57,7 @@ pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Re
         ExperienceCommand::Show(args) => show(args, output),
         ExperienceCommand::Stats(args) => {
             let experience = read(&args.file, output)?;
-            output.say(&report::stats(&experience));
+            output.print(&report::stats(&experience));
             args.csv.as_ref().map_or(Ok(()), |path| report::write_csv(&experience, path))
         }
         ExperienceCommand::Learn(args) => learn::run(args, stop, output),
@@ -68,7 +68,7 @@ pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Re
 fn read(path: &Path, output: &Output) -> Result<Experience, String> {
     let (experience, cut_bytes) = load(path).map_err(|error| error.to_string())?;
     if cut_bytes > 0 {
-        output.say(&format!("the last {cut_bytes} bytes are of a record that is not whole"));
+        output.print(&format!("the last {cut_bytes} bytes are of a record that is not whole"));
     }
     Ok(experience)
 }
@@ -84,10 +84,10 @@ fn show(args: &ShowArgs, output: &Output) -> Result<(), String> {
         experience.entries().collect()
     };
     rows.sort_by_key(|&(position, entry)| (Reverse(entry.seen), position));
-    output.say(report::LINE_HEAD);
+    output.print(report::LINE_HEAD);
     let count = if args.all { usize::MAX } else { args.top };
     let lines: Vec<String> =
         rows.iter().take(count).map(|(position, entry)| report::line(*position, entry)).collect();
-    output.say(&lines.join("\n"));
+    output.print(&lines.join("\n"));
     Ok(())
 }

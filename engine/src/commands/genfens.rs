@@ -1,7 +1,8 @@
-//! `genfens N seed S book B`: openings for `OpenBench`'s data generation, the same for the same seed.
+//! `genfens N seed S book B`: openings for `OpenBench`'s data generation, the same for the same
+//! seed.
 //!
-//! From a position of the book, or the start position, a few random moves are played; what is over, in
-//! check, or clearly better for one side after a short search is drawn again.
+//! From a position of the book, or the start position, a few random moves are played; what is over,
+//! in check, or clearly better for one side after a short search is drawn again.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

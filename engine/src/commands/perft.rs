@@ -4,6 +4,8 @@ pub mod suite;
 
 use shakmaty::{Chess, Move, Position};
 
+use crate::chess::notation::{PositionProblem, from_fen};
+use crate::console::output::{Output, Style};
 use crate::search::StopToken;
 
 /// The longest lines worth asking for: no machine will count them, and the stack can hold them.
@@ -87,6 +89,33 @@ impl Entry {
     }
 }
 
+/// Counts lines and prints each move's share; the answer is the total.
+pub fn print(
+    position: &Chess,
+    depth: u32,
+    style: Style,
+    stop: &StopToken,
+    output: &Output,
+) -> String {
+    let total = divide(position, depth, stop, &mut |played, count| {
+        output.print(&format!("{}: {count}", style.written(played)));
+    });
+    total.map_or("info string perft was stopped".to_owned(), |total| {
+        format!("\nNodes searched: {total}")
+    })
+}
+
+/// Counts the lines of the command line's position.
+///
+/// # Errors
+/// When the FEN is wrong.
+pub fn command(fen: Option<&str>, depth: u32, output: &Output) -> Result<(), PositionProblem> {
+    let position = fen.map_or(Ok(Chess::default()), |fen| from_fen(fen, false))?;
+    let style = Style { castling: position.castles().mode(), wdl: false };
+    output.print(&print(&position, depth, style, &StopToken::default(), output));
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use shakmaty::CastlingMode;
@@ -110,26 +139,32 @@ mod tests {
     #[test]
     fn famous_positions() {
         check(
-            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 ;D0 1 ;D1 20 ;D2 400 ;D3 8902 ;D4 197281",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 ;D0 1 ;D1 20 ;D2 400 ;D3 \
+             8902 ;D4 197281",
         );
         check(
-            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1 ;D1 48 ;D2 2039 ;D3 97862",
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1 ;D1 48 ;D2 2039 \
+             ;D3 97862",
         );
         check(
-            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1 ;D1 14 ;D2 191 ;D3 2812 ;D4 43238 ;D5 674624",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1 ;D1 14 ;D2 191 ;D3 2812 ;D4 43238 ;D5 \
+             674624",
         );
         check(
-            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1 ;D1 6 ;D2 264 ;D3 9467 ;D4 422333",
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1 ;D1 6 ;D2 264 ;D3 \
+             9467 ;D4 422333",
         );
         check(
             "rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8 ;D1 44 ;D2 1486 ;D3 62379",
         );
         check(
-            "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10 ;D1 46 ;D2 2079 ;D3 89890",
+            "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10 ;D1 46 ;D2 \
+             2079 ;D3 89890",
         );
         // Fischer random castling.
         check(
-            "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9 ;D1 21 ;D2 528 ;D3 12189",
+            "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9 ;D1 21 ;D2 528 ;D3 \
+             12189",
         );
     }
 
@@ -137,13 +172,16 @@ mod tests {
     #[test]
     fn double_fischer_random_castling() {
         check(
-            "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 ;D2 863 ;D3 25497",
+            "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 ;D2 863 \
+             ;D3 25497",
         );
         check(
-            "nb1rkrb1/p1q1pp1p/2p3n1/1p1pB1p1/2P5/P2P1P1N/1P2P1PP/QNRK1B1R b HCfd - 5 8 ;D1 30 ;D2 1021 ;D3 32291",
+            "nb1rkrb1/p1q1pp1p/2p3n1/1p1pB1p1/2P5/P2P1P1N/1P2P1PP/QNRK1B1R b HCfd - 5 8 ;D1 30 \
+             ;D2 1021 ;D3 32291",
         );
         check(
-            "br2n1kr/pp2pp2/2pp3p/5n2/1b2PPqp/NP5B/P1PP2Q1/B1N1R1KR w HEhb - 0 12 ;D1 30 ;D2 961 ;D3 28070",
+            "br2n1kr/pp2pp2/2pp3p/5n2/1b2PPqp/NP5B/P1PP2Q1/B1N1R1KR w HEhb - 0 12 ;D1 30 ;D2 961 \
+             ;D3 28070",
         );
     }
 

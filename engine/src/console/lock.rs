@@ -2,21 +2,23 @@
 
 use std::fs::{File, TryLockError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a lock is waited for. A killed program's goes with its last thread, and a child of ours has a copy of all
-/// locks between `fork` and `exec`.
+use crate::search::clock::Stopwatch;
+
+/// How long a lock is waited for. A killed program's goes with its last thread, and a child of ours
+/// has a copy of all locks between `fork` and `exec`.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Takes the lock of this file, which goes when the file is closed. A lock that somebody is about to let go of is
-/// waited for.
+/// Takes the lock of this file, which goes when the file is closed. A lock that somebody is about
+/// to let go of is waited for.
 ///
 /// # Errors
 /// When another program keeps it, or the system refuses.
 pub fn take(file: &File) -> Result<(), TryLockError> {
-    let began = Instant::now();
+    let began = Stopwatch::start();
     loop {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => thread::sleep(PAUSE),

@@ -21,7 +21,7 @@ struct Sink {
     out: Box<dyn Write + Send>,
     log: Option<Log>,
     /// Why something could not be said, the first time.
-    trouble: Option<io::Error>,
+    error: Option<io::Error>,
 }
 
 /// A file that keeps what was said and heard.
@@ -31,7 +31,8 @@ struct Log {
 }
 
 impl Sink {
-    /// Notes lines that went `way`. A log that cannot be written any more is given up, with a sentence.
+    /// Notes lines that went `way`. A log that cannot be written any more is given up, with a
+    /// sentence.
     fn note(&mut self, way: char, text: &str) {
         let Some(log) = &mut self.log else { return };
         let seconds = log.watch.elapsed().as_secs_f64();
@@ -57,7 +58,7 @@ impl fmt::Debug for Output {
 impl Output {
     /// Writes to `sink`.
     pub fn new(sink: Box<dyn Write + Send>) -> Self {
-        Self(Arc::new(Mutex::new(Sink { out: sink, log: None, trouble: None })))
+        Self(Arc::new(Mutex::new(Sink { out: sink, log: None, error: None })))
     }
 
     /// Writes to standard output.
@@ -66,30 +67,30 @@ impl Output {
     }
 
     /// Says `text`, which may be several lines; nobody else's line comes between them. A reader
-    /// that has gone away is no error: the end of stdin will follow ([`Output::trouble`]).
-    pub fn say(&self, text: &str) {
+    /// that has gone away is no error: the end of stdin will follow ([`Output::error`]).
+    pub fn print(&self, text: &str) {
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = writeln!(sink.out, "{text}").and_then(|()| sink.out.flush()) {
-            sink.trouble.get_or_insert(error);
+            sink.error.get_or_insert(error);
         }
         sink.note('<', text);
     }
 
-    /// A sentence on what could not be said, for those whose output is a result. A reader that has read enough and gone
-    /// away is none.
-    pub fn trouble(&self) -> Option<String> {
+    /// A sentence on what could not be said, for those whose output is a result. A reader that has
+    /// read enough and gone away is none.
+    pub fn error(&self) -> Option<String> {
         let sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let trouble = sink.trouble.as_ref().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
-        Some(format!("the output could not be written: {trouble}"))
+        let error = sink.error.as_ref().filter(|e| e.kind() != io::ErrorKind::BrokenPipe)?;
+        Some(format!("the output could not be written: {error}"))
     }
 
     /// Notes a line that was heard, if there is a log.
-    pub fn heard(&self, line: &str) {
+    pub fn received(&self, line: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).note('>', line);
     }
 
-    /// Appends everything from now on to this file; `None` ends that. Damage is to be feared for the log only: the
-    /// lines themselves are written first.
+    /// Appends everything from now on to this file; `None` ends that. Damage is to be feared for
+    /// the log only: the lines themselves are written first.
     ///
     /// # Errors
     /// When the file cannot be opened; there is no log then.
@@ -103,13 +104,13 @@ impl Output {
     }
 
     /// Tells people something, in one `info string` line.
-    pub fn tell(&self, sentence: &str) {
+    pub fn info(&self, sentence: &str) {
         let line: String = sentence
             .chars()
             .map(|letter| if letter.is_control() { ' ' } else { letter })
             .take(500)
             .collect();
-        self.say(&format!("info string {line}"));
+        self.print(&format!("info string {line}"));
     }
 }
 
@@ -134,7 +135,8 @@ impl Style {
         format!("info depth {depth} currmove {} currmovenumber {number}", self.written(played))
     }
 
-    /// An `info` line for each line of play, the best first; `hits` = positions found in endgame tables.
+    /// An `info` line for each line of play, the best first; `hits` = positions found in endgame
+    /// tables.
     pub fn info(self, info: &Info, hits: u64) -> String {
         if info.variations.is_empty() {
             return self.line(info, "", (info.depth, info.score, &info.pv), hits);

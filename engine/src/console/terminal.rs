@@ -1,15 +1,16 @@
-//! What the long commands of the program share: progress on standard error, an end by Ctrl-C, and sentences
-//! for people.
+//! What the long commands of the program share: progress on standard error, an end by Ctrl-C, and
+//! sentences for people.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::search::StopToken;
+use crate::search::clock::Stopwatch;
 
 /// Exit code of a program that was interrupted, as shells have it.
 pub const INTERRUPTED: u8 = 130;
@@ -29,20 +30,20 @@ pub fn bar(length: usize, what: &str) -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// The live line, on standard error, of work whose end nobody knows. Without a terminal it is said now and
-/// then.
+/// The live line, on standard error, of work whose end nobody knows. Without a terminal it is said
+/// now and then.
 #[derive(Debug)]
 pub struct Line {
     spinner: ProgressBar,
     /// Where there is no terminal: when it was said last.
-    said: Option<Instant>,
+    said: Option<Stopwatch>,
 }
 
 impl Default for Line {
     fn default() -> Self {
         let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let said = (!std::io::stderr().is_terminal()).then(Instant::now);
+        let said = (!std::io::stderr().is_terminal()).then(Stopwatch::start);
         Self { spinner: ProgressBar::new_spinner().with_style(style), said }
     }
 }
@@ -50,14 +51,14 @@ impl Default for Line {
 impl Line {
     /// Tells how it stands.
     #[expect(clippy::print_stderr, reason = "progress where no line can be drawn")]
-    pub fn tell(&mut self, text: String) {
+    pub fn show(&mut self, text: String) {
         match &mut self.said {
             None => {
                 self.spinner.set_message(text);
                 self.spinner.tick();
             }
             Some(said) if said.elapsed() >= QUIET => {
-                *said = Instant::now();
+                *said = Stopwatch::start();
                 eprintln!("{text}");
             }
             Some(_) => {}
@@ -70,7 +71,8 @@ impl Line {
     }
 }
 
-/// A token that Ctrl-C and SIGTERM set; the second Ctrl-C ends the program at once. An error is a sentence.
+/// A token that Ctrl-C and SIGTERM set; the second Ctrl-C ends the program at once. An error is a
+/// sentence.
 ///
 /// # Errors
 /// When the system does not let us.
@@ -99,8 +101,8 @@ pub fn finish(result: Result<ExitCode, String>) -> ExitCode {
     })
 }
 
-/// Ends the program without the destructors of C libraries, for a thread may still work with those. All that was said
-/// has been written.
+/// Ends the program without the destructors of C libraries, for a thread may still work with those.
+/// All that was said has been written.
 pub fn end_at_once() -> ! {
     signal_hook::low_level::exit(0)
 }

@@ -1,12 +1,12 @@
 //! One bucket of positions: what it has in memory and what in files.
 //!
-//! A bucket is *at home* when all its positions are in memory. Otherwise its positions are in a file, and
-//! what memory and a second file, the inbox, hold of it is news: positions that may be in the first file
-//! or not. They are told apart when the bucket comes home, which is before any of them is expanded. So
-//! each position is expanded once, whatever is where.
+//! A bucket is *at home* when all its positions are in memory. Otherwise its positions are in a
+//! file, and what memory and a second file, the inbox, hold of it is news: positions that may be in
+//! the first file or not. They are told apart when the bucket comes home, which is before any of
+//! them is expanded. So each position is expanded once, whatever is where.
 //!
-//! Files are never changed but only followed by others, so that the last checkpoint's stay as they are
-//! until the next one.
+//! Files are never changed but only followed by others, so that the last checkpoint's stay as they
+//! are until the next one.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use super::log::{BLOCK, Kind, Log};
 use super::pages::{NEWS_BYTES, PAGE_BYTES, Pages};
 
 /// What is wrong with a file whose contents were not written by us.
-const NO_POSITION: &str = "it holds what is no position";
+pub(super) const NO_POSITION: &str = "it contains something that is not a position";
 
 /// The files of a bucket.
 #[derive(Clone, Debug, Serialize, Deserialize)]

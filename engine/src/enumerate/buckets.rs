@@ -55,8 +55,8 @@ impl Buckets {
         self.with(bucket, |bucket| indices.iter().for_each(|&index| bucket.add(index)));
     }
 
-    /// Takes about `limit` positions of a bucket that were never taken before. Brings it home if there
-    /// may be any.
+    /// Takes about `limit` positions of a bucket that were never taken before. Brings it home if
+    /// there may be any.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.

@@ -106,7 +106,8 @@ impl Desk {
         Ok((Self { folder: Some(folder), task }, state))
     }
 
-    /// Makes `work` the state of the folder; its files must be on the disk. Deletes what it replaces.
+    /// Makes `work` the state of the folder; its files must be on the disk. Deletes what it
+    /// replaces.
     ///
     /// # Errors
     /// When the disk refuses.

@@ -1,9 +1,11 @@
 //! How long an enumeration took, over all the runs that it took.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::search::clock::Stopwatch;
 
 /// Ticks of a second in Linux' books of processes.
 const TICKS: f64 = 100.0;
@@ -37,13 +39,13 @@ impl fmt::Display for Times {
 #[derive(Debug)]
 pub(super) struct Clock {
     earlier: Times,
-    started: Instant,
+    started: Stopwatch,
 }
 
 impl Clock {
     /// Starts now.
     pub(super) fn new(earlier: Times) -> Self {
-        Self { earlier, started: Instant::now() }
+        Self { earlier, started: Stopwatch::start() }
     }
 
     /// Since this run began.

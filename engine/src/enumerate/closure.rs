@@ -1,9 +1,9 @@
 //! Closes the set of positions, sweep by sweep over its buckets.
 //!
-//! A sweep lets the threads take bucket after bucket and expand what waits there; what they find goes to
-//! its bucket, and waits. When a sweep leaves nothing waiting the set is closed. A sweep ends early when
-//! memory is full, a checkpoint is due or somebody wants to stop; then no thread has anything in hand,
-//! and what is in memory and files together is the whole state.
+//! A sweep lets the threads take bucket after bucket and expand what waits there; what they find
+//! goes to its bucket, and waits. When a sweep leaves nothing waiting the set is closed. A sweep
+//! ends early when memory is full, a checkpoint is due or somebody wants to stop; then no thread
+//! has anything in hand, and what is in memory and files together is the whole state.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -156,8 +156,8 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Makes room: compares roots early, then moves them to files, then buckets, those first whose turn
-    /// comes last.
+    /// Makes room: compares roots early, then moves them to files, then buckets, those first whose
+    /// turn comes last.
     ///
     /// # Errors
     /// When there is no folder and comparing was not enough, or the disk refuses.

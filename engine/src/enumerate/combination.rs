@@ -1,7 +1,8 @@
 //! Sets of pieces of one kind as numbers: the combinatorial number system.
 //!
-//! A set of `k` among `n` squares is one of `n! / (k! (n-k)!)`, and the sum over its squares, the lowest
-//! first, of "(place of the square) choose (1, 2, … k)" counts them through from 0 without a gap.
+//! A set of `k` among `n` squares is one of `n! / (k! (n-k)!)`, and the sum over its squares, the
+//! lowest first, of "(place of the square) choose (1, 2, … k)" counts them through from 0 without a
+//! gap.
 
 use shakmaty::{Bitboard, Square};
 

@@ -107,7 +107,7 @@ impl<'a> Course<'a> {
 
     /// Tells how it stands, and ends the turns when somebody wants to stop.
     pub(super) fn watch_stop(&mut self, turns: &Turns, status: &Status) {
-        self.progress.tell(status);
+        self.progress.show(status);
         if self.is_stopped() {
             turns.stop();
         }

@@ -32,8 +32,8 @@ impl Crew {
         self.pool.current_num_threads()
     }
 
-    /// Runs `job` on every thread and calls `watch` now and then until all are through. Answers with
-    /// what they return, or with one of their errors.
+    /// Runs `job` on every thread and calls `watch` now and then until all are through. Answers
+    /// with what they return, or with one of their errors.
     ///
     /// # Errors
     /// An error of a job.

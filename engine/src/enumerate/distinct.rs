@@ -1,9 +1,9 @@
 //! Counts distinct positions among very many, in any amount of memory.
 //!
-//! Positions come in as they are found, as often as they are found, and go to one of many *parts* by
-//! their class and hash, so that equal ones meet. A part is a heap in memory and a file; only at the end
-//! it is sorted, and equal neighbours count once. A part that is larger than memory is gone through
-//! several times, each time for another share of its hashes.
+//! Positions come in as they are found, as often as they are found, and go to one of many *parts*
+//! by their class and hash, so that equal ones meet. A part is a heap in memory and a file; only at
+//! the end it is sorted, and equal neighbours count once. A part that is larger than memory is gone
+//! through several times, each time for another share of its hashes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -93,8 +93,8 @@ fn high(hash: u64) -> usize {
 }
 
 impl Distinct {
-    /// Nothing yet. Positions of different classes, a power of two in number, are different; `generation`
-    /// names the files.
+    /// Nothing yet. Positions of different classes, a power of two in number, are different;
+    /// `generation` names the files.
     pub(super) fn new(classes: usize, generation: u32) -> Self {
         let log = |part| Log::new(Kind::Packed, part as u32, generation);
         Self::with_logs((0..PARTS).map(log).collect(), classes)
@@ -175,9 +175,9 @@ impl Distinct {
         (0..PARTS).map(|part| self.part(part).log.clone()).collect()
     }
 
-    /// Calls `each` with some of a part's positions at a time, sorted, none twice over all calls. Takes
-    /// not much more than `memory` bytes beside what the part had in memory, which it gives up; its file
-    /// stays. Other parts can be used meanwhile.
+    /// Calls `each` with some of a part's positions at a time, sorted, none twice over all calls.
+    /// Takes not much more than `memory` bytes beside what the part had in memory, which it gives
+    /// up; its file stays. Other parts can be used meanwhile.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged, or what `each` says.

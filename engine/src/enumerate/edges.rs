@@ -1,9 +1,10 @@
 //! The files of edges: for every position its moves, and so where they lead.
 //!
-//! The seed keeps two flat files: for `p` the moves and each `p'`, and for `p'` the moves and each `p`. Here
-//! one is enough: a position and a move make the next one, and whoever asks what leads to `p'` takes moves
-//! back from it and looks the positions before it up ([`super::retract`]). The records are described at
-//! [`super::expand`]; those of a bucket's positions are in that bucket's file.
+//! The seed keeps two flat files: for `p` the moves and each `p'`, and for `p'` the moves and each
+//! `p`. Here one is enough: a position and a move make the next one, and whoever asks what leads to
+//! `p'` takes moves back from it and looks the positions before it up ([`super::retract`]). The
+//! records are described at [`super::expand`]; those of a bucket's positions are in that bucket's
+//! file.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -34,8 +35,8 @@ impl EdgeFiles {
         self.0[bucket].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds whole records of a bucket, no more than a block's length of them: no record goes over the
-    /// end of a block.
+    /// Adds whole records of a bucket, no more than a block's length of them: no record goes over
+    /// the end of a block.
     ///
     /// # Errors
     /// When the disk refuses.

@@ -13,14 +13,14 @@ pub enum EnumerateError {
     Position(#[from] PositionProblem),
     /// A space of more than 2^120 indices.
     #[error(
-        "the pieces of this position can stand in more than 2^120 ways, which nobody can enumerate; \
-         name a position with fewer or less mobile pieces"
+        "the pieces of this position can stand in more than 2^120 ways, which nobody can \
+         enumerate; name a position with fewer or less mobile pieces"
     )]
     TooWide,
     /// The memory bound, and no folder to go to.
     #[error(
-        "the {0} MiB that --memory leaves for positions and roots are full; raise it, or name a folder \
-         with --dir, which then takes what does not fit"
+        "the {0} MiB that --memory leaves for positions and roots are full; raise it, or name a \
+         folder with --dir, which then takes what does not fit"
     )]
     Full(u64),
     /// No threads to be had.
@@ -42,8 +42,8 @@ pub enum EnumerateError {
     },
     /// The disk, a quota or a limit on files is full.
     #[error(
-        "{path} cannot grow: {source}; what was found up to the last checkpoint is safe, so make room and \
-         give the same command again"
+        "{path} cannot grow: {source}; what was found up to the last checkpoint is safe, so make \
+         room and give the same command again"
     )]
     NoRoom {
         /// The file.

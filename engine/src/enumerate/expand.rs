@@ -2,29 +2,30 @@
 //!
 //! # Roots that cannot be met twice
 //!
-//! A root is kept and compared with the others only where another move of the closure could lead to it.
-//! Nine of ten need not be, because the root itself tells the position that it came from. Let `P` be a
-//! position of the closure, with the closure's pawns and pieces, and `R` the root after a zeroing move.
-//! The side that moved is the one that is not to move in `R`; call it ours. Our pawns in `R` are
+//! A root is kept and compared with the others only where another move of the closure could lead to
+//! it. Nine of ten need not be, because the root itself tells the position that it came from. Let
+//! `P` be a position of the closure, with the closure's pawns and pieces, and `R` the root after a
+//! zeroing move. The side that moved is the one that is not to move in `R`; call it ours. Our pawns
+//! in `R` are
 //!
-//! * *those of the closure*: a piece of ours has captured. Which piece, and from where, `R` does not tell.
-//!   **Kept.**
-//! * *those but for one that stands elsewhere*: that pawn moved, and `R` tells from where to where. Nothing
-//!   was captured if the other side has all its pieces; else a pawn was captured if one of theirs is
-//!   missing, and `R` tells where from (en passant included); else a piece, whose kind is the one that is
-//!   missing, where our pawn stands now. In any case `P` follows: the pawn goes back, what was captured
-//!   returns, the other side's turn becomes ours. Castling rights are the same in both, as neither king nor
-//!   rook moved, and no rook that could castle was captured: that would be on the last rank, by a
-//!   promotion. **One move only.**
-//! * *those but for one that is missing*: that pawn was promoted. Without a capture it stood before the
-//!   square ahead of it, and what it became is the kind of which we have one more: `P` follows as above.
-//!   **One move only.** With a capture it went to either side; two queens may stand there, and the rook
-//!   that it captured may have been allowed to castle or not. **Kept.**
+//! * *those of the closure*: a piece of ours has captured. Which piece, and from where, `R` does
+//!   not tell. **Kept.**
+//! * *those but for one that stands elsewhere*: that pawn moved, and `R` tells from where to where.
+//!   Nothing was captured if the other side has all its pieces; else a pawn was captured if one of
+//!   theirs is missing, and `R` tells where from (en passant included); else a piece, whose kind is
+//!   the one that is missing, where our pawn stands now. In any case `P` follows: the pawn goes
+//!   back, what was captured returns, the other side's turn becomes ours. Castling rights are the
+//!   same in both, as neither king nor rook moved, and no rook that could castle was captured: that
+//!   would be on the last rank, by a promotion. **One move only.**
+//! * *those but for one that is missing*: that pawn was promoted. Without a capture it stood before
+//!   the square ahead of it, and what it became is the kind of which we have one more: `P` follows
+//!   as above. **One move only.** With a capture it went to either side; two queens may stand
+//!   there, and the rook that it captured may have been allowed to castle or not. **Kept.**
 //!
-//! So roots of different classes are different, and those of the second kind are as many as the moves to
-//! them. One thing is left: `P` without en passant and the first position with it are two positions of the
-//! same placement, so the roots of both are kept whatever the move. That all of this is so is tested
-//! against a closure that keeps every root.
+//! So roots of different classes are different, and those of the second kind are as many as the
+//! moves to them. One thing is left: `P` without en passant and the first position with it are two
+//! positions of the same placement, so the roots of both are kept whatever the move. That all of
+//! this is so is tested against a closure that keeps every root.
 
 use shakmaty::{Move, Position as _, Role, Square};
 
@@ -104,12 +105,13 @@ pub(super) const INDEX_BYTES: usize = 16;
 /// Bit of a move that leads to a root.
 const TO_ROOT: u16 = 1 << 15;
 
-/// A position's record: its index (16 bytes), the number of its moves (one byte) and its moves of two
-/// bytes each: from (6 bits), to (6 bits), promotion (3 bits: 0 or 2 knight … 5 queen), whether it leads to
-/// a root (1 bit). Castling goes to the rook's square.
+/// A position's record: its index (16 bytes), the number of its moves (one byte) and its moves of
+/// two bytes each: from (6 bits), to (6 bits), promotion (3 bits: 0 or 2 knight … 5 queen), whether
+/// it leads to a root (1 bit). Castling goes to the rook's square.
 fn write_edges(out: &mut Vec<u8>, index: u128, moves: &[Move]) {
     out.extend_from_slice(&index.to_le_bytes());
-    // At most 218 moves are legal in a position that can arise; nine queens a side are the most here.
+    // At most 218 moves are legal in a position that can arise; nine queens a side are the most
+    // here.
     out.push(moves.len() as u8);
     for &played in moves {
         out.extend_from_slice(&packed_move(played).to_le_bytes());

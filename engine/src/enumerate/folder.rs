@@ -1,8 +1,8 @@
 //! The folder of a run and its state, the one file that says what the others are worth.
 //!
-//! `state` is text: `tesla-enumeration VERSION SHA-256`, then JSON with that hash. A checkpoint first makes
-//! sure that all files it speaks of are on the disk, then puts the new state in the old one's place. So
-//! at any moment the state there is fits the files there are.
+//! `state` is text: `tesla-enumeration VERSION SHA-256`, then JSON with that hash. A checkpoint
+//! first makes sure that all files it speaks of are on the disk, then puts the new state in the old
+//! one's place. So at any moment the state there is fits the files there are.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

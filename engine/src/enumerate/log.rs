@@ -1,12 +1,12 @@
 //! Files that grow block by block and know when they are damaged.
 //!
 //! A file begins with a header of 24 bytes: `TESLAENU`, version, kind, part, generation (each a
-//! little-endian u32). Blocks follow: their length (u32), twelve bytes of a SHA-256 over the header, the
-//! block's place in the file and its contents, and the contents. So a block that was changed, cut, moved
-//! or is of another file is noticed.
+//! little-endian u32). Blocks follow: their length (u32), twelve bytes of a SHA-256 over the
+//! header, the block's place in the file and its contents, and the contents. So a block that was
+//! changed, cut, moved or is of another file is noticed.
 //!
-//! How long a file is counts for what the *state* says ([`super::folder`]), not for what the disk has:
-//! what a run wrote after its last checkpoint is cut off when the next one writes there.
+//! How long a file is counts for what the *state* says ([`super::folder`]), not for what the disk
+//! has: what a run wrote after its last checkpoint is cut off when the next one writes there.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write as _};
@@ -172,8 +172,8 @@ impl Log {
         Ok(())
     }
 
-    /// Deletes a file that another has followed, unless the last checkpoint's state speaks of it: then
-    /// the next checkpoint does it.
+    /// Deletes a file that another has followed, unless the last checkpoint's state speaks of it:
+    /// then the next checkpoint does it.
     ///
     /// # Errors
     /// When the disk refuses.

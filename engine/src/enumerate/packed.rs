@@ -8,9 +8,9 @@ use super::pages::spread;
 /// Bytes of a packed position.
 pub(super) const PACKED_BYTES: usize = 24;
 
-/// Occupied squares and half a byte for each piece, as shakmaty, Stockfish's nnue-pytorch and Lichess'
-/// binary FEN pack them: side to move, castling rights and a legal en-passant square included, move
-/// counters left out. Equal bytes are equal positions.
+/// Occupied squares and half a byte for each piece, as shakmaty, Stockfish's nnue-pytorch and
+/// Lichess' binary FEN pack them: side to move, castling rights and a legal en-passant square
+/// included, move counters left out. Equal bytes are equal positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Packed([u64; 3]);
 
@@ -20,7 +20,8 @@ impl Packed {
         let setup = position.to_setup(EnPassantMode::Legal);
         let packed = PackedSetup::pack_standard_normalized(&setup);
         let mut bytes = [0; PACKED_BYTES];
-        // Rights have their rooks and en passant its pawn in every position of shakmaty, so it is packed.
+        // Rights have their rooks and en passant its pawn in every position of shakmaty, so it is
+        // packed.
         if let Ok(packed) = packed {
             for (byte, &from) in bytes.iter_mut().zip(packed.as_bytes()) {
                 *byte = from;
@@ -29,8 +30,8 @@ impl Packed {
         Self::from_bytes(&bytes)
     }
 
-    /// The position again, with the castling mode that the first one had; `None` when the bytes are of
-    /// none.
+    /// The position again, with the castling mode that the first one had; `None` when the bytes are
+    /// of none.
     pub(super) fn position(self, mode: CastlingMode) -> Option<Chess> {
         let setup = PackedSetup::try_from_bytes(&self.to_bytes()).ok()?.unpack_standard().ok()?;
         Chess::from_setup(setup, mode).or_else(PositionError::ignore_impossible_check).ok()

@@ -1,8 +1,9 @@
 //! A set of numbers up to 128 bits, and which of them are done.
 //!
-//! Numbers that differ in their last six bits only share a *page*, two words of 64 bits in a hash table.
-//! The positions of a closure lie close together ([`super::space`]), so that a position takes a byte or
-//! two; a number that is alone on its page takes as much as it would in a table of numbers.
+//! Numbers that differ in their last six bits only share a *page*, two words of 64 bits in a hash
+//! table. The positions of a closure lie close together ([`super::space`]), so that a position
+//! takes a byte or two; a number that is alone on its page takes as much as it would in a table of
+//! numbers.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -142,7 +143,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(numbers in prop::collection::vec(0_u128..500, 0..300), far: u128, limit in 1_usize..90) {
+        fn it_is_a_set(
+            numbers in prop::collection::vec(0_u128..500, 0..300),
+            far: u128,
+            limit in 1_usize..90,
+        ) {
             let mut pages = Pages::default();
             let mut set = BTreeSet::new();
             let mut taken = Vec::new();

@@ -1,7 +1,8 @@
 //! Distinct positions after each number of plies: OEIS A083276 from the start position.
 //!
-//! Unlike a closure this follows every move. The positions of a ply are those of the ply before, told
-//! apart, and one move on; a position that can be reached after different numbers of plies counts at each.
+//! Unlike a closure this follows every move. The positions of a ply are those of the ply before,
+//! told apart, and one move on; a position that can be reached after different numbers of plies
+//! counts at each.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use shakmaty::{CastlingMode, Chess, Position as _};
 
+use super::bucket::NO_POSITION;
 use super::checkpoint::{Desk, Ended, PliesState, Task, Work, fen_of};
 use super::clock::Times;
 use super::course::{Course, Resources};
@@ -50,7 +52,8 @@ struct Level {
     expands: bool,
 }
 
-/// Counts the distinct positions of the plies from 0 on, or goes on with what the folder holds of it.
+/// Counts the distinct positions of the plies from 0 on, or goes on with what the folder holds of
+/// it.
 ///
 /// # Errors
 /// When memory or disk do not suffice or the folder cannot be used.
@@ -108,8 +111,8 @@ impl Level {
         (counts, Self { source, target, done, mode, expands: false })
     }
 
-    /// Counts parts, and expands them if a ply comes after this one, until all are done or there is a
-    /// reason to stop.
+    /// Counts parts, and expands them if a ply comes after this one, until all are done or there is
+    /// a reason to stop.
     fn count(
         &mut self,
         folder: Option<&Folder>,
@@ -233,11 +236,11 @@ impl PlyWork<'_> {
 
     fn damaged(&self, part: usize) -> EnumerateError {
         let path = self.folder.map_or(Path::new(""), Folder::path);
-        self.level.source.logs()[part].damaged(path, "it holds what is no position")
+        self.level.source.logs()[part].damaged(path, NO_POSITION)
     }
 
-    /// Makes room where there is none, by telling the next ply's positions apart early, then by moving
-    /// them, then this ply's, to files.
+    /// Makes room where there is none, by telling the next ply's positions apart early, then by
+    /// moving them, then this ply's, to files.
     fn make_room(&self) -> Result<(), EnumerateError> {
         if self.bytes() <= self.memory {
             return Ok(());

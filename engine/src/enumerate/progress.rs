@@ -1,10 +1,10 @@
 //! The live line of an enumeration, on standard error.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use super::tally::grouped;
 use crate::console::terminal::Line;
+use crate::search::clock::Stopwatch;
 
 /// What there is to tell.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Status {
 #[derive(Debug)]
 pub(super) struct Progress {
     line: Line,
-    started: Instant,
+    started: Stopwatch,
     /// The count when this run began.
     first: Option<u64>,
 }
@@ -31,11 +31,11 @@ pub(super) struct Progress {
 impl Progress {
     /// Starts the line.
     pub(super) fn new() -> Self {
-        Self { line: Line::default(), started: Instant::now(), first: None }
+        Self { line: Line::default(), started: Stopwatch::start(), first: None }
     }
 
     /// Tells how it stands.
-    pub(super) fn tell(&mut self, status: &Status) {
+    pub(super) fn show(&mut self, status: &Status) {
         let first = *self.first.get_or_insert(status.count);
         let Status { what, count, waiting, bytes } = *status;
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
@@ -46,7 +46,7 @@ impl Progress {
             let _ = write!(text, ", {} waiting", grouped(waiting));
         }
         let _ = write!(text, ", {} MiB", bytes >> 20);
-        self.line.tell(text);
+        self.line.show(text);
     }
 
     /// Takes the line away.

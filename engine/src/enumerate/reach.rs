@@ -2,12 +2,13 @@
 //!
 //! Within a closure no pawn moves and nothing is captured, so a piece goes to empty squares only.
 //!
-//! * *Locked* pieces never move: the largest set of pieces of which none has a square to go to while all
-//!   of the set and all pawns stand. By induction over the moves they all stay: a piece's squares among
-//!   other blockers are fewer still.
-//! * What another piece can *reach* is what it could if only pawns and locked pieces stood in its way.
-//! * Like pieces whose reaches meet form a *group*: which is which cannot be told, so that a position
-//!   says where the group stands.
+//! * *Locked* pieces never move: the largest set of pieces of which none has a square to go to
+//!   while all of the set and all pawns stand. By induction over the moves they all stay: a piece's
+//!   squares among other blockers are fewer still.
+//! * What another piece can *reach* is what it could if only pawns and locked pieces stood in its
+//!   way.
+//! * Like pieces whose reaches meet form a *group*: which is which cannot be told, so that a
+//!   position says where the group stands.
 //!
 //! Both are bounds: squares that a piece cannot really get to cost a little space and nothing else.
 
@@ -84,8 +85,8 @@ fn targets(square: Square, piece: Piece, fixed: Bitboard) -> Bitboard {
     attacks::attacks(square, piece, fixed) & !fixed
 }
 
-/// Where castling could take the piece that the closure starts with on this square. In Fischer random
-/// chess that may be where it stands.
+/// Where castling could take the piece that the closure starts with on this square. In Fischer
+/// random chess that may be where it stands.
 fn castles(start: &Chess, fixed: Bitboard, square: Square) -> Bitboard {
     let castles = start.castles();
     let mut squares = Bitboard::EMPTY;

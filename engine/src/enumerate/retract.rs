@@ -6,8 +6,8 @@ use shakmaty::{
 
 use super::space::Space;
 
-/// Indices among which are all positions of the space that have a move to `target`; others may be among
-/// them, and some may be no positions at all.
+/// Indices among which are all positions of the space that have a move to `target`; others may be
+/// among them, and some may be no positions at all.
 pub(super) fn candidates(space: &Space, target: &Chess) -> Vec<u128> {
     let mover = !target.turn();
     let board = target.board();
@@ -91,8 +91,8 @@ fn castlings(space: &Space, board: &Board, mover: Color, boards: &mut Vec<Before
     }
 }
 
-/// The board itself, or with what the closure has and it lacks, on each square where that may have been
-/// captured.
+/// The board itself, or with what the closure has and it lacks, on each square where that may have
+/// been captured.
 fn captures_undone(space: &Space, before: &Before, mover: Color) -> Vec<Board> {
     let them = !mover;
     let (had, has) = (space.start().board().material_side(them), before.board.material_side(them));

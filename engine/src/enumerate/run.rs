@@ -1,8 +1,7 @@
 //! A run from its first position to its table, in one go or in many.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use shakmaty::{ByColor, Chess, Position as _};
 
@@ -77,7 +76,8 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
     finish(&closure, &space, &desk, &mut course, request.roots)
 }
 
-/// Sweeps until nothing waits or somebody wants it to stop, with checkpoints on the way and at the end.
+/// Sweeps until nothing waits or somebody wants it to stop, with checkpoints on the way and at the
+/// end.
 fn close(
     closure: &mut Closure<'_>,
     desk: &Desk,

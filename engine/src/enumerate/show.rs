@@ -8,16 +8,16 @@ use std::path::Path;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position as _};
 
+use super::bucket::NO_POSITION;
 use super::checkpoint::{State, Work, fen_of};
 use super::edges;
 use super::error::EnumerateError;
 use super::expand::packed_move;
-use super::folder;
-use super::hives;
 use super::log::Log;
 use super::retract;
 use super::space::Space;
 use super::tally::{Class, Hive};
+use super::{folder, hives};
 use crate::chess::notation::from_fen;
 
 /// A folder that is only read.
@@ -74,8 +74,8 @@ impl<'a> Archive<'a> {
         EnumerateError::NotKept { folder: self.folder.to_owned(), option }
     }
 
-    /// The moves from a position, and those to it. One of them may be empty: a root has no moves here,
-    /// and the first position may have none that lead to it.
+    /// The moves from a position, and those to it. One of them may be empty: a root has no moves
+    /// here, and the first position may have none that lead to it.
     ///
     /// # Errors
     /// When there are no edges, a file is damaged, or the enumeration did not reach the position.
@@ -114,7 +114,8 @@ impl<'a> Archive<'a> {
         Ok((from, to))
     }
 
-    /// The same as lines: `p --> move | p'` for the moves from it, `p' --> move | p` for those to it.
+    /// The same as lines: `p --> move | p'` for the moves from it, `p' --> move | p` for those to
+    /// it.
     ///
     /// # Errors
     /// As [`Archive::edges`].
@@ -160,7 +161,7 @@ impl<'a> Archive<'a> {
         for (class, log) in Class::ALL.into_iter().zip(logs) {
             let hive = Hive::of(class, pieces);
             hives::read(log, self.folder, &mut |packed| {
-                let none = || log.damaged(self.folder, "it holds what is no position");
+                let none = || log.damaged(self.folder, NO_POSITION);
                 let root = packed.position(mode).ok_or_else(none)?;
                 writeln!(out, "{hive} {}", fen_of(&root)).map_err(unwritten)
             })?;

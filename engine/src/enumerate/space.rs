@@ -1,12 +1,13 @@
 //! The positions of one closure as exact numbers, without a gap that matters.
 //!
-//! Pawns, locked pieces and material are the same everywhere in a closure; what differs is where each
-//! group of pieces stands ([`super::reach`]), who is to move and which of the first position's castling
-//! rights are left. The *index* of a position is these in mixed radix, the groups lowest. Two positions
-//! have the same index only if they are the same, so nothing is ever mistaken for something else.
+//! Pawns, locked pieces and material are the same everywhere in a closure; what differs is where
+//! each group of pieces stands ([`super::reach`]), who is to move and which of the first position's
+//! castling rights are left. The *index* of a position is these in mixed radix, the groups lowest.
+//! Two positions have the same index only if they are the same, so nothing is ever mistaken for
+//! something else.
 //!
-//! En passant can be played in the first position only: a pawn that went two squares starts a closure.
-//! A first position in which it is legal has an index of its own, one behind all others.
+//! En passant can be played in the first position only: a pawn that went two squares starts a
+//! closure. A first position in which it is legal has an index of its own, one behind all others.
 
 use shakmaty::{
     Bitboard, Board, ByColor, CastlingSide, Chess, Color, FromSetup as _, Move, Piece, Position,
@@ -106,8 +107,8 @@ impl Space {
         if self.has_en_passant() { self.size } else { self.placed(&self.start) }
     }
 
-    /// Whether this index is that of the first position's placement, with en passant or without, where
-    /// those are two positions.
+    /// Whether this index is that of the first position's placement, with en passant or without,
+    /// where those are two positions.
     pub(super) fn is_twin(&self, parts: &Parts) -> bool {
         self.has_en_passant() && parts.index == self.placed(&self.start)
     }
@@ -185,8 +186,8 @@ impl Space {
         parts
     }
 
-    /// The position with this index and these parts; `None` when pieces would stand on each other or
-    /// the rules forbid it otherwise, so that it is in no closure.
+    /// The position with this index and these parts; `None` when pieces would stand on each other
+    /// or the rules forbid it otherwise, so that it is in no closure.
     pub(super) fn position_of(&self, index: u128, parts: &Parts) -> Option<Chess> {
         if index == self.size {
             return Some(self.start.clone());
@@ -229,12 +230,12 @@ impl Space {
             Move::Castle { king, rook } => {
                 let side = CastlingSide::from_king_side(king < rook);
                 let (king_to, rook_to) = (side.king_to(turn), side.rook_to(turn));
-                index = self.moved(index, parts, turn.king(), king, king_to);
-                index = self.moved(index, parts, turn.rook(), rook, rook_to);
+                index = self.moved(index, parts, turn.king(), (king, king_to));
+                index = self.moved(index, parts, turn.rook(), (rook, rook_to));
                 lost |= self.rights & turn.backrank();
             }
             Move::Normal { role, from, to, .. } => {
-                index = self.moved(index, parts, Piece { color: turn, role }, from, to);
+                index = self.moved(index, parts, Piece { color: turn, role }, (from, to));
                 lost |= if role == Role::King {
                     self.rights & turn.backrank()
                 } else {
@@ -252,7 +253,13 @@ impl Space {
         index
     }
 
-    fn moved(&self, index: u128, parts: &Parts, piece: Piece, from: Square, to: Square) -> u128 {
+    fn moved(
+        &self,
+        index: u128,
+        parts: &Parts,
+        piece: Piece,
+        (from, to): (Square, Square),
+    ) -> u128 {
         let group = self
             .groups
             .iter()
@@ -283,7 +290,8 @@ impl Space {
     }
 }
 
-/// Takes the lowest digit off. Nearly all indices fit 64 bits, where division is several times faster.
+/// Takes the lowest digit off. Nearly all indices fit 64 bits, where division is several times
+/// faster.
 fn divided(rest: &mut u128, radix: u64) -> u64 {
     if let Ok(short) = u64::try_from(*rest) {
         *rest = u128::from(short / radix);

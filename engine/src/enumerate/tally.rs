@@ -7,8 +7,8 @@ use shakmaty::{ByColor, Color};
 
 use super::clock::Times;
 
-/// The kind of a root by who moved and whether that was a capture: all roots of a closure are in four
-/// hives, one for each class.
+/// The kind of a root by who moved and whether that was a capture: all roots of a closure are in
+/// four hives, one for each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     pub(super) mover: Color,
@@ -69,8 +69,8 @@ impl Tally {
     }
 }
 
-/// Positions with the same numbers of pieces and the same side to move: roots of different hives are
-/// different.
+/// Positions with the same numbers of pieces and the same side to move: roots of different hives
+/// are different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hive {
     /// White's pieces, pawns and king included.

@@ -6,8 +6,8 @@ use shakmaty::{Bitboard, Chess, Position};
 use crate::chess::game::position_key;
 use crate::chess::verdicts::repetitions;
 
-/// Mate now; a mate in `n` plies is worth `MATE - n`, so that a shorter one is better. Seed 002 says 10,000, which
-/// twelve queens outweigh.
+/// Mate now; a mate in `n` plies is worth `MATE - n`, so that a shorter one is better. Seed 002
+/// says 10,000, which twelve queens outweigh.
 pub const MATE: i32 = 1_000_000;
 
 /// Values from here on are mates; static values stay below.
@@ -19,7 +19,8 @@ pub const DRAW: i32 = 0;
 /// Reversible plies before which no position can stand for the third time.
 const THIRD_TIME: u32 = 8;
 
-/// Whether the side to move has a legal move. Nearly always told by a pawn or knight that cannot be pinned.
+/// Whether the side to move has a legal move. Nearly always told by a pawn or knight that cannot be
+/// pinned.
 pub(super) fn has_move(position: &Chess) -> bool {
     if position.is_check() {
         return !position.legal_moves().is_empty();
@@ -37,8 +38,9 @@ pub(super) fn has_move(position: &Chess) -> bool {
         || !position.legal_moves().is_empty()
 }
 
-/// A draw by the rules although there is a legal move: too little material, fifty moves, or the third time that the
-/// position stands on the board; `keys` are those of the positions before it, in the game and on the path.
+/// A draw by the rules although there is a legal move: too little material, fifty moves, or the
+/// third time that the position stands on the board; `keys` are those of the positions before it,
+/// in the game and on the path.
 pub(super) fn is_draw(position: &Chess, keys: &[u64]) -> bool {
     let board = position.board();
     if (board.pawns() | board.rooks_and_queens()).is_empty() && position.is_insufficient_material()

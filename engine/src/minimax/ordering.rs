@@ -32,7 +32,8 @@ fn promise(position: &Chess, played: Move) -> i32 {
     }
 }
 
-/// The dearest piece of `them` that a piece gone to `to` attacks, where it is dearer than the attacker.
+/// The dearest piece of `them` that a piece gone to `to` attacks, where it is dearer than the
+/// attacker.
 fn threatened(board: &Board, them: Color, mover: Role, from: Square, to: Square) -> Option<i32> {
     let piece = Piece { color: !them, role: mover };
     let attacked = attacks(to, piece, board.occupied().without(from)) & board.by_color(them);

@@ -1,7 +1,7 @@
 //! Minimax as the seeds write it: a recursion that returns the score and the line.
 //!
-//! Seed 002 gives the sides turns at the highest and the lowest value; here each side takes the highest from its own
-//! point of view, which is the same.
+//! Seed 002 gives the sides turns at the highest and the lowest value; here each side takes the
+//! highest from its own point of view, which is the same.
 
 use shakmaty::{Chess, Move, Position};
 
@@ -11,7 +11,8 @@ use super::{INFINITE, Line};
 use crate::chess::game::position_key;
 
 impl<S: StaticValue> Walk<'_, S> {
-    /// The value of a position, searched so many plies deep, and the line that reaches it, its first move last.
+    /// The value of a position, searched so many plies deep, and the line that reaches it, its
+    /// first move last.
     fn minimax(&mut self, position: &Chess, depth: u32) -> Option<(i32, Line)> {
         self.enter()?;
         if depth == 0 {

@@ -29,7 +29,8 @@ impl Window {
 }
 
 impl<S: StaticValue> Walk<'_, S> {
-    /// The value of a position and its line, the first move last. Outside the window it is a bound and has no line.
+    /// The value of a position and its line, the first move last. Outside the window it is a bound
+    /// and has no line.
     fn alphabeta<const ORDERED: bool>(
         &mut self,
         position: &Chess,
@@ -80,8 +81,8 @@ impl<S: StaticValue> Walk<'_, S> {
         Some(best)
     }
 
-    /// The value of one root move behind those that reached `best`, searched with ordered moves; exact only where it is
-    /// better. The line's first move is last.
+    /// The value of one root move behind those that reached `best`, searched with ordered moves;
+    /// exact only where it is better. The line's first move is last.
     pub fn try_move(
         &mut self,
         position: &Chess,

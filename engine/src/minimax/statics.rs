@@ -2,7 +2,8 @@
 
 use shakmaty::{Chess, Color, Position, Role};
 
-/// A static value, from the side to move; always below [`MATE_BOUND`](super::MATE_BOUND) either way.
+/// A static value, from the side to move; always below [`MATE_BOUND`](super::MATE_BOUND) either
+/// way.
 pub trait StaticValue {
     /// The value of a position in which the game goes on.
     fn of(&self, position: &Chess) -> i32;

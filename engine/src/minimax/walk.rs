@@ -1,4 +1,5 @@
-//! A walk through the tree of moves: its limits, its counts and the way from the game's start to the position.
+//! A walk through the tree of moves: its limits, its counts and the way from the game's start to
+//! the position.
 
 use shakmaty::{Chess, Move, Position};
 
@@ -78,8 +79,8 @@ impl<'a, S: StaticValue> Walk<'a, S> {
         self.nodes
     }
 
-    /// Whether a line was cut short by the depth since this was last asked; if none was, the value is that of the
-    /// whole game.
+    /// Whether a line was cut short by the depth since this was last asked; if none was, the value
+    /// is that of the whole game.
     pub(super) fn take_was_cut(&mut self) -> bool {
         std::mem::take(&mut self.was_cut)
     }
@@ -87,11 +88,12 @@ impl<'a, S: StaticValue> Walk<'a, S> {
     /// Tells what a depth has found.
     pub(super) fn report(&mut self, info: Info) {
         if let Some(reporter) = &mut self.reporter {
-            reporter.news(info);
+            reporter.report(info);
         }
     }
 
-    /// At the root: tells which move is looked at, the one at this place of its line, `depth` plies deep.
+    /// At the root: tells which move is looked at, the one at this place of its line, `depth` plies
+    /// deep.
     pub(super) fn looks_at(&mut self, played: Move, place: usize, depth: u32) {
         if self.keys.len() == self.game_keys
             && let Some(reporter) = &mut self.reporter
@@ -151,8 +153,8 @@ impl<'a, S: StaticValue> Walk<'a, S> {
         if position.is_check() { self.ply() - MATE } else { DRAW }
     }
 
-    /// Plays one of the moves of a position with this key, looks further, and answers from the position's side to move;
-    /// the line is what `look` gave.
+    /// Plays one of the moves of a position with this key, looks further, and answers from the
+    /// position's side to move; the line is what `look` gave.
     pub(super) fn behind(
         &mut self,
         position: &Chess,

@@ -1,4 +1,4 @@
-//! Clock to budget; the only file that reads the time.
+//! Reads the clock: the budget of a search, and stopwatches; nothing else in the engine does.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};

@@ -1,7 +1,9 @@
-//! Playing weaker on purpose (`UCI_LimitStrength`, `UCI_Elo`): fewer nodes, and at times another of the best moves.
+//! Playing weaker on purpose (`UCI_LimitStrength`, `UCI_Elo`): fewer nodes, and at times another of
+//! the best moves.
 //!
-//! Works on every search that tells more than one line. The numbers are ratings on the scale of Stockfish's own levels, for
-//! the search Tesla with the network that ships: `benches/results/2026-11-23-elo.md`.
+//! Works on every search that tells more than one line. The numbers are ratings on the scale of
+//! Stockfish's own levels, for the search Tesla with the network that ships:
+//! `benches/results/2026-11-23-elo.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,9 +11,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::chess::game::{Game, position_key};
 use crate::search::{Info, Limits, Outcome};
 
-/// How strong play is by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, in between on straight lines: what
-/// `benches/scripts/calibrate.py` prints comes here, and the range into `handshake.uci`, `strength.uci` and
-/// `docs/uci.md`.
+/// How strong play is by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, in between on
+/// straight lines: what `benches/scripts/calibrate.py` prints comes here, and the range into
+/// `handshake.uci`, `strength.uci` and `docs/uci.md`.
 const SCALE: [(u64, f64); 13] = [
     (850, 0.000),
     (900, 0.027),
@@ -38,8 +40,8 @@ const FEWEST_NODES: f64 = 16.0;
 const GROWTH: f64 = 500.0;
 /// Moves to choose among.
 const CHOICES: usize = 5;
-/// At the weakest and at the strongest: how much expected score a move may look better than it is, by Gumbel noise of
-/// this scale.
+/// At the weakest and at the strongest: how much expected score a move may look better than it is,
+/// by Gumbel noise of this scale.
 const NOISE: [f64; 2] = [0.15, 0.004];
 
 /// What the user chose.
@@ -86,7 +88,7 @@ impl Handicap {
             return;
         }
         limits.nodes = Some(limits.nodes.unwrap_or(u64::MAX).min(self.nodes()));
-        limits.lines = limits.lines.max(CHOICES);
+        limits.multipv = limits.multipv.max(CHOICES);
     }
 
     /// Puts a move that is perhaps not the best in the place of the best.
@@ -151,8 +153,8 @@ mod tests {
             variations: (1..4).map(line).collect(),
             current: None,
         };
-        let (trouble, cache, notes) = (None, None, Vec::new());
-        Outcome { best: moves[0], ponder: None, info, trouble, cache, notes }
+        let (error, cache, notes) = (None, None, Vec::new());
+        Outcome { best: moves[0], ponder: None, info, error, cache, notes }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct Limits {
     /// Only these moves at the root; empty = all.
     pub search_moves: Vec<Move>,
     /// How many best moves are told of; 0 counts as 1.
-    pub lines: usize,
+    pub multipv: usize,
 }
 
 impl Limits {

@@ -7,7 +7,8 @@ use shakmaty::Move;
 
 use crate::chess::score::Score;
 
-/// When a search is so long that its root moves are told of, as Stockfish has it; UCI allows it after one second.
+/// When a search is so long that its root moves are told of, as Stockfish has it; UCI allows it
+/// after one second.
 const LONG: Duration = Duration::from_secs(3);
 
 /// One `info` line's worth of news.
@@ -67,7 +68,7 @@ pub struct RootMove {
     /// Error scale of the value, score units; 0 where proven.
     pub error: f32,
     /// Evaluations spent below it.
-    pub work: u32,
+    pub visits: u32,
     /// The evaluator's policy.
     pub policy: f32,
     /// Chance that it overtakes the best move, or for the best move that it is overtaken.
@@ -93,7 +94,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Passes on what a depth has found.
-    pub fn news(&mut self, info: Info) {
+    pub fn report(&mut self, info: Info) {
         (self.report)(&info);
         self.last = Some(info);
     }
@@ -133,7 +134,7 @@ mod tests {
         let mut report = |info: &Info| told.push(info.clone());
         let mut reporter = Reporter::new(&mut report);
         reporter.looks_at(current, LONG);
-        reporter.news(info.clone());
+        reporter.report(info.clone());
         reporter.looks_at(current, LONG.saturating_sub(Duration::from_millis(1)));
         reporter.looks_at(current, LONG);
         let last = Info { current: Some(current), time: LONG, ..info.clone() };

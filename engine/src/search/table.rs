@@ -287,7 +287,8 @@ mod tests {
     proptest! {
         #[test]
         fn every_field_comes_back(
-            key: u64, payload: u32, bits in 0_u32..1 << 18, depth: u8, is_pv: bool, searches in 0..70,
+            key: u64, payload: u32, bits in 0_u32..1 << 18, depth: u8, is_pv: bool,
+            searches in 0..70,
         ) {
             let mut table = Table::new(1);
             (0..searches).for_each(|_| table.new_generation());

@@ -1,8 +1,8 @@
 //! Memory that this machine has free.
 
-/// How much of what the option `name` wants this machine can give, in MiB, and a sentence where that
-/// is less; `promised_mb` of what is free are for others. Known on Linux only; elsewhere the wish is
-/// granted.
+/// How much of what the option `name` wants this machine can give, in MiB, and a sentence where
+/// that is less; `promised_mb` of what is free are for others. Known on Linux only; elsewhere the
+/// wish is granted.
 pub fn affordable(name: &str, wanted_mb: usize, promised_mb: usize) -> (usize, Option<String>) {
     let Some(free_mb) = free_memory_mb() else { return (wanted_mb, None) };
     let free_mb = free_mb.saturating_sub(promised_mb);

@@ -11,8 +11,8 @@ use tesla_nn::weights;
 use crate::setup::machine::Machine;
 use crate::setup::memory;
 
-/// The shipped network, whose row in `models/README.md` says what made it, or the one that `EVALFILE`
-/// named when the program was built.
+/// The shipped network, whose row in `models/README.md` says what made it, or the one that
+/// `EVALFILE` named when the program was built.
 const EMBEDDED: &[u8] = include_bytes!(env!("TESLA_NETWORK"));
 
 /// The embedded network's name, which is its file's, and its hash.
@@ -20,8 +20,8 @@ pub fn embedded() -> (&'static str, String) {
     (env!("TESLA_NETWORK_NAME"), weights::short_hash(EMBEDDED))
 }
 
-/// The GPU on which the network would run if nothing else is asked for; `None` = the CPU. Nothing is computed on it, so
-/// it may still turn out not to agree with the CPU.
+/// The GPU on which the network would run if nothing else is asked for; `None` = the CPU. Nothing
+/// is computed on it, so it may still turn out not to agree with the CPU.
 pub fn device() -> Option<String> {
     // A driver's fault may come as a panic from below.
     let chosen = catch_unwind(|| choose(DeviceChoice::Auto));

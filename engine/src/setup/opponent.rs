@@ -19,8 +19,8 @@ pub struct Opponent {
 /// Why the opponent stays who it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "UCI_Opponent needs a title or none, a rating or none, computer or human, and a name, for example \
-     'GM 2800 human Anna Muzychuk', not '{0}'"
+    "UCI_Opponent needs a title or none, a rating or none, computer or human, and a name, for \
+     example 'GM 2800 human Anna Muzychuk', not '{0}'"
 )]
 pub struct NotAnOpponent(String);
 

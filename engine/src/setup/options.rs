@@ -23,7 +23,7 @@ impl Default for Settings {
             move_overhead: Duration::ZERO,
             chess960: false,
             show_wdl: false,
-            lines: 1,
+            multipv: 1,
             verbose: false,
             strength: Strength::default(),
             log_file: None,
@@ -123,8 +123,8 @@ fn choose(
 /// Which options answer `uci`; all can be set, whatever is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
-    /// What users choose. A GUI keeps every value that it was shown and sends it to the next version, whose tunables
-    /// would then be the old ones.
+    /// What users choose. A GUI keeps every value that it was shown and sends it to the next
+    /// version, whose tunables would then be the old ones.
     #[default]
     Choices,
     /// The tunables too, for tuners that set only what they were shown.

@@ -6,7 +6,7 @@ use tesla_nn::evaluator::Evaluator;
 use crate::alphabeta::AlphaBeta;
 use crate::best_first::BestFirst;
 use crate::minimax::Minimax;
-use crate::search::{Search, Spares};
+use crate::search::{Fallbacks, Search};
 use crate::setup::machine::Machine;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
 use crate::setup::settings::Settings;
@@ -129,17 +129,17 @@ fn make_evaluator(
     }
 }
 
-/// What a search on this machine goes on with when its evaluator fails: the network on the CPU and, where that fails
-/// too, what needs none. Each time, `tell` gets a sentence.
-pub fn spares(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Spares {
+/// What a search on this machine goes on with when its evaluator fails: the network on the CPU and,
+/// where that fails too, what needs none. Each time, `tell` gets a sentence.
+pub fn fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
     let mut machine = machine.clone();
     Box::new(move |error| {
         while machine.needs_device() {
             machine = machine.stepped_down();
             match evaluator(&machine) {
-                Ok((spare, _)) => {
-                    tell(&format!("{error}; the search goes on with {}", spare.description()));
-                    return Some(spare);
+                Ok((fallback, _)) => {
+                    tell(&format!("{error}; the search goes on with {}", fallback.description()));
+                    return Some(fallback);
                 }
                 Err(sentence) => tell(&sentence),
             }
@@ -161,8 +161,8 @@ fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String
     Err(format!("the evaluator {} is not built into this program", machine.evaluator))
 }
 
-/// Looks for the GPU that a search chosen later would want. Only a process' first look takes long, and it must not be on a
-/// clock.
+/// Looks for the GPU that a search chosen later would want. Only a process' first look takes long,
+/// and it must not be on a clock.
 #[cfg(feature = "net")]
 pub fn look_for_gpu(settings: &Settings) {
     let Machine { evaluator, device, .. } = &settings.machine;

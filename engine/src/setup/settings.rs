@@ -26,7 +26,7 @@ pub struct Settings {
     /// `info` lines carry win, draw and loss in permille.
     pub show_wdl: bool,
     /// Best moves that are told of.
-    pub lines: usize,
+    pub multipv: usize,
     /// Every root move is told of at the end of a search.
     pub verbose: bool,
     /// Playing weaker on purpose.

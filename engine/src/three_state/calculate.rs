@@ -17,8 +17,9 @@ pub(super) struct Best {
     pub(super) is_whole: bool,
 }
 
-/// The best of these moves at this depth: one ply first, which orders them, so that a search cut short has tried the
-/// likeliest; before those the one that is remembered. There is at least one move.
+/// The best of these moves at this depth: one ply first, which orders them, so that a search cut
+/// short has tried the likeliest; before those the one that is remembered. There is at least one
+/// move.
 pub(super) fn best_of(
     walk: &mut Walk<'_, Quick>,
     task: &Task<'_>,

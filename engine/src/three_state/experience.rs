@@ -1,7 +1,8 @@
-//! What was learnt so far: a move and its fate for each position, the games in a few numbers, and the threshold of
-//! confidence that they led to.
+//! What was learnt so far: a move and its fate for each position, the games in a few numbers, and
+//! the threshold of confidence that they led to.
 //!
-//! Everything happens by [`Experience::apply`], live and when a file is read, so that both end alike.
+//! Everything happens by [`Experience::apply`], live and when a file is read, so that both end
+//! alike.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -159,7 +160,8 @@ impl Experience {
         (self.totals.confident, self.totals.confident_wins) = (0, 0);
     }
 
-    /// Forgets an eighth of the positions when there are too many: the least seen, of those the oldest.
+    /// Forgets an eighth of the positions when there are too many: the least seen, of those the
+    /// oldest.
     fn keep_bound(&mut self) {
         if self.entries.len() <= self.size {
             return;

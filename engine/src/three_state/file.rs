@@ -1,8 +1,10 @@
-//! The experience on disk: one file, which grows by a record for each move and is written anew when most of it is old.
+//! The experience on disk: one file, which grows by a record for each move and is written anew when
+//! most of it is old.
 //!
-//! A record is written with one call before the move is answered, so a killed process loses none of a finished move;
-//! the end of each game is forced to the disk, so a power cut loses at most the moves of the games that were on. A file
-//! is written anew under another name, forced to the disk, and put in its place. Beside it lies a lock.
+//! A record is written with one call before the move is answered, so a killed process loses none of
+//! a finished move; the end of each game is forced to the disk, so a power cut loses at most the
+//! moves of the games that were on. A file is written anew under another name, forced to the disk,
+//! and put in its place. Beside it lies a lock.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -41,8 +43,8 @@ pub enum FileError {
     },
     /// A change that no crash explains.
     #[error(
-        "the experience file {path} is damaged at byte {at} and is left as it is; put a copy in its \
-         place, or name another file"
+        "the experience file {path} is damaged at byte {at} and is left as it is; put a copy in \
+         its place, or name another file"
     )]
     Damaged {
         /// The file.
@@ -78,11 +80,12 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Reads a file's records, which stays as it is; answers with the bytes of its whole part. A file of no bytes is a
-/// new one.
+/// Reads a file's records, which stays as it is; answers with the bytes of its whole part. A file
+/// of no bytes is a new one.
 ///
 /// # Errors
-/// When it cannot be read, is no experience file, or is damaged elsewhere than by a crash at its very end.
+/// When it cannot be read, is no experience file, or is damaged elsewhere than by a crash at its
+/// very end.
 pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Opened), FileError> {
     let bytes =
         std::fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
@@ -109,8 +112,8 @@ pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Open
 }
 
 impl ExperienceFile {
-    /// Opens a file, or begins one where there is none, and calls `take` with each of its records. A record that a
-    /// crash cut short is dropped.
+    /// Opens a file, or begins one where there is none, and calls `take` with each of its records.
+    /// A record that a crash cut short is dropped.
     ///
     /// # Errors
     /// When it cannot be used; it stays as it is then.
@@ -150,7 +153,8 @@ impl ExperienceFile {
     /// Appends a record with one call.
     ///
     /// # Errors
-    /// When the system refuses, because the disk is full for example; nothing of the record stays then.
+    /// When the system refuses, because the disk is full for example; nothing of the record stays
+    /// then.
     pub(super) fn append(&mut self, record: &Record) -> io::Result<()> {
         let mut bytes = Vec::new();
         record.write(&mut bytes);
@@ -177,7 +181,8 @@ impl ExperienceFile {
         self.records
     }
 
-    /// Writes the file anew with these records: all of them are in it at the end, or it is as before.
+    /// Writes the file anew with these records: all of them are in it at the end, or it is as
+    /// before.
     ///
     /// # Errors
     /// When the system refuses.
@@ -194,7 +199,8 @@ impl ExperienceFile {
     }
 }
 
-/// Puts a file of these bytes in the place of `path`, by another name and on the disk first; the file is open for more.
+/// Puts a file of these bytes in the place of `path`, by another name and on the disk first; the
+/// file is open for more.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let new = beside(path, ".new");
     // What a crash left there is of no use.

@@ -17,8 +17,8 @@ use crate::minimax::{Material, Pruning, solve};
 use crate::search::clock::Budget;
 use crate::search::{Clock, Limits, Search, StopToken, Task};
 
-/// The clock that the economic limiter is shown: five seconds a move, as in a game of a few minutes. Searches take a
-/// thousandth of that, so it decides nothing else.
+/// The clock that the economic limiter is shown: five seconds a move, as in a game of a few
+/// minutes. Searches take a thousandth of that, so it decides nothing else.
 const CLOCK: Clock =
     Clock { remaining: Duration::from_secs(125), increment: Duration::ZERO, moves_to_go: Some(25) };
 /// The most positions that a move may cost, so that games depend on no clock at all.
@@ -83,14 +83,15 @@ impl Opponent {
     }
 }
 
-/// Plays the games that are missing, and prints what became of all. Stopped, it says so; the same command goes on.
+/// Plays the games that are missing, and prints what became of all. Stopped, it says so; the same
+/// command goes on.
 ///
 /// # Errors
 /// A sentence, when a file cannot be used or a move was illegal.
 pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), String> {
     let (memory, note) = Memory::open(&args.file, args.size).map_err(|error| error.to_string())?;
     if let Some(sentence) = note {
-        output.say(&sentence);
+        output.print(&sentence);
     }
     let done = || memory.ask(|experience| experience.totals().games);
     let bar = bar(args.games as usize, "games");
@@ -105,17 +106,17 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
         }
         bar.set_position(u64::from(done()));
         bar.set_message(memory.ask(report::lately));
-        if let Some(sentence) = memory.trouble() {
+        if let Some(sentence) = memory.error() {
             return Err(sentence);
         }
     }
     bar.finish_and_clear();
-    output.say(&memory.ask(report::table));
+    output.print(&memory.ask(report::table));
     if let Some(path) = &args.csv {
         memory.ask(|experience| report::write_csv(experience, path))?;
     }
     if done() < args.games {
-        output.say(&format!("stopped after {} games; the same command goes on", done()));
+        output.print(&format!("stopped after {} games; the same command goes on", done()));
     }
     Ok(())
 }

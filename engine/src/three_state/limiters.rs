@@ -19,8 +19,9 @@ pub(super) struct Limiters {
 pub(super) const POSITION_BUDGET: u64 = 1_000_000;
 
 impl Limiters {
-    /// From the seconds planned for the move (`None` without a clock: there is plenty), its quick evaluation in
-    /// thousandths of a pawn, the positions looked at in this game, and the number of legal moves.
+    /// From the seconds planned for the move (`None` without a clock: there is plenty), its quick
+    /// evaluation in thousandths of a pawn, the positions looked at in this game, and the number of
+    /// legal moves.
     pub(super) fn new(seconds: Option<f64>, value: i32, explored: u64, moves: usize) -> Self {
         Self {
             economic: match seconds.unwrap_or(f64::INFINITY) {

@@ -13,8 +13,8 @@ const OLD_SHARE: usize = 2;
 /// And how many more, so that a small file is not written anew all the time.
 const OLD_RECORDS: usize = 4_096;
 
-/// The files that searches of this process have open: the one thing in the engine that is global, because the parallel
-/// games of a match, which know nothing of each other, learn together.
+/// The files that searches of this process have open: the one thing in the engine that is global,
+/// because the parallel games of a match, which know nothing of each other, learn together.
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Arc<Mutex<Store>>>>> = LazyLock::new(Mutex::default);
 
 /// An experience and the file that it is kept in.
@@ -24,7 +24,7 @@ struct Store {
     /// `None`: in memory only.
     file: Option<ExperienceFile>,
     /// Why the file is written no more, until somebody was told.
-    trouble: Option<String>,
+    error: Option<String>,
 }
 
 /// A share of an experience. The file is closed with the last one.
@@ -52,7 +52,8 @@ fn canonical(path: &Path) -> PathBuf {
     }
 }
 
-/// A file's experience, to look at, and how many bytes at its end are of a record that is not whole.
+/// A file's experience, to look at, and how many bytes at its end are of a record that is not
+/// whole.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -65,12 +66,12 @@ pub(crate) fn load(path: &Path) -> Result<(Experience, usize), FileError> {
 impl Memory {
     /// An experience of at most `size` positions that ends with the search.
     pub(crate) fn in_memory(size: usize) -> Self {
-        let store = Store { experience: Experience::new(size), file: None, trouble: None };
+        let store = Store { experience: Experience::new(size), file: None, error: None };
         Self { store: Arc::new(Mutex::new(store)), path: None }
     }
 
-    /// The experience of a file, shared with the other searches of this process; and a sentence where a crash had cut
-    /// its last record short.
+    /// The experience of a file, shared with the other searches of this process; and a sentence
+    /// where a crash had cut its last record short.
     ///
     /// # Errors
     /// When the file cannot be used; it stays as it is then.
@@ -90,7 +91,7 @@ impl Memory {
                 path.display()
             )
         });
-        let store = Store { experience, file: Some(file), trouble: None };
+        let store = Store { experience, file: Some(file), error: None };
         let store = Arc::new(Mutex::new(store));
         open.insert(path.clone(), Arc::clone(&store));
         Ok((Self { store, path: Some(path) }, note))
@@ -101,7 +102,8 @@ impl Memory {
         question(&lock(&self.store).experience)
     }
 
-    /// Takes in what happened. When it returns, it is in the file; the end of a game is on the disk.
+    /// Takes in what happened. When it returns, it is in the file; the end of a game is on the
+    /// disk.
     pub(super) fn record(&self, record: &Record) {
         let mut store = lock(&self.store);
         store.append(record);
@@ -110,8 +112,8 @@ impl Memory {
     }
 
     /// Why the file is written no more; told once.
-    pub(super) fn trouble(&self) -> Option<String> {
-        lock(&self.store).trouble.take()
+    pub(super) fn error(&self) -> Option<String> {
+        lock(&self.store).error.take()
     }
 }
 
@@ -143,8 +145,9 @@ impl Store {
     /// The file is good as it is; what comes is kept in memory only.
     fn give_up(&mut self, error: &std::io::Error) {
         self.file = None;
-        self.trouble = Some(format!(
-            "the experience file cannot be written ({error}); what is learnt from here on is not kept"
+        self.error = Some(format!(
+            "the experience file cannot be written ({error}); what is learnt from here on is not \
+             kept"
         ));
     }
 }

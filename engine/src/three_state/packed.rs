@@ -1,5 +1,5 @@
-//! Positions and moves as small as the experience keeps them. Two positions are the same where the rules say so:
-//! men, side to move, castling rights and an en-passant capture that is legal.
+//! Positions and moves as small as the experience keeps them. Two positions are the same where the
+//! rules say so: men, side to move, castling rights and an en-passant capture that is legal.
 
 use shakmaty::fen::{Fen, LossyFenError};
 use shakmaty::{
@@ -9,10 +9,11 @@ use shakmaty::{
 /// Bytes of a position.
 pub(super) const BYTES: usize = 24;
 
-/// A position: 8 bytes of occupied squares, the lowest first, and half a byte for each man there, in the same order.
+/// A position: 8 bytes of occupied squares, the lowest first, and half a byte for each man there,
+/// in the same order.
 ///
-/// 0 to 5 are White's pawn to king, 6 to 11 Black's; 12 a pawn that can be captured en passant; 13 and 14 a rook of
-/// White or Black that may castle; 15 Black's king when Black is to move.
+/// 0 to 5 are White's pawn to king, 6 to 11 Black's; 12 a pawn that can be captured en passant; 13
+/// and 14 a rook of White or Black that may castle; 15 Black's king when Black is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Packed(pub(super) [u8; BYTES]);
 
@@ -48,7 +49,8 @@ impl Packed {
         Some(Self(bytes))
     }
 
-    /// The position, without its counters; whatever the bytes, it is something that can be written down.
+    /// The position, without its counters; whatever the bytes, it is something that can be written
+    /// down.
     fn setup(self) -> Setup {
         let occupied: [u8; 8] = std::array::from_fn(|place| self.0[place]);
         let mut setup = Setup::empty();
@@ -97,8 +99,8 @@ impl Packed {
     }
 }
 
-/// One step towards White for White, towards Black for Black: from a pawn to the square it passed, for its own side;
-/// from that square to the pawn, for the side that may capture it.
+/// One step towards White for White, towards Black for Black: from a pawn to the square it passed,
+/// for its own side; from that square to the pawn, for the side that may capture it.
 fn passed_by(square: Square, side: Color) -> Square {
     let step = if side.is_white() { -8 } else { 8 };
     square.offset(step).unwrap_or(square)

@@ -1,8 +1,9 @@
 //! The game that is being played, as far as a search sees it, and how it ended.
 //!
-//! UCI tells nobody the result. So when another game begins, or the program ends, the rules are asked first: mate and
-//! draws in the last position we know are certain. Where the game ended later (the opponent's last move, resignation,
-//! time, an adjudicator) the end is estimated: lost where the opponent could mate at once, else by the last value.
+//! UCI tells nobody the result. So when another game begins, or the program ends, the rules are
+//! asked first: mate and draws in the last position we know are certain. Where the game ended later
+//! (the opponent's last move, resignation, time, an adjudicator) the end is estimated: lost where
+//! the opponent could mate at once, else by the last value.
 
 use shakmaty::{Color, KnownOutcome, Move, Position};
 
@@ -12,8 +13,8 @@ use super::record::GameOver;
 use crate::chess::game::Game;
 use crate::chess::verdicts::mating_move;
 
-/// From this value on, in thousandths of a pawn, a game that ended otherwise is taken to be won or lost: where the
-/// seed begins to be confident.
+/// From this value on, in thousandths of a pawn, a game that ended otherwise is taken to be won or
+/// lost: where the seed begins to be confident.
 const DECIDED: i32 = 2_000;
 
 /// A move of ours.
@@ -53,9 +54,8 @@ impl Played {
         &mut self,
         game: &Game,
         packed: Option<Packed>,
-        best: Move,
         state: State,
-        value: i32,
+        (best, value): (Move, i32),
     ) {
         let (now, side) = (ply(game), game.position().turn());
         // Thought about again, or instead of a position that was only expected.
@@ -69,7 +69,8 @@ impl Played {
         self.last = Some((after, value));
     }
 
-    /// The end of the game, told or found out, and the next one begins; `None` where no move was made.
+    /// The end of the game, told or found out, and the next one begins; `None` where no move was
+    /// made.
     pub(super) fn finish(&mut self, told: Option<KnownOutcome>) -> Option<GameOver> {
         let Self { decisions, last, .. } = std::mem::take(self);
         let (after, value) = last?;
@@ -107,7 +108,8 @@ pub(super) fn known_end(game: &Game) -> Option<KnownOutcome> {
     drawn.then_some(KnownOutcome::Draw)
 }
 
-/// Who most likely won a game that went on after this position, whose value is for the side that moved last.
+/// Who most likely won a game that went on after this position, whose value is for the side that
+/// moved last.
 fn likely_winner(game: &Game, value: i32) -> Option<Color> {
     let position = game.position();
     let (us, them) = (!position.turn(), position.turn());
@@ -135,7 +137,7 @@ mod tests {
         for &(text, state, value) in moves {
             let best = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
             let packed = Packed::new(game.position());
-            played.decided(&game, packed, best, state, value);
+            played.decided(&game, packed, state, (best, value));
             game.play(best);
         }
         (played, game)
@@ -192,7 +194,8 @@ mod tests {
         again.play("e2e4".parse::<UciMove>().unwrap().to_move(again.position()).unwrap());
         assert!(!played.is_over_before(&again));
         let reply = "c7c5".parse::<UciMove>().unwrap().to_move(again.position()).unwrap();
-        played.decided(&again, Packed::new(again.position()), reply, State::Uncertain, 100);
+        let packed = Packed::new(again.position());
+        played.decided(&again, packed, State::Uncertain, (reply, 100));
         let over = played.finish(None).unwrap();
         assert_eq!((over.positions.len(), over.moves), (2, [0, 1, 1]));
     }

@@ -1,12 +1,15 @@
-//! The quick evaluation: material, 0.3 × control of the centre, 0.2 × safety of the king, in thousandths of a pawn.
+//! The quick evaluation: material, 0.3 × control of the centre, 0.2 × safety of the king, in
+//! thousandths of a pawn.
 //!
-//! Seed 000 names the three parts and their weights, and defines none of them. Its examples (two pawns up are +2.0, a
-//! rook +5.0, a pawn +1.2) settle the pawn and the rook, and that the other two parts weigh little; knights and bishops
-//! count 3 and the queen 9, as seed 002 has them. Here control and safety go from −1 to 1:
+//! Seed 000 names the three parts and their weights, and defines none of them. Its examples (two
+//! pawns up are +2.0, a rook +5.0, a pawn +1.2) settle the pawn and the rook, and that the other
+//! two parts weigh little; knights and bishops count 3 and the queen 9, as seed 002 has them. Here
+//! control and safety go from −1 to 1:
 //!
-//! * control: of the four squares in the middle, how many more one side attacks than the other, over four;
-//! * safety: the share of the squares around a king that the other side does not attack, less the same for the other
-//!   king.
+//! * control: of the four squares in the middle, how many more one side attacks than the other,
+//!   over four;
+//! * safety: the share of the squares around a king that the other side does not attack, less the
+//!   same for the other king.
 
 use shakmaty::attacks::king_attacks;
 use shakmaty::{Bitboard, Board, Chess, Color, Position, Role, Square};

@@ -1,4 +1,5 @@
-//! What an experience file is made of: records of what happened, and of what is known when the file is written anew.
+//! What an experience file is made of: records of what happened, and of what is known when the file
+//! is written anew.
 
 mod bytes;
 #[cfg(test)]

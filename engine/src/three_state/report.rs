@@ -54,7 +54,8 @@ impl Sum {
 }
 
 const HEAD: &str = "\
-| games | moves a game | confident | random | searched | won, drawn, lost | score | threshold | positions |
+| games | moves a game | confident | random | searched | won, drawn, lost | score | threshold | \
+positions |
 |---|---|---|---|---|---|---|---|---|";
 
 /// The games so far, the first, those to the tenth, to the hundredth and so on; Markdown.
@@ -77,8 +78,8 @@ pub(super) fn table(experience: &Experience) -> String {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\n| {name} | {length:.1} | {shares} | {wins}, {draws}, {losses} | {score:.1}{error} % | \
-             {} | {} |",
+            "\n| {name} | {length:.1} | {shares} | {wins}, {draws}, {losses} | {score:.1}{error} \
+             % | {} | {} |",
             pawns(end.threshold),
             end.positions
         );

@@ -1,5 +1,5 @@
-//! The experience and its file: nothing is lost, nothing damaged is believed or overwritten, and two do not share it
-//! unawares.
+//! The experience and its file: nothing is lost, nothing damaged is believed or overwritten, and
+//! two do not share it unawares.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,10 +1,11 @@
 //! The search tree: an arena under a hard cap of memory.
 //!
-//! An evaluated position has a [`Branch`]; each of its legal moves has an [`Edge`], two bytes with what
-//! the evaluator said of it. Only a move that was looked at has a [`Node`] as well: it was *promoted*.
-//! The nodes of one position lie side by side in a block that is exchanged for a larger one as they
-//! become more. Branches and edges only ever grow at the end, so a branch always lies behind its
-//! parent; dropping subtrees slides the rest down in place ([`Tree::retain`]) and keeps that order.
+//! An evaluated position has an [`Expansion`]; each of its legal moves has an [`Edge`], two bytes
+//! with its policy and action value. Only a move that was looked at has a [`Node`] as well: the
+//! node is created when the move is first looked at. The nodes of one position lie side by side in
+//! a block that is exchanged for a larger one as they become more. Expansions and edges only ever
+//! grow at the end, so an expansion always comes after its parent; dropping subtrees slides the
+//! rest down in place ([`Tree::retain`]) and keeps that order.
 
 mod compact;
 
@@ -13,9 +14,9 @@ use std::ops::Range;
 use shakmaty::{Move, Square};
 
 use crate::chess::score::Verdict;
-use crate::tree::branch::Branch;
 use crate::tree::edge::Edge;
-use crate::tree::node::{BranchId, Goal, NONE, Node, NodeId, ROOT, Spot};
+use crate::tree::expansion::Expansion;
+use crate::tree::node::{ExpansionId, Goal, NONE, Node, NodeId, ROOT, Slot};
 
 /// Legal moves of one position that memory is reckoned for, and nodes.
 const USUAL_MOVES: usize = 40;
@@ -31,7 +32,7 @@ const BLOCKS: [u16; 16] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 19
 #[derive(Debug)]
 pub struct Tree {
     nodes: Vec<Node>,
-    branches: Vec<Branch>,
+    expansions: Vec<Expansion>,
     edges: Vec<Edge>,
     /// By size of block: the first free one; each says where the next is.
     free: [NodeId; BLOCKS.len()],
@@ -45,32 +46,32 @@ impl Tree {
     /// Where the system refuses it, the tree is smaller.
     pub fn new(bytes: usize) -> Self {
         let mut cap = (bytes / Self::BYTES_EACH).clamp(FEWEST, NONE as usize / (2 * USUAL_MOVES));
-        let (mut nodes, mut branches, mut edges) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut nodes, mut expansions, mut edges) = (Vec::new(), Vec::new(), Vec::new());
         while nodes.try_reserve_exact(cap * USUAL_NODES).is_err()
-            || branches.try_reserve_exact(cap).is_err()
+            || expansions.try_reserve_exact(cap).is_err()
             || edges.try_reserve_exact(cap * USUAL_MOVES).is_err()
         {
-            (nodes, branches, edges) = (Vec::new(), Vec::new(), Vec::new());
+            (nodes, expansions, edges) = (Vec::new(), Vec::new(), Vec::new());
             cap /= 2;
         }
         let mut tree =
-            Self { nodes, branches, edges, free: [NONE; BLOCKS.len()], cap, goal: Goal::Result };
+            Self { nodes, expansions, edges, free: [NONE; BLOCKS.len()], cap, goal: Goal::Result };
         tree.clear();
         tree
     }
 
     /// Memory that is reckoned for an evaluated position and all that belongs to it, bytes.
     pub const BYTES_EACH: usize =
-        USUAL_NODES * size_of::<Node>() + USUAL_MOVES * size_of::<Edge>() + size_of::<Branch>();
+        USUAL_NODES * size_of::<Node>() + USUAL_MOVES * size_of::<Edge>() + size_of::<Expansion>();
 
     /// Leaves only an unevaluated root.
     pub fn clear(&mut self) {
         self.nodes.clear();
-        self.branches.clear();
+        self.expansions.clear();
         self.edges.clear();
         self.free = [NONE; BLOCKS.len()];
         let nothing = Move::EnPassant { from: Square::A1, to: Square::A1 };
-        self.nodes.push(Node::bare(nothing, 0.5, 1.0, 1.0));
+        self.nodes.push(Node::unevaluated(nothing, 0.5, 1.0, 1.0));
     }
 
     /// Leaves only an unevaluated root, of a tree that is to prove this.
@@ -94,75 +95,75 @@ impl Tree {
         &mut self.nodes[id as usize]
     }
 
-    /// The node in this spot.
-    pub fn at(&self, spot: Spot) -> NodeId {
-        if spot.is_root() {
+    /// The node in this slot.
+    pub fn at(&self, slot: Slot) -> NodeId {
+        if slot.is_root() {
             ROOT
         } else {
-            self.branches[spot.parent as usize].first + NodeId::from(spot.place)
+            self.expansions[slot.parent as usize].first + NodeId::from(slot.index)
         }
     }
 
-    /// The branch.
-    pub fn branch(&self, id: BranchId) -> &Branch {
-        &self.branches[id as usize]
+    /// The expansion.
+    pub fn expansion(&self, id: ExpansionId) -> &Expansion {
+        &self.expansions[id as usize]
     }
 
-    /// The branch, to be changed.
-    pub fn branch_mut(&mut self, id: BranchId) -> &mut Branch {
-        &mut self.branches[id as usize]
+    /// The expansion, to be changed.
+    pub fn expansion_mut(&mut self, id: ExpansionId) -> &mut Expansion {
+        &mut self.expansions[id as usize]
     }
 
-    /// The node's branch, if it is expanded.
-    pub fn branch_of(&self, id: NodeId) -> Option<&Branch> {
-        self.branches.get(self.node(id).branch as usize)
+    /// The node's expansion, if it is expanded.
+    pub fn expansion_of(&self, id: NodeId) -> Option<&Expansion> {
+        self.expansions.get(self.node(id).expansion as usize)
     }
 
-    /// A branch's node.
-    pub fn node_of(&self, branch: &Branch) -> NodeId {
-        self.at(branch.spot())
+    /// An expansion's node.
+    pub fn node_of(&self, expansion: &Expansion) -> NodeId {
+        self.at(expansion.slot())
     }
 
-    /// The children of a branch that were looked at, in the order in which they were.
-    pub fn children(&self, branch: &Branch) -> &[Node] {
-        let Range { start, end } = branch.children();
+    /// The children of an expansion that were looked at, in the order in which they were.
+    pub fn children(&self, expansion: &Expansion) -> &[Node] {
+        let Range { start, end } = expansion.children();
         &self.nodes[start as usize..end as usize]
     }
 
-    /// The legal moves of a branch; [`Edge::is_taken`] says which are among [`Self::children`].
-    pub fn edges(&self, branch: &Branch) -> &[Edge] {
-        &self.edges[branch.edges as usize..][..usize::from(branch.moves)]
+    /// The legal moves of an expansion; [`Edge::is_taken`] says which are among [`Self::children`].
+    pub fn edges(&self, expansion: &Expansion) -> &[Edge] {
+        &self.edges[expansion.edges as usize..][..usize::from(expansion.moves)]
     }
 
-    /// A branch and those above it, up to the root's.
-    pub fn upwards(&self, id: BranchId) -> impl Iterator<Item = BranchId> {
-        let known = |id: BranchId| (id != NONE).then_some(id);
-        std::iter::successors(known(id), move |&id| known(self.branch(id).parent))
+    /// An expansion and those above it, up to the root's.
+    pub fn upwards(&self, id: ExpansionId) -> impl Iterator<Item = ExpansionId> {
+        let known = |id: ExpansionId| (id != NONE).then_some(id);
+        std::iter::successors(known(id), move |&id| known(self.expansion(id).parent))
     }
 
-    /// The branches along the best line, the root's first.
-    pub fn principal_variation(&self) -> Vec<BranchId> {
+    /// The expansions along the best line, the root's first.
+    pub fn principal_variation(&self) -> Vec<ExpansionId> {
         let mut ids = Vec::new();
         let mut node = ROOT;
-        while let Some(branch) = self.branch_of(node) {
-            ids.push(self.node(node).branch);
-            let Some(best) = branch.best_child() else { break };
+        while let Some(expansion) = self.expansion_of(node) {
+            ids.push(self.node(node).expansion);
+            let Some(best) = expansion.best_child() else { break };
             node = best;
         }
         ids
     }
 
-    /// Every node, the root first, then by branch.
+    /// Every node, the root first, then by expansion.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        let below = self.branches.iter().flat_map(|branch| self.children(branch));
+        let below = self.expansions.iter().flat_map(|expansion| self.children(expansion));
         std::iter::once(&self.nodes[ROOT as usize]).chain(below)
     }
 
-    /// Changes every node but the root's, and is told what the evaluator said of the move that leads there.
+    /// Changes every node but the root's; `change` gets the edge that leads there too.
     pub fn for_each_child(&mut self, mut change: impl FnMut(&mut Node, Edge)) {
-        for branch in &self.branches {
-            let Range { start, end } = branch.children();
-            let edges = &self.edges[branch.edges as usize..];
+        for expansion in &self.expansions {
+            let Range { start, end } = expansion.children();
+            let edges = &self.edges[expansion.edges as usize..];
             for node in &mut self.nodes[start as usize..end as usize] {
                 change(node, edges[usize::from(node.edge)]);
             }
@@ -171,18 +172,18 @@ impl Tree {
 
     /// Whether not even the root was evaluated.
     pub fn is_empty(&self) -> bool {
-        self.branches.is_empty()
+        self.expansions.is_empty()
     }
 
     /// Evaluated positions in the tree.
-    pub fn branch_count(&self) -> usize {
-        self.branches.len()
+    pub fn expansion_count(&self) -> usize {
+        self.expansions.len()
     }
 
     /// Memory in use, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.nodes.as_slice())
-            + size_of_val(self.branches.as_slice())
+            + size_of_val(self.expansions.as_slice())
             + size_of_val(self.edges.as_slice())
     }
 
@@ -195,96 +196,98 @@ impl Tree {
     pub fn permille(&self) -> u32 {
         let cap = self.cap.max(1);
         let nodes = self.nodes.len() * 1000 / (cap * USUAL_NODES);
-        let branches = self.branches.len() * 1000 / cap;
+        let expansions = self.expansions.len() * 1000 / cap;
         let edges = self.edges.len() * 1000 / (cap * USUAL_MOVES);
-        nodes.max(branches).max(edges).min(1000) as u32
+        nodes.max(expansions).max(edges).min(1000) as u32
     }
 
     /// Whether this many more positions with this many legal moves in all find room.
     pub fn has_room(&self, positions: usize, moves: usize) -> bool {
-        self.branches.len() + positions <= self.cap
+        self.expansions.len() + positions <= self.cap
             && self.edges.len() + moves <= self.cap * USUAL_MOVES
     }
 
-    /// Gives the node of `branch` its moves; fills in what places them. Ask [`Tree::has_room`]
+    /// Gives the node of `expansion` its moves; fills in what places them. Ask [`Tree::has_room`]
     /// before.
     pub fn expand(
         &mut self,
-        mut branch: Branch,
+        mut expansion: Expansion,
         edges: impl ExactSizeIterator<Item = Edge>,
-    ) -> BranchId {
-        let id = self.branches.len() as BranchId;
-        branch.edges = self.edges.len() as u32;
+    ) -> ExpansionId {
+        let id = self.expansions.len() as ExpansionId;
+        expansion.edges = self.edges.len() as u32;
         // No position of chess has more than 218 legal moves.
-        branch.moves = edges.len().min(usize::from(u8::MAX)) as u8;
-        let above = self.branches.get(branch.parent as usize);
-        branch.ply = above.map_or(0, |above| above.ply.saturating_add(1));
-        self.edges.extend(edges.take(usize::from(branch.moves)));
-        let node = self.node_of(&branch);
-        self.node_mut(node).branch = id;
-        self.branches.push(branch);
+        expansion.moves = edges.len().min(usize::from(u8::MAX)) as u8;
+        let above = self.expansions.get(expansion.parent as usize);
+        expansion.ply = above.map_or(0, |above| above.ply.saturating_add(1));
+        self.edges.extend(edges.take(usize::from(expansion.moves)));
+        let node = self.node_of(&expansion);
+        self.node_mut(node).expansion = id;
+        self.expansions.push(expansion);
         id
     }
 
-    /// Gives a move of a branch, by its place among the legal ones, a node of its own; answers with
-    /// the node's place, or nothing where there is no room. The ids of the branch's nodes may change.
-    pub fn promote(&mut self, id: BranchId, edge: usize, played: Move) -> Option<u8> {
-        let branch = *self.branch(id);
-        let spread = self.node(self.node_of(&branch)).spread;
-        let number = branch.edges as usize + edge;
+    /// Gives a move of an expansion, by its index among the legal ones, a node of its own; returns
+    /// the node's index, or `None` where there is no room. The ids of the expansion's nodes may
+    /// change.
+    pub fn create_child(&mut self, id: ExpansionId, edge: usize, played: Move) -> Option<u8> {
+        let expansion = *self.expansion(id);
+        let spread = self.node(self.node_of(&expansion)).spread;
+        let number = expansion.edges as usize + edge;
         let said = self.edges[number];
         let (value, policy) = (1.0 - said.action_value(), said.policy());
-        let node = Node { edge: edge as u8, ..Node::bare(played, value, policy, spread) };
-        let block = usize::from(branch.block);
-        let first = match branch.first {
+        let node = Node { edge: edge as u8, ..Node::unevaluated(played, value, policy, spread) };
+        let block = usize::from(expansion.block);
+        let first = match expansion.first {
             NONE => self.grow(id, 0)?,
-            _ if u16::from(branch.count) == BLOCKS[block] => self.grow(id, block + 1)?,
+            _ if u16::from(expansion.count) == BLOCKS[block] => self.grow(id, block + 1)?,
             first => first,
         };
         self.edges[number] = said.taken();
-        self.nodes[first as usize + usize::from(branch.count)] = node;
-        self.branch_mut(id).count += 1;
-        Some(branch.count)
+        self.nodes[first as usize + usize::from(expansion.count)] = node;
+        self.expansion_mut(id).count += 1;
+        Some(expansion.count)
     }
 
-    /// Makes room for nodes of all moves of a branch at once, if there is any.
-    pub fn reserve(&mut self, id: BranchId) -> bool {
-        let branch = *self.branch(id);
-        let block = block_of(usize::from(branch.moves));
-        let is_there = branch.first != NONE && usize::from(branch.block) >= block;
+    /// Makes room for nodes of all moves of an expansion at once, if there is any.
+    pub fn reserve(&mut self, id: ExpansionId) -> bool {
+        let expansion = *self.expansion(id);
+        let block = block_of(usize::from(expansion.moves));
+        let is_there = expansion.first != NONE && usize::from(expansion.block) >= block;
         is_there || self.grow(id, block).is_some()
     }
 
-    /// Gives all moves of a branch nodes; says whether there was room. `moves` = the legal ones.
-    pub fn promote_all(&mut self, id: BranchId, moves: &[Move]) -> bool {
+    /// Gives all moves of an expansion nodes; returns whether there was room. `moves` = the legal
+    /// ones.
+    pub fn create_children(&mut self, id: ExpansionId, moves: &[Move]) -> bool {
         self.reserve(id)
             && moves.iter().enumerate().all(|(edge, &played)| {
-                let edges = self.edges(self.branch(id));
+                let edges = self.edges(self.expansion(id));
                 let is_taken = edges.get(edge).is_none_or(|edge| edge.is_taken());
-                is_taken || self.promote(id, edge, played).is_some()
+                is_taken || self.create_child(id, edge, played).is_some()
             })
     }
 
-    /// Moves a branch's nodes to a larger block; answers where that is.
-    fn grow(&mut self, id: BranchId, block: usize) -> Option<NodeId> {
-        let branch = *self.branch(id);
+    /// Moves an expansion's nodes to a larger block; answers where that is.
+    fn grow(&mut self, id: ExpansionId, block: usize) -> Option<NodeId> {
+        let expansion = *self.expansion(id);
         let first = self.take_block(block)?;
-        let Range { start, end } = branch.children();
+        let Range { start, end } = expansion.children();
         self.nodes.copy_within(start as usize..end as usize, first as usize);
-        if branch.first != NONE {
-            let next = &mut self.free[usize::from(branch.block)];
-            self.nodes[branch.first as usize].branch = *next;
-            *next = branch.first;
+        if expansion.first != NONE {
+            let next = &mut self.free[usize::from(expansion.block)];
+            self.nodes[expansion.first as usize].expansion = *next;
+            *next = expansion.first;
         }
-        let branch = self.branch_mut(id);
-        (branch.first, branch.block) = (first, block as u8);
+        let expansion = self.expansion_mut(id);
+        (expansion.first, expansion.block) = (first, block as u8);
         Some(first)
     }
 
     fn take_block(&mut self, block: usize) -> Option<NodeId> {
         let head = self.free[block];
         if head != NONE {
-            self.free[block] = self.node(head).branch;
+            self.free[block] = self.node(head).expansion;
             return Some(head);
         }
         let (first, size) = (self.nodes.len(), usize::from(BLOCKS[block]));
@@ -296,7 +299,7 @@ impl Tree {
         Some(first as NodeId)
     }
 
-    /// The same number for the same tree: moves, values, work, proofs.
+    /// A hash of the tree: moves, values, visits, proofs.
     pub fn signature(&self) -> u64 {
         // FNV-1a, whose definition will not change under us.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -313,8 +316,8 @@ impl Tree {
                 Verdict::Draw => (3, 0),
             };
             mix(node.value.to_bits());
-            mix(node.work);
-            mix(node.branch);
+            mix(node.visits);
+            mix(node.expansion);
             mix(kind << 16 | u32::from(plies));
             mix(u32::from(node.played.to()) << 8 | u32::from(node.flags));
         }

@@ -1,8 +1,9 @@
 //! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
 //!
 //! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well where the mate would
-//! come too late: as a draw that rests on the path, which is true of this search only.
+//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well
+//! where the mate would come too late: as a draw that rests on the path, which is true of this
+//! search only.
 
 use shakmaty::{Chess, Position};
 
@@ -13,7 +14,7 @@ use crate::search::table::Table;
 use crate::tree::arena::Tree;
 use crate::tree::effort::Effort;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BARE, BranchId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Spot};
+use crate::tree::node::{ExpansionId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Slot, UNEVALUATED};
 use crate::tree::remember::start_from;
 
 /// Longest line in the tree, plies.
@@ -41,7 +42,7 @@ pub struct BatchRequest<'a> {
 /// The leaves of a batch, perhaps none.
 #[derive(Debug, Default)]
 pub struct Selected {
-    /// The leaves, in the order picked.
+    /// The leaves, in the order of selection.
     pub leaves: Vec<Leaf>,
     /// Whether the tree had no room for more.
     pub is_full: bool,
@@ -69,11 +70,11 @@ pub struct Batch<'a> {
     /// Where the path begins among the keys.
     path_start: usize,
     leaves: Vec<Leaf>,
-    /// Positions and legal moves already promised room in the tree.
+    /// Positions and legal moves for which room in the tree is reserved.
     promised: (usize, usize),
     /// Whether a leaf was turned away for want of room.
     pub is_full: bool,
-    /// Leaves that may still be settled on the spot before the gathering pauses.
+    /// Leaves that may still be settled without an evaluation before the selection pauses.
     free: u32,
 }
 
@@ -102,8 +103,8 @@ impl<'a> Batch<'a> {
         self.leaves.len()
     }
 
-    /// False ends the gathering: enough was settled for now, or the tree is full (to try every other
-    /// leaf of a full tree would take as long as the tree is large).
+    /// False ends the selection: enough was settled for now, or the tree is full (to try every
+    /// other leaf of a full tree would take as long as the tree is large).
     pub fn may_go_on(&self) -> bool {
         self.free > 0 && !self.is_full
     }
@@ -113,7 +114,7 @@ impl<'a> Batch<'a> {
         self.free = self.free.saturating_sub(1);
     }
 
-    /// Ends the gathering for now: what was settled counts before more is picked.
+    /// Ends the selection for now: what was settled is backed up before more is selected.
     pub fn pause(&mut self) {
         self.free = 0;
     }
@@ -124,30 +125,30 @@ impl<'a> Batch<'a> {
         Selected { leaves: self.leaves, is_full: self.is_full, is_paused }
     }
 
-    /// Gives a move of a branch, by its place among the legal ones in `position`, a node; answers with
-    /// the node's place. Without room the harvest is full.
-    pub fn promote(
+    /// Gives a move of an expansion, by its index among the legal ones in `position`, a node;
+    /// returns the node's index. Without room the batch is full.
+    pub fn create_child(
         &mut self,
         tree: &mut Tree,
-        parent: BranchId,
+        parent: ExpansionId,
         edge: usize,
         position: &Chess,
     ) -> Option<u8> {
-        let place = tree.promote(parent, edge, position.legal_moves()[edge]);
-        self.is_full |= place.is_none();
-        place
+        let index = tree.create_child(parent, edge, position.legal_moves()[edge]);
+        self.is_full |= index.is_none();
+        index
     }
 
-    /// Queues the leaf in this spot, a position with this key, or settles it. `keys` ends with its
+    /// Queues the leaf in this slot, a position with this key, or settles it. `keys` ends with its
     /// parent's.
     pub fn pick(
         &mut self,
         tree: &mut Tree,
         effort: &Effort,
-        spot: Spot,
+        slot: Slot,
         (position, key): (&Chess, u64),
     ) -> Picked {
-        let node = tree.at(spot);
+        let node = tree.at(slot);
         let ply = self.keys.len() - self.path_start;
         if tree.node(node).has(PENDING) || ply >= MAX_PLY {
             return Picked::Refused;
@@ -172,10 +173,10 @@ impl<'a> Batch<'a> {
             self.settle();
             return Picked::Settled;
         }
-        // What the table knows changes what this leaf is worth; it may yet be picked again.
+        // The table's entry changes the value of this leaf; it may still be selected again.
         let leaf = tree.node_mut(node);
         if node != ROOT
-            && leaf.has(BARE)
+            && leaf.has(UNEVALUATED)
             && let Some(table) = self.request.table
             && let Some(entry) = table.probe(key)
             && start_from(leaf, table, &entry, position.halfmoves(), || position.clone())
@@ -191,29 +192,29 @@ impl<'a> Batch<'a> {
         self.promised.1 += moves.len();
         let leaf = tree.node_mut(node);
         leaf.mark(PENDING, true);
-        leaf.work += 1;
-        leaf.depth = leaf.depth.max(effort.depth(leaf.work));
+        leaf.visits += 1;
+        leaf.depth = leaf.depth.max(effort.depth(leaf.visits));
         let repetitions = visits.in_all.min(2) as u8;
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
-        self.leaves.push(Leaf { spot, position, key, moves, repetitions });
+        self.leaves.push(Leaf { slot, position, key, moves, repetitions });
         Picked::Queued
     }
 }
 
-/// Takes back the believer update of a leaf that will not be answered.
+/// Takes back the virtual visits of a leaf that will not be answered.
 pub fn give_up(tree: &mut Tree, effort: &Effort, leaf: &Leaf) {
     let take_back = |node: &mut Node| {
-        node.work = node.work.saturating_sub(1);
+        node.visits = node.visits.saturating_sub(1);
         if !node.has(KNOWN) {
-            node.depth = if node.has(BARE) { -1.0 } else { effort.depth(node.work) };
+            node.depth = if node.has(UNEVALUATED) { -1.0 } else { effort.depth(node.visits) };
         }
     };
-    let node = tree.at(leaf.spot);
+    let node = tree.at(leaf.slot);
     tree.node_mut(node).mark(PENDING, false);
     take_back(tree.node_mut(node));
-    let above: Vec<BranchId> = tree.upwards(leaf.spot.parent).collect();
+    let above: Vec<ExpansionId> = tree.upwards(leaf.slot.parent).collect();
     for id in above {
-        let node = tree.node_of(tree.branch(id));
+        let node = tree.node_of(tree.expansion(id));
         take_back(tree.node_mut(node));
     }
 }

@@ -1,7 +1,7 @@
 //! A legal move that nobody looked at yet: policy and action value in two bytes.
 //!
-//! Most moves of most positions are never looked at. What the evaluator said of them is all that is
-//! kept; the move itself is the one at the same place among the position's legal moves.
+//! Most moves of most positions are never looked at. Only their policy and action value are kept;
+//! the move itself is the one with the same index among the position's legal moves.
 
 /// A code is exponent and four bits of mantissa: sixteen steps to an octave.
 const DROPPED_BITS: u32 = 23 - 4;
@@ -10,7 +10,7 @@ const LOWEST: u32 = (127 - 16) << 4;
 /// The code of a move that has a node.
 const TAKEN: u8 = 0;
 
-/// What the evaluator said of one legal move.
+/// Policy and action value of one legal move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     policy: u8,
@@ -33,11 +33,11 @@ impl Edge {
     }
 
     /// The move with the highest policy among those without a node, the first of equals, and its
-    /// place.
+    /// index.
     pub fn likeliest(edges: &[Self]) -> Option<(usize, Self)> {
         let highest = edges.iter().map(|edge| edge.policy).max()?;
-        let place = edges.iter().position(|edge| edge.policy == highest)?;
-        (highest != TAKEN).then_some((place, edges[place]))
+        let index = edges.iter().position(|edge| edge.policy == highest)?;
+        (highest != TAKEN).then_some((index, edges[index]))
     }
 
     /// Expected score for the side that makes the move, within 0.002.

@@ -16,30 +16,34 @@ pub struct Effort {
 impl Effort {
     /// For this effective branching factor.
     pub fn new(branching: f32) -> Self {
-        let depths = (0..TABLE).map(|work| exact_depth(work as f32, branching)).collect();
+        let depths = (0..TABLE).map(|visits| exact_depth(visits as f32, branching)).collect();
         Self { branching, depths }
     }
 
-    /// Depth in plies that `work` evaluations amount to; -1 for none.
-    pub fn depth(&self, work: u32) -> f32 {
-        let known = self.depths.get(work as usize).copied();
-        known.unwrap_or_else(|| exact_depth(work as f32, self.branching))
+    /// Depth in plies that `visits` evaluations amount to; -1 for none.
+    pub fn depth(&self, visits: u32) -> f32 {
+        let known = self.depths.get(visits as usize).copied();
+        known.unwrap_or_else(|| exact_depth(visits as f32, self.branching))
     }
 
     /// Evaluations that amount to `depth` plies.
-    pub fn work(&self, depth: f32) -> f32 {
+    pub fn visits(&self, depth: f32) -> f32 {
         1.0 + (self.branching.powf(depth) - 1.0) / (self.branching - 1.0)
     }
 
-    /// Evaluations that one more ply below a node of this work costs.
-    pub fn cost(&self, work: f32) -> f32 {
-        ((self.branching - 1.0) * work).max(1.0)
+    /// Evaluations that one more ply below a node with so many visits costs.
+    pub fn cost(&self, visits: f32) -> f32 {
+        ((self.branching - 1.0) * visits).max(1.0)
     }
 }
 
-/// Inverse of `work = 1 + (EBF^depth - 1) / (EBF - 1)`.
-fn exact_depth(work: f32, branching: f32) -> f32 {
-    if work < 1.0 { -1.0 } else { (1.0 + (branching - 1.0) * (work - 1.0)).ln() / branching.ln() }
+/// Inverse of `visits = 1 + (EBF^depth - 1) / (EBF - 1)`.
+fn exact_depth(visits: f32, branching: f32) -> f32 {
+    if visits < 1.0 {
+        -1.0
+    } else {
+        (1.0 + (branching - 1.0) * (visits - 1.0)).ln() / branching.ln()
+    }
 }
 
 #[cfg(test)]
@@ -51,10 +55,10 @@ mod tests {
         let effort = Effort::new(2.2);
         assert!((effort.depth(0) + 1.0).abs() < 1e-6);
         assert!(effort.depth(1).abs() < 1e-6);
-        for work in [2_u32, 17, 900, 4095, 4096, 1_000_000] {
-            let back = effort.work(effort.depth(work));
-            assert!((back / work as f32 - 1.0).abs() < 1e-3, "{work} {back}");
-            assert!(effort.depth(work) >= effort.depth(work - 1));
+        for visits in [2_u32, 17, 900, 4095, 4096, 1_000_000] {
+            let back = effort.visits(effort.depth(visits));
+            assert!((back / visits as f32 - 1.0).abs() < 1e-3, "{visits} {back}");
+            assert!(effort.depth(visits) >= effort.depth(visits - 1));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An answer becomes a branch: the leaf's value and one child per legal move.
+//! An answer becomes an expansion: the leaf's value and one child per legal move.
 //!
 //! What the rules decide about a child (mate, bare kings, repetition, fifty moves) is found here,
 //! so that mates in one need no evaluation; what the table knows of a child is taken over.
@@ -11,18 +11,18 @@ use crate::chess::score::Verdict;
 use crate::chess::verdicts::repetitions;
 use crate::search::table::{Entry, Table};
 use crate::tree::arena::Tree;
-use crate::tree::branch::Branch;
 use crate::tree::edge::Edge;
+use crate::tree::expansion::Expansion;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{BARE, BranchId, KNOWN, Node, PATH, PENDING, Spot};
+use crate::tree::node::{ExpansionId, KNOWN, Node, PATH, PENDING, Slot, UNEVALUATED};
 use crate::tree::remember::start_from;
 
 /// Keys of the positions before `parent`'s children: the game's, then the path's down to `parent`.
 /// Returns where the path begins.
-pub fn path_keys(tree: &Tree, parent: BranchId, earlier: &[u64], keys: &mut Vec<u64>) -> usize {
+pub fn path_keys(tree: &Tree, parent: ExpansionId, earlier: &[u64], keys: &mut Vec<u64>) -> usize {
     keys.clear();
     keys.extend_from_slice(earlier);
-    keys.extend(tree.upwards(parent).map(|id| tree.branch(id).key));
+    keys.extend(tree.upwards(parent).map(|id| tree.expansion(id).key));
     keys[earlier.len()..].reverse();
     earlier.len()
 }
@@ -59,35 +59,35 @@ struct Wanted {
 }
 
 impl Knowledge<'_> {
-    /// Puts the answer to `leaf` into the tree and returns the new branch.
+    /// Puts the answer to `leaf` into the tree and returns the new expansion.
     pub fn expand(
         self,
         tree: &mut Tree,
         leaf: &Leaf,
         answer: &Evaluation,
         scratch: &mut Scratch,
-    ) -> BranchId {
+    ) -> ExpansionId {
         let Scratch { keys, wanted } = scratch;
         let scope = Scope::of(leaf);
         let mut path_start = 0;
         keys.clear();
         if scope.is_long {
-            path_start = path_keys(tree, leaf.spot.parent, self.earlier, keys);
+            path_start = path_keys(tree, leaf.slot.parent, self.earlier, keys);
             keys.push(leaf.key);
         }
         let spread = self.spread;
-        let mut branch = Branch::new(leaf.key, leaf.spot, answer.value.clamp(0.0, 1.0));
-        branch.handle = answer.handle.0;
-        let id = tree.at(leaf.spot);
+        let mut expansion = Expansion::new(leaf.key, leaf.slot, answer.value.clamp(0.0, 1.0));
+        expansion.cache_id = answer.handle.0;
+        let id = tree.at(leaf.slot);
         let node = tree.node_mut(id);
         if node.has(KNOWN) {
-            (branch.known_value, branch.known_depth) = (node.value, node.depth);
-            branch.known_rests_on_path = node.has(PATH);
+            (expansion.known_value, expansion.known_depth) = (node.value, node.depth);
+            expansion.known_rests_on_path = node.has(PATH);
         }
         node.spread = spread;
-        node.mark(PENDING | BARE, false);
+        node.mark(PENDING | UNEVALUATED, false);
         let said = |estimate: &MoveEstimate| Edge::new(estimate.policy, estimate.action_value);
-        let id = tree.expand(branch, answer.moves.iter().map(said));
+        let id = tree.expand(expansion, answer.moves.iter().map(said));
         if scope.is_root {
             tree.reserve(id);
         }
@@ -106,18 +106,18 @@ impl Knowledge<'_> {
         for Wanted { edge, played, key, entry } in wanted.drain(..) {
             let said = answer.moves[edge];
             let value = (1.0 - said.action_value).clamp(0.0, 1.0);
-            let mut child = Node::bare(played, value, said.policy, spread);
+            let mut child = Node::unevaluated(played, value, said.policy, spread);
             let is_settled = scope.may_end(played)
                 && scope.settle(&mut child, key, keys, path_start)
                 || entry.is_some_and(|entry| {
                     let after = || scope.after(played);
                     start_from(&mut child, self.table, &entry, scope.halfmoves_after(played), after)
                 });
-            // Where there is no room it is seen when the move is picked.
+            // Where there is no room, that shows when the move is selected.
             if (is_settled || scope.is_root)
-                && let Some(place) = tree.promote(id, edge, played)
+                && let Some(index) = tree.create_child(id, edge, played)
             {
-                let to = tree.at(Spot { parent: id, place });
+                let to = tree.at(Slot { parent: id, index });
                 *tree.node_mut(to) = Node { edge: edge as u8, ..child };
             }
         }
@@ -125,8 +125,8 @@ impl Knowledge<'_> {
     }
 }
 
-/// What can be the matter with the children of a leaf: most of the rules need not be asked about most
-/// of them.
+/// What can be the matter with the children of a leaf: most of the rules need not be asked about
+/// most of them.
 #[derive(Clone, Copy, Debug)]
 struct Scope<'a> {
     leaf: &'a Leaf,
@@ -144,7 +144,7 @@ impl<'a> Scope<'a> {
         let mating = board.pawns() | board.rooks() | board.queens();
         Self {
             leaf,
-            is_root: leaf.spot.is_root(),
+            is_root: leaf.slot.is_root(),
             // One of them may be captured while another becomes a knight.
             is_bare: mating.count() <= 2,
             is_long: leaf.position.halfmoves() >= 3,

@@ -2,13 +2,13 @@
 
 use shakmaty::{Chess, Move};
 
-use crate::tree::node::Spot;
+use crate::tree::node::Slot;
 
 /// A leaf on its way to the evaluator.
 #[derive(Clone, Debug)]
 pub struct Leaf {
     /// Where its node is.
-    pub spot: Spot,
+    pub slot: Slot,
     /// The position.
     pub position: Chess,
     /// Key of the position.

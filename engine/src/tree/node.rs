@@ -1,32 +1,31 @@
-//! A position in the search tree: value, work, proof and flags in one small record.
+//! A position in the search tree: value, visits, proof and flags in one small record.
 
 use shakmaty::Move;
 
-use crate::chess::score::Score;
-use crate::chess::score::Verdict;
+use crate::chess::score::{Score, Verdict};
 
-/// Index of a node. It is good until the next promotion below its parent: the nodes of one position
-/// lie side by side and move when there are more of them. What must last is a [`Spot`].
+/// Index of a node. It is valid until another child is created below its parent: the nodes of one
+/// position lie side by side and move when there are more of them. A [`Slot`] stays valid.
 pub type NodeId = u32;
-/// Index of a branch.
-pub type BranchId = u32;
-/// No node, no branch.
+/// Index of an expansion.
+pub type ExpansionId = u32;
+/// No node, no expansion.
 pub const NONE: u32 = u32::MAX;
 /// The root's node.
 pub const ROOT: NodeId = 0;
 
 /// Where a node is, however often it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Spot {
-    /// The branch it belongs to; [`NONE`] at the root.
-    pub parent: BranchId,
-    /// Its place among the branch's nodes.
-    pub place: u8,
+pub struct Slot {
+    /// The expansion it belongs to; [`NONE`] at the root.
+    pub parent: ExpansionId,
+    /// Its index among the expansion's nodes.
+    pub index: u8,
 }
 
-impl Spot {
+impl Slot {
     /// The root's.
-    pub const ROOT: Self = Self { parent: NONE, place: 0 };
+    pub const ROOT: Self = Self { parent: NONE, index: 0 };
 
     /// Whether it is the root's.
     pub fn is_root(self) -> bool {
@@ -59,36 +58,38 @@ impl Goal {
 /// Set while the evaluator works on the node.
 pub const PENDING: u8 = 1;
 /// The value is the parent's action value: the position itself was never looked at.
-pub const BARE: u8 = 1 << 1;
+pub const UNEVALUATED: u8 = 1 << 1;
 /// Value or verdict rests on the path: repetition or the fifty-move rule.
 pub const PATH: u8 = 1 << 2;
 /// Not to be searched (`searchmoves`).
 pub const EXCLUDED: u8 = 1 << 3;
-/// Nothing below can be picked until an answer arrives.
+/// Nothing below can be selected until an answer arrives.
 pub const BLOCKED: u8 = 1 << 4;
-/// Depth and value came from the table or a folded subtree and exceed what the work here says.
+/// Depth and value came from the table or a folded subtree and are deeper than the visits here
+/// amount to.
 pub const KNOWN: u8 = 1 << 5;
 
 /// A position in the tree, reached by one move.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Expected score for the side to move: backed up, or the action value while [`BARE`].
+    /// Expected score for the side to move: backed up, or the action value while [`UNEVALUATED`].
     pub value: f32,
-    /// Depth in plies that the work amounts to; -1 where the value is a bare action value.
+    /// Depth in plies that the visits amount to; -1 while [`UNEVALUATED`].
     pub depth: f32,
-    /// Factor on the error scale, from the evaluator's own error (the parent's while [`BARE`]).
+    /// Factor on the error scale, from the evaluator's own error (the parent's while
+    /// [`UNEVALUATED`]).
     pub spread: f32,
     /// The parent's policy for this move.
     pub policy: f32,
     /// Evaluations at and below, pending ones included.
-    pub work: u32,
-    /// Its branch once expanded, else [`NONE`].
-    pub branch: BranchId,
+    pub visits: u32,
+    /// Its expansion once expanded, else [`NONE`].
+    pub expansion: ExpansionId,
     /// What is proven.
     pub verdict: Verdict,
     /// The move that leads here; meaningless at the root.
     pub played: Move,
-    /// Place of that move among the parent's legal moves.
+    /// Index of that move among the parent's legal moves.
     pub edge: u8,
     /// [`PENDING`] and its like.
     pub flags: u8,
@@ -96,18 +97,18 @@ pub struct Node {
 
 impl Node {
     /// An unevaluated node below the move `played`.
-    pub fn bare(played: Move, value: f32, policy: f32, spread: f32) -> Self {
+    pub fn unevaluated(played: Move, value: f32, policy: f32, spread: f32) -> Self {
         Self {
             value,
             depth: -1.0,
             spread,
             policy,
-            work: 0,
-            branch: NONE,
+            visits: 0,
+            expansion: NONE,
             verdict: Verdict::Open,
             played,
             edge: 0,
-            flags: BARE,
+            flags: UNEVALUATED,
         }
     }
 
@@ -127,10 +128,10 @@ impl Node {
 
     /// Whether the position has children.
     pub fn is_expanded(&self) -> bool {
-        self.branch != NONE
+        self.expansion != NONE
     }
 
-    /// Whether its result is proven, so that no work is left.
+    /// Whether its result is proven, so that nothing is left to search.
     pub fn is_proven(&self) -> bool {
         self.verdict != Verdict::Open
     }

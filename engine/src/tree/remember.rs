@@ -6,7 +6,7 @@ use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::search::table::{Entry, PackedMove, Table};
 use crate::tree::arena::Tree;
-use crate::tree::node::{BARE, BranchId, EXCLUDED, Goal, KNOWN, Node, PATH, ROOT};
+use crate::tree::node::{EXCLUDED, ExpansionId, Goal, KNOWN, Node, PATH, ROOT, UNEVALUATED};
 
 /// Plies that a principal variation from the table is walked down before it is believed.
 const WALK: usize = 8;
@@ -19,12 +19,12 @@ const PROOF: f32 = 2.0;
 /// Payload of a proven draw.
 const DRAW: f32 = 1.5;
 
-/// Stores a branch's value, unless its best move rests on the path or it rests on `searchmoves`;
-/// says whether it did.
-pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bool {
-    let branch = tree.branch(id);
-    let node = tree.node(tree.node_of(branch));
-    if node.has(PATH | KNOWN) || tree.children(branch).iter().any(|child| child.has(EXCLUDED)) {
+/// Stores an expansion's value, unless its best move rests on the path or it rests on
+/// `searchmoves`; returns whether it did.
+pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) -> bool {
+    let expansion = tree.expansion(id);
+    let node = tree.node(tree.node_of(expansion));
+    if node.has(PATH | KNOWN) || tree.children(expansion).iter().any(|child| child.has(EXCLUDED)) {
         return false;
     }
     let payload = match node.verdict {
@@ -33,25 +33,26 @@ pub fn remember(tree: &Tree, table: &mut Table, id: BranchId, is_pv: bool) -> bo
         Verdict::Loss(plies) => -PROOF - f32::from(plies),
         Verdict::Draw => DRAW,
     };
-    let best = branch.best_child().map(|best| PackedMove::pack(tree.node(best).played));
+    let best = expansion.best_child().map(|best| PackedMove::pack(tree.node(best).played));
     let depth = (node.depth.max(0.0) * DEPTH_STEPS).round().min(255.0) as u8;
-    table.store(branch.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
+    table.store(expansion.key, Entry { payload: payload.to_bits(), best, depth, is_pv });
     true
 }
 
-/// Stores a branch in the table when it has reached a new whole depth.
-pub fn remember_growth(tree: &mut Tree, table: &mut Table, id: BranchId, table_depth: f32) {
-    let branch = *tree.branch(id);
-    let node = tree.node(tree.node_of(&branch));
+/// Stores an expansion in the table when it has reached a new whole depth.
+pub fn remember_growth(tree: &mut Tree, table: &mut Table, id: ExpansionId, table_depth: f32) {
+    let expansion = *tree.expansion(id);
+    let node = tree.node(tree.node_of(&expansion));
     let depth = node.depth.max(0.0) as u8;
     // A proof may become a shorter mate.
-    let is_due = node.is_proven() || depth > branch.stored_depth && node.depth >= table_depth;
+    let is_due = node.is_proven() || depth > expansion.stored_depth && node.depth >= table_depth;
     if is_due && remember(tree, table, id, false) {
-        tree.branch_mut(id).stored_depth = depth;
+        tree.expansion_mut(id).stored_depth = depth;
     }
 }
 
-/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of ours.
+/// Value, verdict and depth in plies behind a table entry; `None` where the payload is none of
+/// ours.
 pub fn recall(entry: &Entry) -> Option<(f32, Verdict, f32)> {
     let payload = f32::from_bits(entry.payload);
     let depth = f32::from(entry.depth) / DEPTH_STEPS;
@@ -79,33 +80,34 @@ pub fn remember_line(tree: &Tree, table: &mut Table) {
     }
 }
 
-/// Drops the subtrees with the least work, keeps their values in node and table, and reports
+/// Drops the subtrees with the fewest visits, keeps their values in node and table, and returns
 /// whether that made room. Nothing may be in flight.
 pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
-    let before = tree.branch_count();
-    let work_of = |id: BranchId| tree.node(tree.node_of(tree.branch(id))).work;
-    let mut works: Vec<u32> = (0..tree.branch_count() as BranchId).map(work_of).collect();
+    let before = tree.expansion_count();
+    let work_of = |id: ExpansionId| tree.node(tree.node_of(tree.expansion(id))).visits;
+    let mut works: Vec<u32> = (0..tree.expansion_count() as ExpansionId).map(work_of).collect();
     if works.is_empty() {
         return false;
     }
     let middle = works.len() / 2;
     let (_, &mut threshold, _) = works.select_nth_unstable(middle);
     let line = tree.principal_variation();
-    let mut is_doomed = vec![false; tree.branch_count()];
+    let mut is_doomed = vec![false; tree.expansion_count()];
     for (id, is_doomed) in (0..).zip(&mut is_doomed) {
-        let node = tree.node(tree.node_of(tree.branch(id)));
-        *is_doomed = (node.work <= threshold || node.is_proven()) && !line.contains(&id);
-        if *is_doomed && node.work > 1 && tree.goal() == Goal::Result {
+        let node = tree.node(tree.node_of(tree.expansion(id)));
+        *is_doomed = (node.visits <= threshold || node.is_proven()) && !line.contains(&id);
+        if *is_doomed && node.visits > 1 && tree.goal() == Goal::Result {
             remember(tree, table, id, false);
         }
     }
     tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
-    let gone = before - tree.branch_count();
+    let gone = before - tree.expansion_count();
     gone > 0 && gone >= before / FOLD_DIVISOR
 }
 
-/// Starts a bare node from what the table knows of its position, if that can be believed, and says
-/// whether it did. `halfmoves` = the position's; `position` makes it, which is rarely needed.
+/// Starts an unevaluated node from what the table knows of its position, if that can be believed,
+/// and returns whether it did. `halfmoves` = the position's; `position` makes it, which is rarely
+/// needed.
 pub fn start_from(
     child: &mut Node,
     table: &Table,
@@ -125,7 +127,7 @@ pub fn start_from(
     child.value = value;
     child.verdict = verdict;
     child.depth = depth;
-    child.mark(BARE, false);
+    child.mark(UNEVALUATED, false);
     child.mark(KNOWN, true);
     true
 }
@@ -161,13 +163,13 @@ mod tests {
         let played = start.legal_moves()[3];
         let mut after = start.clone();
         after.play_unchecked(played);
-        let mut child = Node::bare(played, 0.5, 0.1, 1.0);
+        let mut child = Node::unevaluated(played, 0.5, 0.1, 1.0);
         // White's move is not legal for Black: the entry belongs to another position.
         let key = position_key(&after);
         table.store(key, entry(played, true));
         let probed = table.probe(key).unwrap();
         assert!(!start_from(&mut child, &table, &probed, 1, || after.clone()));
-        assert!(child.has(BARE) && !child.has(KNOWN));
+        assert!(child.has(UNEVALUATED) && !child.has(KNOWN));
         table.store(key, entry(after.legal_moves()[0], true));
         let probed = table.probe(key).unwrap();
         assert!(start_from(&mut child, &table, &probed, 1, || after.clone()));

@@ -5,8 +5,8 @@ use shakmaty::Position as _;
 use crate::chess::game::Game;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::branch::Branch;
-use crate::tree::node::{BARE, BranchId, NodeId, PATH, ROOT};
+use crate::tree::expansion::Expansion;
+use crate::tree::node::{ExpansionId, NodeId, PATH, ROOT, UNEVALUATED};
 
 /// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
 pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
@@ -20,7 +20,7 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     if is_same(old) {
         return Some(ROOT);
     }
-    let below = |id: NodeId| tree.branch_of(id).into_iter().flat_map(Branch::children);
+    let below = |id: NodeId| tree.expansion_of(id).into_iter().flat_map(Expansion::children);
     for child in below(ROOT) {
         let mut game = old.clone();
         game.play(tree.node(child).played);
@@ -38,22 +38,22 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     None
 }
 
-/// What rests on draws by repetition or the fifty-move rule is open again; they are judged when picked, and of a
-/// folded subtree that rests on them only the evaluator's action value is left.
+/// What rests on draws by repetition or the fifty-move rule is open again; they are decided anew
+/// when selected, and a folded subtree that rests on them is left with its action value.
 pub fn forget_path_draws(tree: &mut Tree) {
     tree.for_each_child(|node, edge| {
         if node.has(PATH) && !node.is_expanded() {
-            if !node.has(BARE) {
+            if !node.has(UNEVALUATED) {
                 (node.value, node.depth) = (1.0 - edge.action_value(), 0.0);
             }
             node.verdict = Verdict::Open;
             node.mark(PATH, false);
         }
     });
-    for id in 0..tree.branch_count() as BranchId {
-        let branch = tree.branch_mut(id);
-        if branch.known_rests_on_path {
-            (branch.known_depth, branch.known_rests_on_path) = (-1.0, false);
+    for id in 0..tree.expansion_count() as ExpansionId {
+        let expansion = tree.expansion_mut(id);
+        if expansion.known_rests_on_path {
+            (expansion.known_depth, expansion.known_rests_on_path) = (-1.0, false);
         }
     }
 }
@@ -64,32 +64,33 @@ mod tests {
 
     use super::*;
     use crate::tree::edge::Edge;
-    use crate::tree::node::Spot;
+    use crate::tree::node::Slot;
 
-    /// A subtree that rests on a repetition is folded; at the next move nobody knows whether it still repeats.
+    /// A subtree that rests on a repetition is folded; at the next move nobody knows whether it
+    /// still repeats.
     #[test]
     fn draws_by_the_path_do_not_outlive_it() {
         let mut tree = Tree::new(1 << 20);
         let edges = [Edge::new(0.6, 0.75), Edge::new(0.4, 0.25)];
-        let top = tree.expand(Branch::new(1, Spot::ROOT, 0.5), edges.into_iter());
+        let top = tree.expand(Expansion::new(1, Slot::ROOT, 0.5), edges.into_iter());
         let played = Move::EnPassant { from: Square::A1, to: Square::A1 };
         for (edge, verdict) in [(0, Verdict::Draw), (1, Verdict::Open)] {
-            let spot = Spot { parent: top, place: tree.promote(top, edge, played).unwrap() };
-            tree.expand(Branch::new(2, spot, 0.5), edges.into_iter());
-            let id = tree.at(spot);
+            let slot = Slot { parent: top, index: tree.create_child(top, edge, played).unwrap() };
+            tree.expand(Expansion::new(2, slot, 0.5), edges.into_iter());
+            let id = tree.at(slot);
             let node = tree.node_mut(id);
-            (node.verdict, node.value, node.depth, node.work) = (verdict, 0.5, 6.0, 40);
-            node.mark(BARE, false);
+            (node.verdict, node.value, node.depth, node.visits) = (verdict, 0.5, 6.0, 40);
+            node.mark(UNEVALUATED, false);
             node.mark(PATH, true);
         }
-        tree.branch_mut(top).known_depth = 9.0;
-        tree.branch_mut(top).known_rests_on_path = true;
+        tree.expansion_mut(top).known_depth = 9.0;
+        tree.expansion_mut(top).known_rests_on_path = true;
         tree.retain(ROOT, |id, _| id == top);
         forget_path_draws(&mut tree);
-        let branch = *tree.branch_of(ROOT).unwrap();
-        assert!(branch.known_depth < 0.0 && !branch.known_rests_on_path);
-        for (child, value) in tree.children(&branch).iter().zip([0.25, 0.75]) {
-            assert!(child.verdict == Verdict::Open && !child.has(PATH | BARE));
+        let expansion = *tree.expansion_of(ROOT).unwrap();
+        assert!(expansion.known_depth < 0.0 && !expansion.known_rests_on_path);
+        for (child, value) in tree.children(&expansion).iter().zip([0.25, 0.75]) {
+            assert!(child.verdict == Verdict::Open && !child.has(PATH | UNEVALUATED));
             assert!((child.value - value).abs() < 0.01 && child.depth.abs() < 1e-6, "{child:?}");
         }
     }

@@ -2,31 +2,31 @@
 
 use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::node::{BranchId, NONE};
+use crate::tree::node::{ExpansionId, NONE};
 use crate::tree::remember::remember_growth;
 
 /// How values come from the children to their parent.
 pub trait Backup {
-    /// Computes the node of a branch anew from its children.
-    fn recompute(&self, tree: &mut Tree, id: BranchId);
+    /// Computes the node of an expansion anew from its children.
+    fn recompute(&self, tree: &mut Tree, id: ExpansionId);
 }
 
 /// One bottom-up sweep over the unique ancestors of what changed. Keeps its buckets between calls.
 #[derive(Debug, Default)]
 pub struct Sweep {
-    /// Branches waiting, by ply.
-    by_ply: Vec<Vec<BranchId>>,
+    /// Expansions waiting, by ply.
+    by_ply: Vec<Vec<ExpansionId>>,
 }
 
 impl Sweep {
-    /// Notes that this branch must be computed anew.
-    pub fn add(&mut self, tree: &mut Tree, id: BranchId) {
-        if id == NONE || tree.branch(id).is_dirty {
+    /// Notes that this expansion must be computed anew.
+    pub fn add(&mut self, tree: &mut Tree, id: ExpansionId) {
+        if id == NONE || tree.expansion(id).is_dirty {
             return;
         }
-        let branch = tree.branch_mut(id);
-        branch.is_dirty = true;
-        let ply = usize::from(branch.ply);
+        let expansion = tree.expansion_mut(id);
+        expansion.is_dirty = true;
+        let ply = usize::from(expansion.ply);
         if self.by_ply.len() <= ply {
             self.by_ply.resize_with(ply + 1, Vec::new);
         }
@@ -45,9 +45,9 @@ impl Sweep {
             let mut waiting = std::mem::take(&mut self.by_ply[ply]);
             for id in waiting.drain(..) {
                 backup.recompute(tree, id);
-                tree.branch_mut(id).is_dirty = false;
+                tree.expansion_mut(id).is_dirty = false;
                 remember_growth(tree, table, id, table_depth);
-                let parent = tree.branch(id).parent();
+                let parent = tree.expansion(id).parent();
                 self.add(tree, parent);
             }
             self.by_ply[ply] = waiting;
@@ -57,7 +57,7 @@ impl Sweep {
 
 /// Computes the whole tree anew, children before parents.
 pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
-    for id in (0..tree.branch_count() as BranchId).rev() {
+    for id in (0..tree.expansion_count() as ExpansionId).rev() {
         backup.recompute(tree, id);
     }
 }

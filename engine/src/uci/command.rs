@@ -106,7 +106,8 @@ Tesla speaks the Universal Chess Interface; a GUI connects by starting this prog
 uci                        the engine's name and options
 isready                    answers readyok when everything is loaded
 setoption name N value V   sets an option
-debug on|off               tells what is planned for each move, what the evaluator did, and the opponent
+debug on|off               tells what is planned for each move, what the evaluator did, and the \
+opponent
 ucinewgame                 forgets earlier games
 position startpos|fen F [moves ...]
 go [wtime|btime|winc|binc|movestogo|movetime|nodes|depth|mate N] [infinite] [ponder]

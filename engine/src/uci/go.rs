@@ -18,7 +18,7 @@ pub struct Go {
     pub ponder: bool,
     /// Count lines of this length instead of searching.
     pub perft: Option<u32>,
-    /// What was passed over, in one sentence, where something was.
+    /// What was ignored, in one sentence, where something was.
     pub remark: Option<String>,
 }
 
@@ -57,7 +57,7 @@ const WORDS: [&str; 13] = [
     "searchmoves",
 ];
 
-/// Reads what follows `go`, in any order; unknown words are passed over with a remark.
+/// Reads what follows `go`, in any order; unknown words are ignored, with a remark.
 ///
 /// # Errors
 /// When a number is missing or unreadable.
@@ -96,7 +96,7 @@ pub fn parse(text: &str, position: &Chess) -> Result<Go, NotANumber> {
     let timed = limits.clock.is_some() || limits.move_time.is_some();
     go.limits.infinite |= !(counted || timed || go.ponder);
     if !odd.is_empty() {
-        go.remark = Some(format!("passed over in go: {}", odd.join(" ")));
+        go.remark = Some(format!("ignored in go: {}", odd.join(" ")));
     }
     Ok(go)
 }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn odd_words_are_passed_over_and_numbers_are_needed() {
         let go = read("quickly depth 3 searchmoves e2e5 e2e4 nodes 7 please");
-        assert_eq!(go.remark.as_deref(), Some("passed over in go: quickly e2e5 please"));
+        assert_eq!(go.remark.as_deref(), Some("ignored in go: quickly e2e5 please"));
         assert_eq!(go.limits.nodes, Some(7));
         for text in ["wtime", "wtime soon", "nodes depth 3", "depth x", "movetime NaN"] {
             assert!(parse(text, &Chess::default()).is_err(), "{text}");

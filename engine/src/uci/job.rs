@@ -55,9 +55,9 @@ impl Busy {
 
 /// What the options say of how a search runs and what is told of it.
 #[derive(Clone, Debug)]
-pub(super) struct Manner {
+pub(super) struct ReportSettings {
     /// Best moves to tell of.
-    pub(super) lines: usize,
+    pub(super) multipv: usize,
     /// Endgame tables.
     pub(super) tables: Option<Tables>,
     /// Playing weaker on purpose.
@@ -66,7 +66,7 @@ pub(super) struct Manner {
     pub(super) verbose: bool,
 }
 
-impl Manner {
+impl ReportSettings {
     /// Positions found in endgame tables.
     fn hits(&self) -> u64 {
         self.tables.as_ref().map_or(0, Tables::hits)
@@ -75,28 +75,34 @@ impl Manner {
 
 impl SearchJob {
     /// Searches, telling news on the way.
-    pub(super) fn run(&self, search: &mut dyn Search, manner: &Manner, output: &Output) -> Outcome {
+    pub(super) fn run(
+        &self,
+        search: &mut dyn Search,
+        settings: &ReportSettings,
+        output: &Output,
+    ) -> Outcome {
         let mut throttle = Throttle::default();
         let Self { game, budget, stop, .. } = self;
-        let mut limits = Limits { lines: manner.lines, ..self.limits.clone() };
-        if let Some(handicap) = manner.handicap {
+        let mut limits = Limits { multipv: settings.multipv, ..self.limits.clone() };
+        if let Some(handicap) = settings.handicap {
             handicap.narrow(&mut limits);
         }
         let root_moves = Task { game, limits: &limits, budget, stop }.root_moves();
-        let advice = self.advice(manner, &root_moves);
+        let advice = self.advice(settings, &root_moves);
         if let Some(advice) = &advice {
             limits.search_moves.clone_from(&advice.moves);
         }
         let told = |info: &Info| {
             let mut info = info.clone();
-            info.variations.truncate(manner.lines.saturating_sub(1));
+            info.variations.truncate(settings.multipv.saturating_sub(1));
             if let Some(advice) = &advice {
                 info.score = advice.sharpen(info.score);
                 for line in &mut info.variations {
                     line.score = advice.sharpen(line.score);
                 }
-                // What the tables advise against is not searched, but told of where so many lines are wanted.
-                let missing = manner.lines.saturating_sub(1 + info.variations.len());
+                // What the tables advise against is not searched, but told of where so many lines
+                // are wanted.
+                let missing = settings.multipv.saturating_sub(1 + info.variations.len());
                 let others = advice.others.iter().take(missing);
                 info.variations.extend(others.map(|&(played, score)| Variation {
                     depth: info.depth,
@@ -109,29 +115,29 @@ impl SearchJob {
         let mut outcome =
             search.search(&Task { game, limits: &limits, budget, stop }, &mut |info| {
                 if let Some(current) = &info.current {
-                    output.say(&self.style.current(current));
+                    output.print(&self.style.current(current));
                 } else if throttle.admits(info) {
-                    output.say(&self.style.info(&told(info), manner.hits()));
+                    output.print(&self.style.info(&told(info), settings.hits()));
                 }
             });
-        if manner.verbose {
+        if settings.verbose {
             for row in search.root_moves() {
-                output.tell(&root_move_text(&row, self.style));
+                output.info(&root_move_text(&row, self.style));
             }
         }
-        if let Some(handicap) = manner.handicap {
+        if let Some(handicap) = settings.handicap {
             handicap.weaken(&mut outcome, game, &limits);
         }
         outcome.info = told(&outcome.info);
         outcome
     }
 
-    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they know no distance, or
-    /// where play is weaker on purpose.
-    fn advice(&self, manner: &Manner, root_moves: &[shakmaty::Move]) -> Option<Advice> {
-        let tables = manner.tables.as_ref()?;
+    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they
+    /// know no distance, or where play is weaker on purpose.
+    fn advice(&self, settings: &ReportSettings, root_moves: &[shakmaty::Move]) -> Option<Advice> {
+        let tables = settings.tables.as_ref()?;
         tables.forget_hits();
-        let is_wanted = self.limits.mate.is_none() && manner.handicap.is_none();
+        let is_wanted = self.limits.mate.is_none() && settings.handicap.is_none();
         is_wanted.then(|| tables.advise(&self.game, root_moves))?
     }
 
@@ -144,13 +150,13 @@ impl SearchJob {
     }
 
     /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
-    pub(super) fn answer(&self, mut outcome: Outcome, manner: &Manner) -> String {
+    pub(super) fn answer(&self, mut outcome: Outcome, settings: &ReportSettings) -> String {
         if outcome.info.pv.first() != Some(&outcome.best) {
             outcome.info.pv = vec![outcome.best];
         }
         let mut text = format!(
             "{}\nbestmove {}",
-            self.style.info(&outcome.info, manner.hits()),
+            self.style.info(&outcome.info, settings.hits()),
             self.style.written(outcome.best)
         );
         let mut next: Chess = self.game.position().clone();
@@ -171,7 +177,7 @@ fn root_move_text(row: &RootMove, style: Style) -> String {
         row.value,
         row.error,
         row.overtake,
-        row.work,
+        row.visits,
         row.policy,
         row.score.uci()
     )

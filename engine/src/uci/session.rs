@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
-use super::job::Manner;
+use super::job::ReportSettings;
 pub use super::job::{Busy, SearchJob};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{self, Tables};
@@ -19,9 +19,8 @@ use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, discard};
 use crate::setup::machine::Machine;
-use crate::setup::memory;
-use crate::setup::roster;
 use crate::setup::settings::Settings;
+use crate::setup::{memory, roster};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
 const SETTLED: Duration = Duration::from_millis(30);
@@ -83,7 +82,7 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                 let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
                 if catch_unwind(AssertUnwindSafe(|| session.work(job))).is_err() {
-                    session.output.tell("the last command failed inside; please report it");
+                    session.output.info("internal error in the last command; please report it");
                     (session.search, session.tried, session.evaluator) = (None, None, None);
                 }
                 is_settled = (is_settled || is_search) && (is_pending || !jobs.is_empty());
@@ -117,7 +116,7 @@ impl Session {
             Job::Ready => {
                 self.prepare();
                 roster::look_for_gpu(&self.settings);
-                self.output.say("readyok");
+                self.output.print("readyok");
             }
             Job::Clear => {
                 if let Some(search) = &mut self.search {
@@ -126,18 +125,19 @@ impl Session {
             }
             Job::Search(job) => self.search(&job),
             Job::Eval(game, style) => match self.eval(&game, style) {
-                Ok(text) => self.output.say(&text),
-                Err(sentence) => self.output.tell(&sentence),
+                Ok(text) => self.output.print(&text),
+                Err(sentence) => self.output.info(&sentence),
             },
             Job::Bench(nodes, stop, busy) => {
-                let text = bench(nodes, &stop, &self.output);
+                let text =
+                    bench::print(roster::bench_search().as_mut(), nodes, &stop, &self.output);
                 busy.end();
-                self.output.say(&text);
+                self.output.print(&text);
             }
             Job::Perft(position, depth, style, stop, busy) => {
-                let text = divide(&position, depth, style, &stop, &self.output);
+                let text = perft::print(&position, depth, style, &stop, &self.output);
                 busy.end();
-                self.output.say(&text);
+                self.output.print(&text);
             }
         }
     }
@@ -145,7 +145,7 @@ impl Session {
     /// Loads what is pending; a failure is told, and never more than told.
     fn prepare(&mut self) {
         if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
-            self.output.tell("loading failed inside; please report it");
+            self.output.info("internal error while loading; please report it");
         }
     }
 
@@ -158,14 +158,15 @@ impl Session {
             match roster::search(&wanted) {
                 Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
-                    self.output.tell(&format!("{sentence}; the former search stays"));
+                    self.output.info(&format!("{sentence}; the previous search stays in use"));
                 }
                 Err(sentence) => {
-                    self.output.tell(&format!("{sentence}; the classical evaluator steps in"));
+                    self.output
+                        .info(&format!("{sentence}; the classical evaluator is used instead"));
                     let plain = wanted.without_network();
                     match roster::search(&plain) {
                         Ok(made) => self.adopt(made, plain),
-                        Err(sentence) => self.output.tell(&sentence),
+                        Err(sentence) => self.output.info(&sentence),
                     }
                 }
             }
@@ -178,7 +179,7 @@ impl Session {
             let (promised, _) = memory::affordable("KVCache", wanted_kv, 0);
             let (megabytes, remark) = memory::affordable("Hash", self.hash_mb, promised);
             if let Some(sentence) = remark {
-                self.output.tell(&sentence);
+                self.output.info(&sentence);
             }
             if let Some(search) = &mut self.search {
                 search.set_hash_mb(megabytes);
@@ -194,7 +195,7 @@ impl Session {
         self.tables_for = self.settings.tablebase.clone();
         let (tables, notes) = tablebase::open(&self.tables_for);
         for note in &notes {
-            self.output.tell(note);
+            self.output.info(note);
         }
         self.tables = tables;
         if let Some(search) = &mut self.search {
@@ -204,12 +205,13 @@ impl Session {
 
     fn adopt(&mut self, mut made: roster::Made, machine: Machine) {
         let output = self.output.clone();
-        made.search.set_spares(roster::spares(&machine, move |sentence| output.tell(sentence)));
+        made.search
+            .set_fallbacks(roster::fallbacks(&machine, move |sentence| output.info(sentence)));
         self.running = Some(machine);
         for note in &made.notes {
-            self.output.tell(note);
+            self.output.info(note);
         }
-        self.output.tell(&made.description);
+        self.output.info(&made.description);
         made.search.set_tables(self.tables.clone());
         self.search = Some(made.search);
         self.hash_mb = 0;
@@ -219,52 +221,52 @@ impl Session {
         let moves = job.game.position().legal_moves();
         let Some(&first) = moves.first() else {
             job.wait();
-            self.output.tell("the game is over in this position: there is no move to search");
+            self.output.info("the game is over in this position: there is no move to search");
             job.busy.end();
-            self.output.say("bestmove 0000");
+            self.output.print("bestmove 0000");
             return;
         };
-        let mut manner = Manner {
-            lines: self.settings.lines,
+        let mut settings = ReportSettings {
+            multipv: self.settings.multipv,
             tables: None,
             handicap: self.settings.handicap(),
             verbose: self.settings.verbose,
         };
         let found = catch_unwind(AssertUnwindSafe(|| {
             self.load();
-            manner.tables.clone_from(&self.tables);
+            settings.tables.clone_from(&self.tables);
             let search = self.search.as_mut()?;
-            Some(job.run(search.as_mut(), &manner, &self.output))
+            Some(job.run(search.as_mut(), &settings, &self.output))
         }));
         job.wait();
-        let mut is_in_trouble = false;
+        let mut has_failed = false;
         let text = match found {
             Ok(Some(outcome)) => {
-                if let Some(trouble) = &outcome.trouble {
-                    self.output.tell(&trouble.to_string());
-                    is_in_trouble = true;
+                if let Some(error) = &outcome.error {
+                    self.output.info(&error.to_string());
+                    has_failed = true;
                 }
                 if job.debug
                     && let Some(cache) = &outcome.cache
                 {
-                    self.output.tell(&cache.to_string());
+                    self.output.info(&cache.to_string());
                 }
-                let trouble = self.tables.as_ref().and_then(Tables::take_trouble);
-                for note in outcome.notes.iter().chain(&trouble) {
-                    self.output.tell(note);
+                let error = self.tables.as_ref().and_then(Tables::take_error);
+                for note in outcome.notes.iter().chain(&error) {
+                    self.output.info(note);
                 }
-                job.answer(outcome, &manner)
+                job.answer(outcome, &settings)
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
             Err(_) => {
-                self.output.tell("the search failed inside; please report it");
+                self.output.info("internal error in the search; please report it");
                 (self.search, self.tried) = (None, None);
                 format!("bestmove {}", job.style.written(first))
             }
         };
         job.busy.end();
-        self.output.say(&text);
-        if is_in_trouble {
+        self.output.print(&text);
+        if has_failed {
             self.step_down();
         }
     }
@@ -279,7 +281,7 @@ impl Session {
             next = next.stepped_down();
             match roster::search(&next) {
                 Ok(made) => return self.adopt(made, next),
-                Err(sentence) => self.output.tell(&sentence),
+                Err(sentence) => self.output.info(&sentence),
             }
             if !next.needs_device() {
                 return;
@@ -309,41 +311,6 @@ impl Session {
         let evaluation = answers.first().ok_or("the evaluator gave no answer")?;
         Ok(evaluation_text(&evaluator.description(), evaluation, &moves, style))
     }
-}
-
-/// Runs the bench behind the signature.
-fn bench(nodes: u64, stop: &StopToken, output: &Output) -> String {
-    bench_of(roster::bench_search().as_mut(), nodes, stop, output)
-}
-
-/// Runs the bench on any search, saying a line per position; the answer is its total.
-pub fn bench_of(search: &mut dyn Search, nodes: u64, stop: &StopToken, output: &Output) -> String {
-    let mut number = 0;
-    let total = bench::run(search, nodes, stop, &mut |fen, info| {
-        number += 1;
-        output.say(&format!(
-            "{number:2}. {:>8} nodes  {:>10}  {fen}",
-            info.nodes,
-            info.score.uci()
-        ));
-    });
-    if stop.is_stopped() { "info string bench was stopped".to_owned() } else { total.text() }
-}
-
-/// Counts lines, saying each move's share; the answer is the total.
-pub fn divide(
-    position: &Chess,
-    depth: u32,
-    style: Style,
-    stop: &StopToken,
-    output: &Output,
-) -> String {
-    let total = perft::divide(position, depth, stop, &mut |played, count| {
-        output.say(&format!("{}: {count}", style.written(played)));
-    });
-    total.map_or("info string perft was stopped".to_owned(), |total| {
-        format!("\nNodes searched: {total}")
-    })
 }
 
 fn evaluation_text(device: &str, answer: &Evaluation, moves: &[Move], style: Style) -> String {

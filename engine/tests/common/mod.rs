@@ -9,7 +9,8 @@ pub(crate) fn nodes(count: u64) -> Limits {
     Limits { nodes: Some(count), ..Limits::default() }
 }
 
-/// A position reached from the start by these choices among the legal moves, unless the game is over.
+/// A position reached from the start by these choices among the legal moves, unless the game is
+/// over.
 pub(crate) fn walk(choices: &[u8]) -> Option<Game> {
     let mut game = Game::new(Chess::new());
     for &choice in choices {

@@ -9,7 +9,8 @@ use crate::resume::table;
 /// Some 300,000 positions: a second.
 const FEN: &str = "r1bqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w - - 0 1";
 
-/// Runs the program where no file may be longer than `blocks` of 512 bytes (1,024 where sh is bash).
+/// Runs the program where no file may be longer than `blocks` of 512 bytes (1,024 where sh is
+/// bash).
 fn run(blocks: &str, dir: &Path) -> Output {
     // Without the trap the system would kill the program.
     let limited = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
@@ -25,7 +26,8 @@ fn files_that_cannot_grow() {
     let whole = TestFolder::new();
     let expected = table(&run("unlimited", whole.path()));
     let test = TestFolder::new();
-    // The state alone has some 160 blocks. What is found between two limits is on the disk, and gone on with.
+    // The state alone has some 160 blocks. What is found between two limits is on the disk, and
+    // gone on with.
     for blocks in ["1", "200", "400", "10000"] {
         let output = run(blocks, test.path());
         let text = String::from_utf8(output.stderr).unwrap();

@@ -1,8 +1,9 @@
 //! Where the numbers of the seed come from, which are not those of legal moves.
 //!
-//! Its table for the start position has at most 34 and at least 16 moves in a position. With legal moves there
-//! are positions with 2, where a king is in check. A closure of moves that pay no regard to checks, and without
-//! castling, has nearly the seed's numbers, row by row; `docs/baselines.md` says what is left.
+//! Its table for the start position has at most 34 and at least 16 moves in a position. With legal
+//! moves there are positions with 2, where a king is in check. A closure of moves that pay no
+//! regard to checks, and without castling, has nearly the seed's numbers, row by row;
+//! `docs/baselines.md` says what is left.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -104,9 +105,9 @@ fn the_seed_pays_no_regard_to_check() {
     assert_eq!(roots, [42_811_338, 42_809_816]);
 }
 
-/// Rooks have two squares each, knights what is left of the four ranks between the pawns and of the eight
-/// squares. Every quiet move of either changes the colour of one piece's square, so a placement tells whose
-/// turn it is: so many positions there can be at most.
+/// Rooks have two squares each, knights what is left of the four ranks between the pawns and of the
+/// eight squares. Every quiet move of either changes the colour of one piece's square, so a
+/// placement tells whose turn it is: so many positions there can be at most.
 const BOUND: u64 = 16 * (36 * 35 / 2) * (34 * 33 / 2);
 
 #[test]
@@ -133,7 +134,8 @@ fn the_table_of_the_seed_has_one_row_too_large() {
     assert_eq!(rows(5_016_597).iter().sum::<u64>(), legal_moves);
 }
 
-/// The seed's rows and their order. The numbers are those of a naive closure (`small::chosen_closures`).
+/// The seed's rows and their order. The numbers are those of a naive closure
+/// (`small::chosen_closures`).
 const TABLE: &str = "\
 FEN: \"7k/5p1p/5P1P/8/8/2p5/1pPp4/bKb5 w - - 0 1\"
 

@@ -17,9 +17,10 @@ use crate::{MEBIBYTE, complete, kept, position, request, timeless};
 /// Larger closures are passed over.
 const LIMIT: usize = 20_000;
 
-/// Castling on both sides; en passant in the first position, which comes again without it, for either
-/// side; a promotion that captures a rook with and without its right to castle; one that captures on
-/// either side of a second queen; pieces that lock each other; Fischer random castling; a mate; kings.
+/// Castling on both sides; en passant in the first position, which comes again without it, for
+/// either side; a promotion that captures a rook with and without its right to castle; one that
+/// captures on either side of a second queen; pieces that lock each other; Fischer random castling;
+/// a mate; kings.
 const CHOSEN: [&str; 9] = [
     "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1",
     "k7/8/1p1p4/1PpP4/2P5/8/8/K7 w - c6 0 1",
@@ -114,7 +115,11 @@ fn ending() -> impl Strategy<Value = Option<Chess>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_global_rejects: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        max_global_rejects: 4000,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_small_closure(start in ending()) {

@@ -1,5 +1,5 @@
-//! Known numbers of large closures: minutes of a core, so not every test run has them. They were computed
-//! with shakmaty's moves and sets of 128-bit keys alone, as `by_keys_alone` does it again.
+//! Known numbers of large closures: minutes of a core, so not every test run has them. They were
+//! computed with shakmaty's moves and sets of 128-bit keys alone, as `by_keys_alone` does it again.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! What `fastchess --compliance` asks of an engine, of every search mode, and the grammar of every line that is said.
+//! What `fastchess --compliance` asks of an engine, of every search mode, and the grammar of every
+//! line that is said.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ const NUMBERS: [&str; 9] = [
     "currmovenumber",
 ];
 
-/// Reads an `info` line word by word; answers with each word's value. Panics where it is not as UCI has it.
+/// Reads an `info` line word by word; answers with each word's value. Panics where it is not as UCI
+/// has it.
 fn info(line: &str) -> BTreeMap<String, String> {
     let mut words = line.split(' ').peekable();
     assert_eq!(words.next(), Some("info"), "{line}");
@@ -64,7 +66,8 @@ fn info(line: &str) -> BTreeMap<String, String> {
     values
 }
 
-/// One search: every line is checked, the last info comes directly before the one `bestmove` and begins with its move.
+/// One search: every line is checked, the last info comes directly before the one `bestmove` and
+/// begins with its move.
 fn search(engine: &mut Engine, position: &str, go: &str) -> String {
     engine.send(position);
     engine.send(go);
@@ -133,7 +136,8 @@ fn fastchess_finds_nothing_to_complain_about() {
     }
 }
 
-/// `isready` is answered at once during a search, before its `bestmove`; the second search is as good as the first.
+/// `isready` is answered at once during a search, before its `bestmove`; the second search is as
+/// good as the first.
 #[test]
 fn ready_while_searching() {
     for mode in SEARCHES {

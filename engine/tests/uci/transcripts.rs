@@ -1,5 +1,6 @@
 //! Conversations in `tests/data/*.uci`: `>` is sent, `<` is expected somewhere in the lines that
-//! come next, `=` is expected in the very next line, `!` must not come before the next `<`, `#` is for the reader.
+//! come next, `=` is expected in the very next line, `!` must not come before the next `<`, `#` is
+//! for the reader.
 
 use std::fs;
 

@@ -80,9 +80,9 @@ impl<'a> OwnPlayer<'a> {
             self.search = None;
             failed(format!("the search panicked: {}", panic_text(&*panic)))
         })?;
-        if let Some(trouble) = &outcome.trouble {
+        if let Some(error) = &outcome.error {
             self.search = None;
-            return Err(Mishap::Fatal(format!("{trouble}; start the match again to go on")));
+            return Err(Mishap::Fatal(format!("{error}; start the match again to go on")));
         }
         Ok(reply(&outcome, game.position(), elapsed))
     }

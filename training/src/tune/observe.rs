@@ -14,13 +14,13 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
 use tesla_engine::best_first::BestFirst;
+use tesla_engine::best_first::lead::{Child, Lead};
 use tesla_engine::best_first::params::Params;
-use tesla_engine::best_first::rates::{Child, Lead};
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search as _, StopToken, Task};
-use tesla_engine::tree::node::{BARE, BranchId, EXCLUDED, Node, ROOT};
+use tesla_engine::tree::node::{EXCLUDED, ExpansionId, Node, ROOT, UNEVALUATED};
 
 /// Evaluations of the first look at a tree that grows by doubling.
 const FIRST_LOOK: u32 = 32;
@@ -146,8 +146,8 @@ impl Observer {
         while asked < evaluations && !self.stop.is_stopped() {
             self.think(game, next - asked)?;
             let tree = self.search.tree();
-            let count = tree.branch_count();
-            let plies: u64 = (0..count).map(|id| u64::from(tree.branch(id as u32).ply)).sum();
+            let count = tree.expansion_count();
+            let plies: u64 = (0..count).map(|id| u64::from(tree.expansion(id as u32).ply)).sum();
             if growth.last().is_some_and(|&(before, _)| before as usize == count) {
                 break; // nothing is left to search
             }
@@ -162,22 +162,22 @@ impl Observer {
         let limits = Limits { nodes: Some(u64::from(evaluations)), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
         let task = Task { game, limits: &limits, budget: &budget, stop: &self.stop };
-        let trouble = self.search.search(&task, &mut |_| {}).trouble;
-        trouble.map_or(Ok(()), |error| Err(format!("{error}; the same command goes on")))
+        let error = self.search.search(&task, &mut |_| {}).error;
+        error.map_or(Ok(()), |error| Err(format!("{error}; the same command goes on")))
     }
 
     /// The root and some positions below it, of little and of much work alike.
     fn places(&self, game: &Game, rng: &mut ChaCha8Rng) -> Vec<Place> {
         let tree = self.search.tree();
-        let mut by_octave: Vec<Vec<BranchId>> = vec![Vec::new(); 32];
-        for id in 1..tree.branch_count() as BranchId {
-            let work = tree.node(tree.node_of(tree.branch(id))).work;
+        let mut by_octave: Vec<Vec<ExpansionId>> = vec![Vec::new(); 32];
+        for id in 1..tree.expansion_count() as ExpansionId {
+            let work = tree.node(tree.node_of(tree.expansion(id))).visits;
             if work >= LEAST_WORK {
                 by_octave[work.ilog2() as usize].push(id);
             }
         }
         by_octave.retain(|ids| !ids.is_empty());
-        let mut ids: Vec<BranchId> = if tree.is_empty() { Vec::new() } else { vec![0] };
+        let mut ids: Vec<ExpansionId> = if tree.is_empty() { Vec::new() } else { vec![0] };
         for _ in 0..INSIDE {
             ids.extend(by_octave.choose(rng).and_then(|ids| ids.choose(rng)));
         }
@@ -187,14 +187,14 @@ impl Observer {
 
     /// A position of the tree with some of its moves; `None` where it has no best move that is an
     /// estimate, or no others.
-    fn place(&self, game: &Game, id: BranchId, rng: &mut ChaCha8Rng) -> Option<Place> {
+    fn place(&self, game: &Game, id: ExpansionId, rng: &mut ChaCha8Rng) -> Option<Place> {
         let tree = self.search.tree();
-        let branch = tree.branch(id);
+        let branch = tree.expansion(id);
         let node = tree.node(tree.node_of(branch));
         let mut path: Vec<Move> = tree
             .upwards(id)
             .filter(|&above| above != 0)
-            .map(|above| tree.node(tree.node_of(tree.branch(above))).played)
+            .map(|above| tree.node(tree.node_of(tree.expansion(above))).played)
             .collect();
         path.reverse();
         let mut position = game.position().clone();
@@ -211,17 +211,17 @@ impl Observer {
             seen: MoveSeen {
                 value: 1.0 - child.value,
                 later: 0.0,
-                work: if child.has(BARE) { 0 } else { child.work },
+                work: if child.has(UNEVALUATED) { 0 } else { child.visits },
                 policy: child.policy,
                 error: self.own_error(child.spread),
             },
             played: child.played,
         };
         let is_open = |child: &&Node| !child.is_proven() && !child.has(EXCLUDED);
-        let best = children.get(best).filter(is_open).filter(|best| !best.has(BARE))?;
+        let best = children.get(best).filter(is_open).filter(|best| !best.has(UNEVALUATED))?;
         let (mut seen, mut unseen) = (Vec::new(), Vec::new());
         for child in children.iter().filter(is_open).filter(|other| other.played != best.played) {
-            if child.has(BARE) { &mut unseen } else { &mut seen }.push(of_node(child));
+            if child.has(UNEVALUATED) { &mut unseen } else { &mut seen }.push(of_node(child));
         }
         for (edge, &played) in edges.iter().zip(&moves).filter(|(edge, _)| !edge.is_taken()) {
             let (value, policy) = (edge.action_value(), edge.policy());
@@ -231,7 +231,7 @@ impl Observer {
         }
         let others = draw(seen, unseen, rng);
         let best = of_node(best);
-        (!others.is_empty()).then_some(Place { path, work: node.work, best, others })
+        (!others.is_empty()).then_some(Place { path, work: node.visits, best, others })
     }
 
     /// The evaluator's own error from its factor on the error scale, which is what a tree keeps;

@@ -1,9 +1,8 @@
 //! Tunables in a file: TOML, one `name = number` a line; what is not named keeps its default.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{ParamError, Params};
 
@@ -133,7 +132,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "([a-z_]{1,12}( ?= ?)?[-0-9.e\"\\[\\]#\n ]{0,8}|\\PC){0,8}") {
+        fn no_text_makes_it_panic(
+            text in "([a-z_]{1,12}( ?= ?)?[-0-9.e\"\\[\\]#\n ]{0,8}|\\PC){0,8}",
+        ) {
             let _ = parse(&text);
         }
     }

@@ -12,7 +12,8 @@ use crate::chess::score::{Score, TABLE_PLIES};
 /// What the tables say of a root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
-    /// The moves that keep the result; where the game is won, the quickest to the next capture or pawn move.
+    /// The moves that keep the result; where the game is won, the quickest to the next capture or
+    /// pawn move.
     pub moves: Vec<Move>,
     /// The result for the side to move.
     pub score: Score,
@@ -26,7 +27,8 @@ struct Rank {
     result: Wdl,
     /// Whether it does not bring back a position of the game.
     is_new: bool,
-    /// Plies saved on the way to a win, or gained on the way to a loss that the clock may spoil; 0 = does not matter.
+    /// Plies saved on the way to a win, or gained on the way to a loss that the clock may spoil; 0
+    /// = does not matter.
     haste: i32,
 }
 
@@ -53,11 +55,12 @@ impl Advice {
 }
 
 impl Tables {
-    /// What the tables recommend among the `allowed` legal moves; `None` where they do not know the position.
+    /// What the tables recommend among the `allowed` legal moves; `None` where they do not know the
+    /// position.
     ///
-    /// A won game is played by DTZ alone: each move comes closer to the next capture or pawn move, so the fifty-move
-    /// rule cannot take the win away, nor can the position come back. Without DTZ files the result is kept, without
-    /// that promise.
+    /// A won game is played by DTZ alone: each move comes closer to the next capture or pawn move,
+    /// so the fifty-move rule cannot take the win away, nor can the position come back. Without DTZ
+    /// files the result is kept, without that promise.
     pub fn advise(&self, game: &Game, allowed: &[Move]) -> Option<Advice> {
         if !self.covers(game.position()) {
             return None;

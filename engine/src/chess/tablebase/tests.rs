@@ -22,7 +22,8 @@ impl Prober for Made {
     }
 }
 
-/// The side with a rook wins, in as many plies to the next capture as twice the losing king is away from h8.
+/// The side with a rook wins, in as many plies to the next capture as twice the losing king is away
+/// from h8.
 fn rook_wins(position: &Chess) -> Option<(Wdl, i32)> {
     let board = position.board();
     let rook = board.rooks().first()?;
@@ -121,8 +122,8 @@ fn faults_are_told_once_and_missing_folders_named() {
     let position = from_fen("8/8/8/4k3/8/8/8/R3K3 w - - 0 1", false).unwrap();
     assert_eq!(tables.verdict(&position), None);
     assert!(tables.advise(&Game::new(position.clone()), &position.legal_moves()).is_none());
-    assert_eq!(tables.take_trouble().as_deref(), Some("torn"));
-    assert_eq!(tables.take_trouble(), None);
+    assert_eq!(tables.take_error().as_deref(), Some("torn"));
+    assert_eq!(tables.take_error(), None);
     let settings = Settings { path: Some("/no/such/folder".to_owned()), ..Settings::default() };
     let (none, notes) = open(&settings);
     assert!(none.is_none() && notes.len() == 2, "{notes:?}");

@@ -33,8 +33,9 @@ pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
         }
         Err(_) => tell(Finding::broken(
             "evaluator",
-            "it failed inside while it started".to_owned(),
-            "try --device cpu; if that works, update the GPU's driver, or set Device = cpu; please report it",
+            "internal error while it started".to_owned(),
+            "try --device cpu; if that works, update the GPU's driver, or set Device = cpu; \
+             please report it",
         )),
     }
 }
@@ -44,11 +45,13 @@ fn advice_on(sentence: &str) -> &'static str {
     if sentence.contains("not built into") {
         "leave out --weights and --device, or build with: cargo build --release"
     } else if sentence.contains("no GPU") || sentence.contains("no gpu") {
-        "if there is one, install its Vulkan driver (see drivers above); else nothing: the CPU plays"
+        "if there is one, install its Vulkan driver (see drivers above); else nothing: the CPU \
+         plays"
     } else if sentence.contains("KVCache") {
         "lower the option KVCache, or end other programs"
     } else if sentence.contains("cache") {
-        "play on: positions are then evaluated whole, which is slower; update the GPU's driver and try again"
+        "play on: positions are then evaluated whole, which is slower; update the GPU's driver \
+         and try again"
     } else if sentence.contains("software") {
         "set Device to auto or cpu for play"
     } else {

@@ -19,7 +19,8 @@ pub(super) fn processor() -> Finding {
         None => Finding::weak(
             "processor",
             found,
-            "on this processor the network is several times slower; use a GPU, or Evaluator = Classical",
+            "on this processor the network is several times slower; use a GPU, or Evaluator = \
+             Classical",
         ),
     }
 }
@@ -64,7 +65,8 @@ pub(super) fn drivers() -> Finding {
         return Finding::fine("drivers", found.join(", "));
     }
     let text = if found.is_empty() { "no Vulkan driver".to_owned() } else { found.join(", ") };
-    let advice = "for a GPU install the maker's driver with Vulkan (check: vulkaninfo --summary); in a container give \
+    let advice = "for a GPU install the maker's driver with Vulkan (check: vulkaninfo --summary); \
+        in a container give \
                   it the GPU and its Vulkan file, for NVIDIA NVIDIA_DRIVER_CAPABILITIES=all";
     Finding::weak("drivers", text, advice)
 }
@@ -90,7 +92,8 @@ fn names_in(folder: &str) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Where tuned kernels are kept between starts. The place is cubecl's choice (0.11, `CacheConfig::Target`).
+/// Where tuned kernels are kept between starts. The place is cubecl's choice (0.11,
+/// `CacheConfig::Target`).
 pub(super) fn tuned_kernels() -> Finding {
     let Some(folder) = tuned_folder() else {
         return Finding::fine("kernels", "tuned anew at every start: no cache folder".to_owned());

@@ -1,7 +1,6 @@
 //! Mates counted by exhaustive search, against the distances that an EPD file gives.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
@@ -11,6 +10,7 @@ use crate::chess::game::Game;
 use crate::console::output::Output;
 use crate::console::terminal::bar;
 use crate::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
+use crate::search::clock::Stopwatch;
 
 /// Which mates.
 #[derive(Clone, Debug, Args)]
@@ -57,7 +57,8 @@ struct Answer {
     nodes: u64,
 }
 
-/// Searches to the depth of the mate and no further: if there were a shorter one, this would find it.
+/// Searches to the depth of the mate and no further: if there were a shorter one, this would find
+/// it.
 fn answer(item: &Item, pruning: Pruning) -> Result<Answer, String> {
     let game = Game::new(position(&item.fen)?);
     let found = solve(&game, item.plies(), pruning, EndsOnly);
@@ -83,7 +84,7 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
         let file = args.file.display();
         return Err(format!("{file} holds no line with a mate of at most {longest} moves (dm N)"));
     }
-    let (started, bar) = (Instant::now(), bar(items.len(), "mates"));
+    let (started, bar) = (Stopwatch::start(), bar(items.len(), "mates"));
     let pruning = Pruning::named(&args.pruning);
     let answers = items.par_iter().map(|item| {
         let answer = answer(item, pruning);
@@ -92,7 +93,7 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     });
     let answers: Vec<Answer> = answers.collect::<Result<_, _>>()?;
     bar.finish_and_clear();
-    output.say("| mate in | positions | exact | positions looked at |\n|---|---|---|---|");
+    output.print("| mate in | positions | exact | positions looked at |\n|---|---|---|---|");
     let mut wrong = 0;
     for moves in (-longest..=longest).filter(|&moves| moves != 0) {
         let rows = || items.iter().zip(&answers).filter(|(item, _)| item.moves == moves);
@@ -100,16 +101,20 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
         let nodes: u64 = rows().map(|(_, answer)| answer.nodes).sum();
         wrong += rows().count() - exact;
         if rows().count() > 0 {
-            output.say(&format!("| {moves} | {} | {exact} | {nodes} |", rows().count()));
+            output.print(&format!("| {moves} | {} | {exact} | {nodes} |", rows().count()));
         }
     }
     let seconds = started.elapsed().as_secs_f64();
     let solved = items.len() - wrong;
-    output.say(&format!("\n{solved} of {} exact, {} in {seconds:.1} s", items.len(), args.pruning));
+    output.print(&format!(
+        "\n{solved} of {} exact, {} in {seconds:.1} s",
+        items.len(),
+        args.pruning
+    ));
     for (item, answer) in
         items.iter().zip(&answers).filter(|(i, a)| a.moves != Some(i.moves)).take(9)
     {
-        output.say(&format!("{}: dm {} there, {:?} here", item.fen, item.moves, answer.moves));
+        output.print(&format!("{}: dm {} there, {:?} here", item.fen, item.moves, answer.moves));
     }
     if wrong > 0 { Err(format!("{wrong} mates are not as the file says")) } else { Ok(()) }
 }

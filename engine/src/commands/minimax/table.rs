@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use rayon::prelude::*;
@@ -13,6 +13,7 @@ use crate::chess::game::Game;
 use crate::console::output::Output;
 use crate::console::terminal::bar;
 use crate::minimax::{Found, Material, Pruning, solve};
+use crate::search::clock::Stopwatch;
 
 /// What the table is made of.
 #[derive(Clone, Debug, Args)]
@@ -25,7 +26,8 @@ pub struct TableArgs {
     pub positions: Option<PathBuf>,
 }
 
-/// One FEN per line: the start, five test positions of move generators, and four from openings to endings.
+/// One FEN per line: the start, five test positions of move generators, and four from openings to
+/// endings.
 const POSITIONS: &str = include_str!("../../../data/minimax.epd");
 
 /// What one pruning found at each depth from 1, and how long it took in all.
@@ -58,17 +60,17 @@ pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
         .collect();
     bar.finish_and_clear();
     let [plain, pruned, ordered] = [0, 1, 2].map(|part| &columns[part * positions.len()..]);
-    output.say(HEAD);
+    output.print(HEAD);
     for (place, position) in positions.iter().enumerate() {
         let columns = [&plain[place], &pruned[place], &ordered[place]];
-        output.say(&rows(place + 1, position, columns)?);
+        output.print(&rows(place + 1, position, columns)?);
     }
-    output.say(&sums(args.depth, positions.len(), [plain, pruned, ordered]));
+    output.print(&sums(args.depth, positions.len(), [plain, pruned, ordered]));
     Ok(())
 }
 
 fn column(position: &Chess, deepest: u32, pruning: Pruning) -> Column {
-    let (game, started) = (Game::new(position.clone()), Instant::now());
+    let (game, started) = (Game::new(position.clone()), Stopwatch::start());
     let found = (1..=deepest).map(|depth| solve(&game, depth, pruning, Material)).collect();
     (found, started.elapsed())
 }

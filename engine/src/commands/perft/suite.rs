@@ -8,7 +8,8 @@ use crate::console::output::Output;
 use crate::console::terminal::bar;
 use crate::search::StopToken;
 
-/// Checks all counts of lines of at most `deepest` plies; tells every one that differs. An error is a sentence.
+/// Checks all counts of lines of at most `deepest` plies; tells every one that differs. An error is
+/// a sentence.
 ///
 /// # Errors
 /// When the file or one of its lines cannot be read, when a count differs, or when `stop` is set.
@@ -31,14 +32,15 @@ pub fn check(path: &Path, deepest: u32, stop: &StopToken, output: &Output) -> Re
             (counts, nodes) = (counts + 1, nodes + counted);
             if counted != known {
                 wrong += 1;
-                output.say(&format!("line {number}, depth {depth}: {counted} instead of {known}"));
+                output
+                    .print(&format!("line {number}, depth {depth}: {counted} instead of {known}"));
             }
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
     let positions = lines.len();
-    output.say(&format!("{positions} positions, {counts} counts, {nodes} lines, {wrong} wrong"));
+    output.print(&format!("{positions} positions, {counts} counts, {nodes} lines, {wrong} wrong"));
     if counts == 0 {
         return Err(format!("{name} holds no counts of at most {deepest} plies (;D1 20 ;D2 400)"));
     }
@@ -58,7 +60,8 @@ mod tests {
             check(&path, deepest, &StopToken::default(), &output)
         };
         // Double Fischer random chess: the sides' kings and rooks stand on different files.
-        let dfrc = "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 ;D2 863 ;D3 1";
+        let dfrc = "qbbnrk1r/1p2n2p/p2P1p2/2p5/1PP4P/6pN/P1NPP1P1/QR1KBBR1 b GBhe - 1 16 ;D1 29 \
+            ;D2 863 ;D3 1";
         assert_eq!(verdict(dfrc, 2), Ok(()));
         assert!(verdict("\n", 3).unwrap_err().contains("no counts"));
         assert!(

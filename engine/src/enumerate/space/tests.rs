@@ -35,7 +35,10 @@ const FENS: [&str; 6] = [
 
 proptest! {
     #[test]
-    fn an_index_is_a_position(which in 0..FENS.len(), choices in prop::collection::vec(any::<u16>(), 0..60)) {
+    fn an_index_is_a_position(
+        which in 0..FENS.len(),
+        choices in prop::collection::vec(any::<u16>(), 0..60),
+    ) {
         walk(FENS[which], &choices);
     }
 }

@@ -4,8 +4,7 @@ mod protocol;
 
 use crate::minimax::Pruning;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
-use crate::setup::settings::EMPTY;
-use crate::setup::settings::{OptionError, Settings};
+use crate::setup::settings::{EMPTY, OptionError, Settings};
 
 /// One option.
 pub(super) struct Row {
@@ -46,6 +45,7 @@ const EMBEDDED: &str = "<embedded>";
 pub(super) fn register(network: bool) -> Vec<Row> {
     let mut rows = memory_rows();
     rows.extend(mode_rows(network));
+    rows.extend(network_rows());
     rows.extend(baseline_rows());
     rows.extend(protocol::tablebase_rows());
     rows.extend(protocol::protocol_rows());
@@ -67,8 +67,8 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "KVCache",
-            help: "Memory for the network's keys and values of evaluated positions, from which \
-                   their children are evaluated, in MiB beside `Hash`: a hard cap; 0 evaluates \
+            help: "Memory for the network's key-value cache, in MiB, in addition to `Hash`: a \
+                   hard cap. Positions are evaluated from their parents' entries; 0 evaluates \
                    every position from scratch.",
             kind: Kind::Spin {
                 default: 512,
@@ -84,14 +84,14 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "Threads",
-            help: "Accepted for match runners and without effect: one thread searches, and the \
-                   device uses all the cores it has.",
+            help: "No effect (match runners expect it): the search is single-threaded, the \
+                   evaluator uses all cores.",
             kind: Kind::Spin { default: 1, min: 1, max: 1024, set: |_, _| {} },
         },
     ]
 }
 
-fn mode_rows(network: bool) -> [Row; 6] {
+fn mode_rows(network: bool) -> [Row; 2] {
     // Without a network, the list starts at the evaluator that needs none.
     let evaluators = &EvaluatorKind::NAMES[usize::from(!network)..];
     [
@@ -108,7 +108,7 @@ fn mode_rows(network: bool) -> [Row; 6] {
         },
         Row {
             name: "Evaluator",
-            help: "What judges positions: the network, or piece counting that needs none.",
+            help: "What evaluates positions: the network, or piece counting, which needs none.",
             kind: Kind::Combo {
                 default: evaluators[0],
                 values: evaluators,
@@ -117,6 +117,11 @@ fn mode_rows(network: bool) -> [Row; 6] {
                 },
             },
         },
+    ]
+}
+
+fn network_rows() -> [Row; 4] {
+    [
         Row {
             name: "Device",
             help: "Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.",
@@ -142,8 +147,8 @@ fn mode_rows(network: bool) -> [Row; 6] {
         },
         Row {
             name: "TunablesFile",
-            help: "A file of tunables as `tesla-train tune` writes them, read when it is named; \
-                   what it does not name is as it ships.",
+            help: "A file of tunables as `tesla-train tune` writes them, read when the option \
+                   is set; tunables that it does not name keep their defaults.",
             kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
         },
         Row {
@@ -154,7 +159,7 @@ fn mode_rows(network: bool) -> [Row; 6] {
                 min: 0,
                 max: 4096,
                 set: |settings, size| {
-                    settings.machine.batch_size = (size > 0).then_some(size as usize)
+                    settings.machine.batch_size = (size > 0).then_some(size as usize);
                 },
             },
         },
@@ -165,8 +170,8 @@ fn baseline_rows() -> [Row; 4] {
     [
         Row {
             name: "MinimaxPruning",
-            help: "What `Search` = `Minimax` leaves out without changing the value: nothing, what \
-                   alpha-beta proves irrelevant, or that with the moves ordered.",
+            help: "Pruning of `Search` = `Minimax`: none, alpha-beta, or alpha-beta with move \
+                   ordering. The score is the same.",
             kind: Kind::Combo {
                 default: Pruning::NAMES[0],
                 values: Pruning::NAMES,
@@ -175,8 +180,8 @@ fn baseline_rows() -> [Row; 4] {
         },
         Row {
             name: "ExperienceFile",
-            help: "Where `Search` = `ThreeState` keeps the positions it met; without a file it \
-                   forgets them at the end.",
+            help: "The file in which `Search` = `ThreeState` keeps the positions it has met; \
+                   without one they are lost at exit.",
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
@@ -188,7 +193,8 @@ fn baseline_rows() -> [Row; 4] {
         },
         Row {
             name: "ExperienceSize",
-            help: "Most positions in it; the least seen and oldest make room for new ones.",
+            help: "Maximum positions in `ExperienceFile`; the least visited and oldest are \
+                   evicted first.",
             kind: Kind::Spin {
                 default: 1_000_000,
                 min: 1,
@@ -198,7 +204,8 @@ fn baseline_rows() -> [Row; 4] {
         },
         Row {
             name: "Seed",
-            help: "Decides the random moves of `Search` = `ThreeState` and the mistakes of `UCI_LimitStrength`.",
+            help: "Seed of the random moves of `Search` = `ThreeState` and of the mistakes of \
+                   `UCI_LimitStrength`.",
             kind: Kind::Spin {
                 default: 1,
                 min: 0,

@@ -1,8 +1,9 @@
 //! Records as bytes. Numbers are little-endian.
 //!
-//! A file is [`HEADER`], then records. A record is the length of its body in bytes (32 bits), the same number with every
-//! bit turned, the body, and a checksum of the body (32 bits, FNV-1a). The turned length tells a record that a crash cut
-//! short, which can only be the last one, from a file that was damaged. A body begins with its kind.
+//! A file is [`HEADER`], then records. A record is the length of its body in bytes (32 bits), the
+//! same number with every bit turned, the body, and a checksum of the body (32 bits, FNV-1a). The
+//! turned length tells a record that a crash cut short, which can only be the last one, from a file
+//! that was damaged. A body begins with its kind.
 
 use shakmaty::Color;
 
@@ -210,8 +211,8 @@ pub(in crate::three_state) enum Ending {
     Damaged,
 }
 
-/// Reads the bytes behind the header: calls `take` with each record; answers with how many bytes they took together
-/// and what comes after.
+/// Reads the bytes behind the header: calls `take` with each record; answers with how many bytes
+/// they took together and what comes after.
 pub(in crate::three_state) fn read_all(
     bytes: &[u8],
     mut take: impl FnMut(Record),

@@ -18,8 +18,9 @@ pub(super) fn tablebase_rows() -> [Row; 3] {
     [
         Row {
             name: "SyzygyPath",
-            help: "Folders of Syzygy endgame tables, with `:` between them, on Windows `;`. At the root they choose \
-                   among the moves in every search mode; Tesla, PUCT and AlphaBeta also ask them while they search.",
+            help: "Folders of Syzygy endgame tables, separated by `:` (on Windows by `;`). \
+                   Every search mode chooses among the root moves by them; Tesla, PUCT and \
+                   AlphaBeta also probe them during the search.",
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
@@ -31,7 +32,7 @@ pub(super) fn tablebase_rows() -> [Row; 3] {
         },
         Row {
             name: "SyzygyProbeLimit",
-            help: "Most pieces of a position that is looked up; 0 looks up none.",
+            help: "Maximum number of pieces of a position that is probed; 0 probes none.",
             kind: Kind::Spin {
                 default: MOST_PIECES as u64,
                 min: 0,
@@ -41,7 +42,8 @@ pub(super) fn tablebase_rows() -> [Row; 3] {
         },
         Row {
             name: "Syzygy50MoveRule",
-            help: "Whether a win that takes more than fifty moves without a capture or pawn move counts as a draw.",
+            help: "Whether a win that takes more than fifty moves without a capture or pawn move \
+                   counts as a draw.",
             kind: Kind::Check {
                 default: true,
                 set: |settings, on| settings.tablebase.fifty_moves = on,
@@ -54,7 +56,7 @@ pub(super) fn protocol_rows() -> [Row; 5] {
     [
         Row {
             name: "Move Overhead",
-            help: "Time kept back per move for the GUI and the line, in ms.",
+            help: "Time reserved per move for the GUI and the connection, in ms.",
             kind: Kind::Spin {
                 // Stockfish keeps back 10 ms, lc0 200 ms. We end within one batch, which on a CPU
                 // takes a few ms more than an alpha-beta node.
@@ -76,8 +78,8 @@ pub(super) fn protocol_rows() -> [Row; 5] {
         },
         Row {
             name: "UCI_LimitStrength",
-            help: "Plays weaker, as `UCI_Elo` says: fewer nodes, and at times not the best move (`Seed` decides which). \
-                   `Search` = `ThreeState` has only fewer nodes.",
+            help: "Plays weaker, as `UCI_Elo` says: fewer nodes, and sometimes not the best \
+                   move (see `Seed`). `Search` = `ThreeState` only searches fewer nodes.",
             kind: Kind::Check {
                 default: false,
                 set: |settings, on| settings.strength.is_limited = on,
@@ -85,7 +87,8 @@ pub(super) fn protocol_rows() -> [Row; 5] {
         },
         Row {
             name: "UCI_Elo",
-            help: "How weak, with `UCI_LimitStrength`: a rating on Stockfish's own scale, from 690 games of the search Tesla.",
+            help: "Strength under `UCI_LimitStrength`: a rating on the scale of Stockfish's \
+                   levels, from 690 games of `Search` = `Tesla`.",
             kind: Kind::Spin {
                 default: 1_500,
                 min: WEAKEST,
@@ -100,13 +103,13 @@ pub(super) fn telling_rows() -> [Row; 6] {
     [
         Row {
             name: "MultiPV",
-            help: "Best moves that are told of, each with its line. Tesla and PUCT tell what they know of them and \
-                   search as ever, AlphaBeta and Minimax search each; ThreeState tells of one.",
+            help: "Number of lines to report. AlphaBeta and Minimax search each; Tesla and \
+                   PUCT report what the ordinary search knows; ThreeState reports one.",
             kind: Kind::Spin {
                 default: 1,
                 min: 1,
                 max: 218,
-                set: |settings, lines| settings.lines = lines as usize,
+                set: |settings, lines| settings.multipv = lines as usize,
             },
         },
         Row {
@@ -116,13 +119,15 @@ pub(super) fn telling_rows() -> [Row; 6] {
         },
         Row {
             name: "VerboseMoveStats",
-            help: "At the end of a search, a line for every root move: value and error scale (expected score), chance \
-                   to overtake the best, work (evaluations), policy. Tesla and PUCT only.",
+            help: "Reports every root move at the end of a search: value and its error scale \
+                   (expected score), probability of overtaking the best move, evaluations, \
+                   policy. Tesla and PUCT only.",
             kind: Kind::Check { default: false, set: |settings, on| settings.verbose = on },
         },
         Row {
             name: "LogFile",
-            help: "A file to which everything that is said and heard is appended, with seconds since it was named.",
+            help: "A file to which all input and output is appended, with the seconds since \
+                   the option was set.",
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
@@ -134,8 +139,8 @@ pub(super) fn telling_rows() -> [Row; 6] {
         },
         Row {
             name: "UCI_Opponent",
-            help: "Whom we play, as `title rating computer or human name`, for example `GM 2800 human Anna Muzychuk`; told \
-                   with `debug on`, without effect on play.",
+            help: "The opponent as `title rating computer or human name`, for example `GM \
+                   2800 human Anna Muzychuk`; reported with `debug on`, no effect on play.",
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, text| {
@@ -147,7 +152,7 @@ pub(super) fn telling_rows() -> [Row; 6] {
         },
         Row {
             name: "UCI_EngineAbout",
-            help: "For GUIs to show; without effect.",
+            help: "For GUIs to show; no effect.",
             kind: Kind::Text { default: ABOUT, set: |_, _| Ok(()) },
         },
     ]

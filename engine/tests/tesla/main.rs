@@ -2,10 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod watched;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use common::{nodes, walk};
@@ -16,70 +17,15 @@ use shakmaty::{CastlingMode, Chess, Position};
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::chess::game::Game;
-use tesla_engine::chess::score::Score;
-use tesla_engine::chess::score::Verdict;
+use tesla_engine::chess::score::{Score, Verdict};
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::arena::Tree;
 use tesla_engine::tree::node::{BLOCKED, KNOWN, PENDING, ROOT};
 use tesla_engine::tree::sweep::recompute_all;
-use tesla_nn::classical::ClassicalEvaluator;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::evaluator::EvalError;
 use tesla_nn::guess::Guesser;
-
-/// Counts what is asked, checks that it may be asked, and fails when told to.
-struct Watched {
-    inner: ClassicalEvaluator,
-    asked: Arc<AtomicU64>,
-    fail_after: u64,
-    is_lost: bool,
-}
-
-impl Watched {
-    fn new(batch: usize, fail_after: u64) -> (Box<Self>, Arc<AtomicU64>) {
-        let asked = Arc::new(AtomicU64::new(0));
-        let inner = ClassicalEvaluator::with_batch_size(batch);
-        (Box::new(Self { inner, asked: Arc::clone(&asked), fail_after, is_lost: false }), asked)
-    }
-}
-
-impl Evaluator for Watched {
-    fn description(&self) -> String {
-        self.inner.description()
-    }
-
-    fn batch_size(&self) -> usize {
-        self.inner.batch_size()
-    }
-
-    fn fixed_cost(&self) -> f32 {
-        self.inner.fixed_cost()
-    }
-
-    fn submit(&mut self, batch: Vec<Request>) {
-        assert!(batch.len() <= self.batch_size());
-        for request in &batch {
-            assert!(!request.moves.is_empty());
-            assert_eq!(request.moves[..], request.position.legal_moves()[..]);
-        }
-        self.asked.fetch_add(batch.len() as u64, Ordering::Relaxed);
-        self.inner.submit(batch);
-    }
-
-    fn in_flight(&self) -> usize {
-        if self.is_lost { 0 } else { self.inner.in_flight() }
-    }
-
-    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
-        self.is_lost = self.asked.load(Ordering::Relaxed) >= self.fail_after;
-        if self.is_lost {
-            while self.inner.collect().is_ok() {}
-            self.fail_after = u64::MAX; // the next search finds it repaired
-            return Err(EvalError::DeviceLost("unplugged".to_owned()));
-        }
-        self.inner.collect()
-    }
-}
+use watched::Watched;
 
 fn game(fen: &str, moves: &str) -> Game {
     let fen: Fen = fen.parse().unwrap();
@@ -359,11 +305,11 @@ fn a_lost_device_costs_the_answer_nothing_but_depth() {
     let (evaluator, _) = Watched::new(16, 150);
     let mut search = BestFirst::new(evaluator);
     let outcome = run(&mut search, &start(), &nodes(1000));
-    assert!(matches!(outcome.trouble, Some(EvalError::DeviceLost(_))));
+    assert!(matches!(outcome.error, Some(EvalError::DeviceLost(_))));
     assert!(outcome.info.nodes > 50);
     assert_sound(search.tree());
     let outcome = run(&mut search, &start(), &nodes(100));
-    assert_eq!((outcome.trouble, outcome.info.nodes), (None, 100));
+    assert_eq!((outcome.error, outcome.info.nodes), (None, 100));
 }
 
 #[test]
@@ -372,14 +318,14 @@ fn keeps_the_tree_between_moves() {
     let mut game = start();
     let outcome = run(&mut search, &game, &nodes(800));
     game.play(outcome.best);
-    let kept = search.root_moves()[0].work;
+    let kept = search.root_moves()[0].visits;
     assert!(kept > 20, "{kept}");
     run(&mut search, &game, &nodes(1));
-    assert_eq!(search.tree().node(ROOT).work, kept + 1);
+    assert_eq!(search.tree().node(ROOT).visits, kept + 1);
     assert_sound(search.tree());
     // A game that did not come this way starts anew.
     run(&mut search, &start(), &nodes(1));
-    assert_eq!(search.tree().node(ROOT).work, 1);
+    assert_eq!(search.tree().node(ROOT).visits, 1);
 }
 
 #[test]
@@ -391,16 +337,16 @@ fn memory_is_a_hard_cap_and_folding_goes_on() {
     assert!(outcome.info.hashfull <= 1000);
     assert!(search.tree().bytes() <= 1 << 20);
     assert!(search.tree().capacity_bytes() <= 1 << 20);
-    assert!(search.tree().branch_count() < 6000);
+    assert!(search.tree().expansion_count() < 6000);
 }
 
 /// Sums of work, parents and children, flags, and values recomputed from scratch.
 fn assert_sound(tree: &Tree) {
-    for id in 0..tree.branch_count() as u32 {
-        let branch = tree.branch(id);
+    for id in 0..tree.expansion_count() as u32 {
+        let branch = tree.expansion(id);
         let node = tree.node(tree.node_of(branch));
-        let below: u32 = tree.children(branch).iter().map(|child| child.work).sum();
-        assert_eq!(node.work, 1 + below);
+        let below: u32 = tree.children(branch).iter().map(|child| child.visits).sum();
+        assert_eq!(node.visits, 1 + below);
         for child in tree.children(branch) {
             assert!(!child.has(PENDING | BLOCKED));
             assert!((0.0..=1.0).contains(&child.value));
@@ -425,8 +371,8 @@ fn the_tree_is_compact() {
     let mut search = BestFirst::new(Box::new(Guesser::new(64)));
     run(&mut search, &middlegame, &nodes(20_000));
     let tree = search.tree();
-    let each = tree.bytes() as f64 / tree.branch_count() as f64;
-    let nodes = tree.nodes().count() as f64 / tree.branch_count() as f64;
+    let each = tree.bytes() as f64 / tree.expansion_count() as f64;
+    let nodes = tree.nodes().count() as f64 / tree.expansion_count() as f64;
     assert!(each <= 200.0 && nodes > 1.0, "{each} bytes, {nodes} nodes");
 }
 

@@ -2,23 +2,23 @@
 
 use std::ops::Range;
 
-use crate::tree::node::{BranchId, NONE, NodeId, Spot};
+use crate::tree::node::{ExpansionId, NONE, NodeId, Slot};
 
-/// [`Branch::best`] where no move that was looked at is the best.
-const NO_PLACE: u8 = u8::MAX;
+/// [`Expansion::best`] where no move that was looked at is the best.
+const NO_INDEX: u8 = u8::MAX;
 
 /// What an evaluated position has besides its node.
 #[derive(Clone, Copy, Debug)]
-pub struct Branch {
+pub struct Expansion {
     /// Key of the position.
     pub key: u64,
     /// Where its node is.
-    pub(super) parent: BranchId,
-    pub(super) place: u8,
+    pub(super) parent: ExpansionId,
+    pub(super) index: u8,
     /// How many of its moves have nodes, the first of them, and which size of block they are in.
     pub(super) count: u8,
     pub(super) block: u8,
-    /// Place of the best among the nodes, or [`NO_PLACE`].
+    /// Index of the best among the nodes, or [`NO_INDEX`].
     pub(super) best: u8,
     pub(super) first: NodeId,
     /// The first of its edges, and how many legal moves there are.
@@ -28,10 +28,10 @@ pub struct Branch {
     pub stored_depth: u8,
     /// Moves from the root.
     pub ply: u8,
-    /// Set while the branch waits in a sweep.
+    /// Set while the expansion waits in a sweep.
     pub is_dirty: bool,
-    /// The evaluator's name for the position.
-    pub handle: u32,
+    /// The evaluator's cache id of the position.
+    pub cache_id: u32,
     /// The evaluator's own value.
     pub static_value: f32,
     /// Value known before expansion, from the table or a folded subtree.
@@ -42,23 +42,23 @@ pub struct Branch {
     pub known_rests_on_path: bool,
 }
 
-impl Branch {
-    /// The branch of a node: nothing known but the evaluator's own value.
-    pub fn new(key: u64, node: Spot, static_value: f32) -> Self {
+impl Expansion {
+    /// The expansion of a node: nothing known but the evaluator's own value.
+    pub fn new(key: u64, node: Slot, static_value: f32) -> Self {
         Self {
             key,
             parent: node.parent,
-            place: node.place,
+            index: node.index,
             count: 0,
             block: 0,
-            best: NO_PLACE,
+            best: NO_INDEX,
             first: NONE,
             edges: 0,
             moves: 0,
             stored_depth: 0,
             ply: 0,
             is_dirty: false,
-            handle: 0,
+            cache_id: 0,
             static_value,
             known_value: 0.0,
             known_depth: -1.0,
@@ -66,14 +66,14 @@ impl Branch {
         }
     }
 
-    /// The branch its node belongs to; [`NONE`] at the root.
-    pub fn parent(&self) -> BranchId {
+    /// The expansion its node belongs to; [`NONE`] at the root.
+    pub fn parent(&self) -> ExpansionId {
         self.parent
     }
 
     /// Where its node is.
-    pub fn spot(&self) -> Spot {
-        Spot { parent: self.parent, place: self.place }
+    pub fn slot(&self) -> Slot {
+        Slot { parent: self.parent, index: self.index }
     }
 
     /// The nodes below it.
@@ -91,8 +91,8 @@ impl Branch {
         (self.best < self.count).then(|| self.first + NodeId::from(self.best))
     }
 
-    /// Says which child is the best, by its place; `None` = one that was never looked at.
-    pub fn set_best(&mut self, place: Option<u8>) {
-        self.best = place.unwrap_or(NO_PLACE);
+    /// Sets the best child, by its index; `None` = one that was never looked at.
+    pub fn set_best(&mut self, index: Option<u8>) {
+        self.best = index.unwrap_or(NO_INDEX);
     }
 }

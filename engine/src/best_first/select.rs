@@ -1,0 +1,153 @@
+//! Selection by benefit per cost: a budget of evaluations flows from the root to where the next
+//! evaluation has the best benefit-cost ratio.
+//!
+//! At each node the child with the best ratio is granted evaluations until another child's ratio is
+//! better, and passes them on in the same way. A leaf that is reached is queued and counts as
+//! evaluated with its present value (a *virtual visit*, where other searches use virtual losses):
+//! visits and depth grow along the path, which sends the next grant elsewhere; the leaf itself is
+//! not selected again until its answer arrives.
+
+use shakmaty::{Chess, Position};
+
+use crate::best_first::lead::Child;
+use crate::best_first::model::Model;
+use crate::best_first::params::Params;
+use crate::best_first::rates::{Pick, Rater};
+use crate::chess::game::{key_after, position_key};
+use crate::tree::arena::Tree;
+use crate::tree::batch::{Batch, Picked, Selected};
+use crate::tree::node::{BLOCKED, ExpansionId, NONE, ROOT, Slot};
+use crate::tree::sweep::Backup as _;
+
+/// What a visit did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grant {
+    /// Evaluations queued.
+    used: u32,
+    /// Whether values below changed because something was proven.
+    changed: bool,
+}
+
+/// What may be spent at and below a node.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    evaluations: u32,
+    /// The depth that the node is wanted to reach, plies.
+    depth: f32,
+}
+
+/// Picks leaves for one batch. Made anew for each.
+#[derive(Debug)]
+pub struct Selector<'a> {
+    tree: &'a mut Tree,
+    model: &'a Model,
+    params: &'a Params,
+    batch: Batch<'a>,
+    rater: Rater<'a>,
+    blocked: Vec<Slot>,
+}
+
+impl<'a> Selector<'a> {
+    /// A selector that adds leaves of this tree to `batch`.
+    pub fn new(tree: &'a mut Tree, model: &'a Model, params: &'a Params, batch: Batch<'a>) -> Self {
+        let rater = Rater::new(model, params);
+        Self { tree, model, params, batch, rater, blocked: Vec::new() }
+    }
+
+    /// Picks up to `budget` leaves below the root.
+    pub fn select(mut self, root: &Chess, budget: u32) -> Selected {
+        let mut left = budget;
+        while left > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
+            let depth = self.tree.node(ROOT).depth + self.params.horizon;
+            let budget = Budget { evaluations: left, depth };
+            let grant = self.visit(Slot::ROOT, root, budget);
+            left -= grant.used;
+            if grant.used == 0 && !grant.changed {
+                break;
+            }
+        }
+        for &slot in &self.blocked {
+            let node = self.tree.at(slot);
+            self.tree.node_mut(node).mark(BLOCKED, false);
+        }
+        self.batch.finish(self.tree)
+    }
+
+    /// Spends the budget at and below the node in this slot.
+    fn visit(&mut self, slot: Slot, position: &Chess, budget: Budget) -> Grant {
+        // Nothing is created beside the node while it is visited: it stays where it is.
+        let node = self.tree.at(slot);
+        let id = self.tree.node(node).expansion;
+        if id == NONE {
+            return self.pick(slot, position, position_key(position));
+        }
+        self.batch.keys.push(self.tree.expansion(id).key);
+        let mut total = Grant::default();
+        while total.used < budget.evaluations && self.batch.may_go_on() {
+            let Some(pick) = self.rater.best_pick(self.tree, id, budget.depth) else {
+                self.block(slot);
+                break;
+            };
+            let left = Budget { evaluations: budget.evaluations - total.used, ..budget };
+            let grant = self.descend(id, pick, position, left);
+            total.used += grant.used;
+            let here = self.tree.node_mut(node);
+            here.visits += grant.used;
+            here.depth = here.depth.max(self.model.effort.depth(here.visits));
+            if grant.changed {
+                total.changed = true;
+                self.model.recompute(self.tree, id);
+                if self.tree.node(node).is_proven() {
+                    break;
+                }
+            }
+        }
+        self.batch.keys.pop();
+        total
+    }
+
+    /// Grants the picked child its share of what is left.
+    fn descend(&mut self, id: ExpansionId, pick: Pick, at: &Chess, left: Budget) -> Grant {
+        let index = match pick.child {
+            Child::Node(index) => index as u8,
+            Child::Edge(edge) => match self.batch.create_child(self.tree, id, edge, at) {
+                Some(index) => index,
+                None => return Grant::default(),
+            },
+        };
+        let slot = Slot { parent: id, index };
+        let child = *self.tree.node(self.tree.at(slot));
+        let mut position = at.clone();
+        position.play_unchecked(child.played);
+        if !child.is_expanded() {
+            let key = key_after(at, self.tree.expansion(id).key, child.played);
+            return self.pick(slot, &position, key);
+        }
+        // The child's rate falls as 1/visits: this is when the next child catches up.
+        let lead = child.visits as f32 * (pick.rate / pick.next_rate - 1.0);
+        let most = (child.visits as f32 * self.params.grant_share).max(1.0);
+        let least = (child.visits as f32 * self.params.grant_least).max(1.0);
+        let evaluations = (lead.clamp(least.min(most), most) as u32).max(1).min(left.evaluations);
+        let own = child.depth + self.params.horizon;
+        let depth = own + self.params.inherit * (left.depth - 1.0 - own);
+        self.visit(slot, &position, Budget { evaluations, depth })
+    }
+
+    /// Queues a leaf for evaluation, or settles it without one.
+    fn pick(&mut self, slot: Slot, position: &Chess, key: u64) -> Grant {
+        match self.batch.pick(self.tree, &self.model.effort, slot, (position, key)) {
+            Picked::Queued => Grant { used: 1, changed: false },
+            Picked::Settled => Grant { used: 0, changed: true },
+            Picked::Refused => {
+                self.block(slot);
+                Grant::default()
+            }
+        }
+    }
+
+    fn block(&mut self, slot: Slot) {
+        let node = self.tree.at(slot);
+        self.tree.node_mut(node).mark(BLOCKED, true);
+        self.blocked.push(slot);
+    }
+}
