@@ -141,7 +141,7 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     done("report", &[&json, "--out", &page]);
     let small = fs::read_to_string(&page).unwrap();
     assert!(small.contains("<h2>Networks</h2>") && !small.contains("<h2>Games</h2>"));
-    done("report", &[&runs, "--out", &page]);
+    done("report", &[&runs, &learnt, "--out", &page]);
     assert_eq!(fs::read_to_string(&page).unwrap(), html);
 }
 
