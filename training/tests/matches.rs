@@ -2,44 +2,24 @@
 //! however bad, stops a match.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "support/runs.rs"]
+mod runs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::search::StopToken;
 use tesla_training::console::table::Table;
 use tesla_training::game::ending::Termination;
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::report::{self, Finished};
 use tesla_training::matches::runner;
-use tesla_training::players::pool::{Pool, RunContext};
 use tesla_training::statistics::sprt::Decision;
 
-/// A run that says nothing.
-fn context<'a>(folder: &'a Path, concurrency: usize, interrupted: &'a StopToken) -> RunContext<'a> {
-    RunContext { folder, pool: Pool { concurrency, interrupted }, say: &|_| {} }
-}
-
-/// Every position after one move of each side: 400 openings.
-fn book() -> String {
-    let mut lines = String::new();
-    let start = Chess::default();
-    for first in start.legal_moves() {
-        let mut after = start.clone();
-        after.play_unchecked(first);
-        for second in after.legal_moves() {
-            let mut position = after.clone();
-            position.play_unchecked(second);
-            lines += &Fen::from_position(&position, EnPassantMode::Legal).to_string();
-            lines.push('\n');
-        }
-    }
-    lines
-}
+use runs::{book, context};
 
 /// A folder that is gone after the test.
 struct Scratch(PathBuf);

@@ -28,7 +28,8 @@ pub use info::{Bound, Info};
 use inbox::BadLine;
 use lines::shown;
 use offer::Offer;
-use process::{Process, Starts, Trouble};
+use pipes::Starts;
+use process::{Process, Trouble};
 
 /// Before a search the peer has at least this long for `readyok`, however short its clock is.
 const SHORTEST_READY_TIME: Duration = Duration::from_secs(5);

@@ -38,9 +38,9 @@ impl std::fmt::Debug for RunContext<'_> {
 
 impl Pool<'_> {
     /// Does `jobs` in their order, up to `concurrency` at once, until all are done or somebody
-    /// wants to stop. `worker` makes each worker in its own thread, with the token that ends its waits. `hear`
-    /// gets each result as it comes, or `None` where none has come for a moment; when it says `false`
-    /// or fails, nobody works on.
+    /// wants to stop. `worker` makes each worker in its own thread, with the token that ends its
+    /// waits. `hear` gets each result as it comes, or `None` where none has come for a moment; when
+    /// it says `false` or fails, nobody works on.
     ///
     /// # Errors
     /// What `hear` failed with.

@@ -50,8 +50,8 @@ pub(super) fn section(all: &[Learning]) -> Option<Section> {
     }
     let mut section = Section::new("Experience");
     section.text(
-        "Games of the three-state decider as its experience grows. A point is the mean of the games \
-         since the point before.",
+        "Games of the three-state decider as its experience grows. A point is the mean of the \
+         games since the point before.",
     );
     section.chart(curve(all, "Moves chosen at random", "random moves, %", random));
     section.chart(curve(all, "Score as experience grows", "score, %", score));

@@ -99,8 +99,8 @@ impl Setting<'_> {
     }
 }
 
-/// Plays the run in the context's folder, or what is left of it; gives the way of the point. The first side of
-/// `games` is the engine that is tuned, with its limit; its second one is not used.
+/// Plays the run in the context's folder, or what is left of it; gives the way of the point. The
+/// first side of `games` is the engine that is tuned, with its limit; its second one is not used.
 ///
 /// # Errors
 /// When it cannot begin or go on; what was played stays.

@@ -9,7 +9,7 @@ use super::*;
 use crate::game::ending::{Ending, Termination};
 use crate::game::openings::{Book, BookOptions, Opening};
 use crate::game::state::{GameState, castling_mode, fen_of};
-use crate::matches::arbiter::Breaches;
+use crate::matches::record::Breaches;
 
 fn played(uci: &str, score: Option<Score>) -> MoveRecord {
     MoveRecord { uci: uci.to_owned(), score, depth: Some(12), nodes: Some(800), micros: 520_900 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::speech::uci_move;
+use super::lines::uci_move;
 use crate::game::score::Score;
 
 /// How a score is to be read.

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use tesla_engine::search::StopToken;
 
+use super::PeerConfig;
 use super::inbox::{BadLine, Inbox, Shared};
-use super::{PeerConfig, pipes};
+use super::pipes::{self, Job, Starts};
 
 /// How long a peer may take to end after `quit`.
 const QUIT_TIME: Duration = Duration::from_secs(1);
@@ -37,25 +38,6 @@ pub(super) enum Trouble {
     TimedOut,
     /// The caller wants to stop.
     Interrupted,
-}
-
-/// What a command starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Starts {
-    Nothing,
-    /// It asks for a new `readyok`.
-    Ready,
-    /// It asks for a new `bestmove`.
-    Search,
-}
-
-/// Lines for the writer thread.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) number: u64,
-    /// With a newline after each line.
-    pub(super) text: String,
-    pub(super) starts: Starts,
 }
 
 /// A running peer. Dropping it ends and reaps the process.
