@@ -6,4 +6,5 @@ pub mod config;
 pub mod dataset;
 pub mod labels;
 pub mod loss;
+mod muon;
 pub mod trainer;

@@ -12,6 +12,11 @@ use crate::setup::opponent::{NotAnOpponent, Opponent};
 /// What a text option holds that means none.
 pub(super) const EMPTY: &str = "<empty>";
 
+/// What a text option names, unless it means none.
+pub(super) fn given(text: &str) -> Option<String> {
+    (!matches!(text, "" | EMPTY)).then(|| text.to_owned())
+}
+
 /// What the user chose. Defaults come from the register.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {

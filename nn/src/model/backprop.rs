@@ -140,7 +140,7 @@ impl Backprop {
         for (index, block) in self.blocks.iter().enumerate() {
             let (kept, later) = blocks[index..].split_at_mut(1);
             let to = &mut later.first_mut().unwrap_or(last).x;
-            block.run(values, self.heads, &plan.windows, (&mut kept[0], passing), to);
+            block.run(values, (self.heads, &plan.windows), (&mut kept[0], passing), to);
         }
         let states = sized(states, n * d);
         normalise(&last.x, places.norm.of(values), states, sized(inverses, n));
@@ -157,14 +157,14 @@ impl Backprop {
             work;
         let d_states = sized(d_states, states.len());
         let parameters = (values.as_slice(), places);
-        self.layers.back(parameters, (plan, gradient), (states, d_states), heads, &mut list);
+        self.layers.back(parameters, (plan, gradient), (states, d_states), (heads, &mut list));
         d_x.clear();
         d_x.resize(states.len(), 0.0);
         let input = (last.x.as_slice(), places.norm.of(values), inverses.as_slice());
         normalise_back(input, d_states, d_x, places.norm.of_mut(&mut list));
         for (block, kept) in self.blocks.iter().zip(blocks).rev() {
             let memory = (&*kept, &mut *passing);
-            block.back(values, self.heads, &plan.windows, memory, (d_x, &mut list));
+            block.back(values, (self.heads, &plan.windows), memory, (d_x, &mut list));
         }
         embedding::embed_back(plan, places, d_x, &mut list, d);
         list

@@ -96,6 +96,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         100.0 * dataset.refuted()
     ));
     config.positions = dataset.positions();
+    dataset.look_ahead(config.look_ahead);
     if let Some(share) = config.refuted {
         dataset.weigh_as_refuted(share);
     }

@@ -5,15 +5,19 @@
 //! weight decay after Loshchilov and Hutter 2019; matrices only, tables of embeddings and scales
 //! are left alone.
 
-use std::collections::{BTreeMap, HashMap};
+mod saved;
+
+use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Tensor, TensorData};
-use safetensors::tensor::TensorView;
-use safetensors::{Dtype, SafeTensors};
+use burn::tensor::{Device, Shape, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use tesla_nn::model::Model;
+
+use super::muon;
+
+pub use saved::StateError;
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,11 +33,24 @@ pub struct AdamW {
     pub weight_decay: f32,
     /// Largest global norm of the gradient.
     pub clip_norm: f32,
+    /// Rate of Muon, which moves the matrices between hidden layers, as a share of the learning
+    /// rate; 0 = `AdamW` moves them too.
+    pub muon: f32,
+    /// Decay of Muon's momentum.
+    pub momentum: f32,
 }
 
 impl Default for AdamW {
     fn default() -> Self {
-        Self { beta_1: 0.9, beta_2: 0.99, epsilon: 1e-8, weight_decay: 0.01, clip_norm: 1.0 }
+        Self {
+            beta_1: 0.9,
+            beta_2: 0.99,
+            epsilon: 1e-8,
+            weight_decay: 0.01,
+            clip_norm: 1.0,
+            muon: 0.0,
+            momentum: 0.95,
+        }
     }
 }
 
@@ -41,6 +58,28 @@ impl Default for AdamW {
 struct Moments {
     first: Tensor<1>,
     second: Tensor<1>,
+}
+
+impl Moments {
+    fn zeros(length: usize, device: &Device) -> Self {
+        Self { first: Tensor::zeros([length], device), second: Tensor::zeros([length], device) }
+    }
+
+    /// Muon's step for a matrix of this shape; the second moment is not used.
+    fn muon_step(
+        self,
+        settings: &AdamW,
+        rate: f32,
+        [value, grad]: [Tensor<1>; 2],
+        shape: &Shape,
+    ) -> (Tensor<1>, Self) {
+        let [rows, columns] = shape.dims();
+        let square = |list: Tensor<1>| list.reshape([rows, columns]);
+        let operands = [square(value), square(self.first), square(grad)];
+        let [value, first] = muon::step(settings, rate, operands);
+        let [value, first] = [value, first].map(|matrix| matrix.reshape([rows * columns]));
+        (value, Self { first, second: self.second })
+    }
 }
 
 /// Moments of every parameter, by its path in the model.
@@ -80,11 +119,6 @@ impl std::fmt::Debug for Gradient {
     }
 }
 
-/// Why saved moments could not be used.
-#[derive(Debug, thiserror::Error)]
-#[error("optimizer state: {0}")]
-pub struct StateError(String);
-
 impl State {
     /// The gradient of `model`'s loss times `scale`, with its norm.
     pub fn measured(model: &Model, grads: Grads, scale: f32) -> Gradient {
@@ -117,113 +151,6 @@ impl State {
                 let rest = grads.as_slice();
                 model.map(&mut ListMover { state: self, rest, settings, rate, clip, path })
             }
-        }
-    }
-
-    /// The moments as the bytes of a safetensors file.
-    ///
-    /// # Errors
-    /// When a tensor cannot be serialised.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
-        let mut rows: Vec<(String, Vec<u8>)> = Vec::new();
-        for (path, moments) in &self.moments {
-            for (kind, tensor) in [("first", &moments.first), ("second", &moments.second)] {
-                let values: Vec<f32> = tensor
-                    .clone()
-                    .into_data()
-                    .try_to_vec()
-                    .map_err(|e| StateError(format!("{e:?}")))?;
-                let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-                rows.push((format!("{path}/{kind}"), bytes));
-            }
-        }
-        let views: Result<Vec<_>, _> = rows
-            .iter()
-            .map(|(name, bytes)| {
-                TensorView::new(Dtype::F32, vec![bytes.len() / 4], bytes).map(|v| (name.clone(), v))
-            })
-            .collect();
-        let views = views.map_err(|e| StateError(e.to_string()))?;
-        let metadata = HashMap::from([("steps".to_owned(), self.steps.to_string())]);
-        safetensors::serialize(views, Some(metadata)).map_err(|e| StateError(e.to_string()))
-    }
-
-    /// The moments that [`State::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// When the bytes are damaged.
-    pub fn from_bytes(bytes: &[u8], device: &Device) -> Result<Self, StateError> {
-        let damaged = |e: safetensors::SafeTensorError| StateError(e.to_string());
-        let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
-        let steps = header.metadata().as_ref().and_then(|m| m.get("steps")?.parse().ok());
-        let steps = steps.ok_or_else(|| StateError("no step count".to_owned()))?;
-        let read = |name: &str| -> Result<Tensor<1>, StateError> {
-            let view = tensors.tensor(name).map_err(damaged)?;
-            if view.dtype() != Dtype::F32 {
-                return Err(StateError(format!("{name} holds {:?}", view.dtype())));
-            }
-            let values: Vec<f32> = view
-                .data()
-                .chunks_exact(4)
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect();
-            if values.iter().any(|value| !value.is_finite()) {
-                return Err(StateError(format!("{name} holds values that are no numbers")));
-            }
-            let length = values.len();
-            Ok(Tensor::from_data(TensorData::new(values, [length]), device))
-        };
-        let mut moments = BTreeMap::new();
-        for name in tensors.names() {
-            if let Some(path) = name.strip_suffix("/first") {
-                let first = read(name)?;
-                let second = read(&format!("{path}/second"))?;
-                moments.insert(path.to_owned(), Moments { first, second });
-            }
-        }
-        Ok(Self { steps, moments })
-    }
-
-    /// Whether the moments are of this model's parameters.
-    ///
-    /// # Errors
-    /// Names the first tensor that is missing or has another length.
-    pub fn check(&self, model: &Model) -> Result<(), StateError> {
-        let mut fit = Fit { state: self, path: Vec::new(), misfit: None };
-        model.visit(&mut fit);
-        match fit.misfit {
-            // Before its first step a run has no moments.
-            Some(_) if self.steps == 0 => Ok(()),
-            Some(path) => Err(StateError(format!("{path} does not fit the network"))),
-            None => Ok(()),
-        }
-    }
-}
-
-struct Fit<'a> {
-    state: &'a State,
-    path: Vec<String>,
-    misfit: Option<String>,
-}
-
-impl burn::module::ModuleVisitor for Fit<'_> {
-    fn enter_module(&mut self, name: &str, _container_type: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _name: &str, _container_type: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let length = param.val().shape().num_elements();
-        let path = self.path.join(".");
-        let fits = self.state.moments.get(&path).is_some_and(|moments| {
-            [&moments.first, &moments.second].iter().all(|tensor| tensor.dims() == [length])
-        });
-        if !fits {
-            self.misfit.get_or_insert(path);
         }
     }
 }
@@ -280,10 +207,15 @@ impl ModuleMapper for Mover<'_> {
         let length = shape.num_elements();
         let grad = grad.reshape([length]) * self.clip;
         let path = self.path.join(".");
-        let old = self.state.moments.remove(&path).unwrap_or_else(|| Moments {
-            first: Tensor::zeros([length], &grad.device()),
-            second: Tensor::zeros([length], &grad.device()),
-        });
+        let old = self.state.moments.remove(&path);
+        let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
+        if muon::moves(self.settings, &self.path, D) {
+            let value = tensor.inner().reshape([length]);
+            let (value, moments) = old.muon_step(self.settings, self.rate, [value, grad], &shape);
+            self.state.moments.insert(path, moments);
+            let moved = Tensor::from_inner(value.reshape(shape)).require_grad();
+            return Param::from_mapped_value(id, moved, mapper);
+        }
         let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);
         let second = old.second * beta_2 + grad.powi_scalar(2) * (1.0 - beta_2);
         let steps = self.state.steps as i32;
@@ -346,8 +278,19 @@ impl ModuleMapper for ListMover<'_> {
         let (shape, device) = (tensor.shape(), tensor.device());
         let (grads, rest) = self.rest.split_at(shape.num_elements().min(self.rest.len()));
         self.rest = rest;
-        let mut values = numbers(tensor);
         let path = self.path.join(".");
+        if muon::moves(self.settings, &self.path, D) {
+            let length = grads.len();
+            let grad = Tensor::from_data(TensorData::new(grads.to_vec(), [length]), &device);
+            let operands = [tensor.reshape([length]), grad * self.clip];
+            let old = self.state.moments.remove(&path);
+            let old = old.unwrap_or_else(|| Moments::zeros(length, &device));
+            let (value, moments) = old.muon_step(self.settings, self.rate, operands, &shape);
+            self.state.moments.insert(path, moments);
+            let moved = Tensor::from_inner(value.reshape(shape)).require_grad();
+            return Param::from_mapped_value(id, moved, mapper);
+        }
+        let mut values = numbers(tensor);
         let (mut first, mut second) = match self.state.moments.remove(&path) {
             Some(Moments { first, second }) => (numbers(first), numbers(second)),
             None => (vec![0.0; grads.len()], vec![0.0; grads.len()]),

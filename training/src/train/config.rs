@@ -28,6 +28,14 @@ options! {
         started_from: Option<String> = None;
         /// Learning rate at the end, as a share of the largest.
         final_rate: f32 = 0.02;
+        /// Weight of the next position's score in the value label, relative to this position's own,
+        /// where the teacher's best move was played; its square for the one after it, and so on.
+        /// 0 = each position's own score only.
+        look_ahead: f32 = 0.0;
+        /// Steps of the linear decay at the end, before which the rate is constant, so that a run
+        /// whose decay has not begun can be prolonged by more `steps`; none = a cosine over the
+        /// whole run.
+        decay_steps: Option<u64> = None;
         /// Optimizer.
         optimizer: AdamW = AdamW::default();
         /// Weights of the parts of the loss.
@@ -142,6 +150,9 @@ impl TrainConfig {
         if self.refuted.is_some_and(|share| !(0.0..1.0).contains(&share)) {
             return Err("the share of refuted moves must be at least 0 and below 1".to_owned());
         }
+        if !(0.0..1.0).contains(&self.look_ahead) {
+            return Err(format!("look_ahead is {}; it must be 0 to below 1", self.look_ahead));
+        }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return Err(format!("the learning rate is {}; it must be above 0", self.rate));
         }
@@ -173,8 +184,9 @@ impl TrainConfig {
     }
 
     fn check_optimizer(&self) -> Result<(), String> {
-        let AdamW { beta_1, beta_2, epsilon, weight_decay, clip_norm } = self.optimizer;
-        for (name, beta) in [("beta_1", beta_1), ("beta_2", beta_2)] {
+        let AdamW { beta_1, beta_2, epsilon, weight_decay, clip_norm, muon, momentum } =
+            self.optimizer;
+        for (name, beta) in [("beta_1", beta_1), ("beta_2", beta_2), ("momentum", momentum)] {
             if !(0.0..1.0).contains(&beta) {
                 return Err(format!("{name} is {beta}; it must be at least 0 and below 1"));
             }
@@ -184,8 +196,10 @@ impl TrainConfig {
                 return Err(format!("{name} is {number}; it must be above 0"));
             }
         }
-        if !(weight_decay.is_finite() && weight_decay >= 0.0) {
-            return Err(format!("weight_decay is {weight_decay}; it must be 0 or more"));
+        for (name, number) in [("weight_decay", weight_decay), ("muon", muon)] {
+            if !(number.is_finite() && number >= 0.0) {
+                return Err(format!("{name} is {number}; it must be 0 or more"));
+            }
         }
         Ok(())
     }
@@ -196,14 +210,53 @@ impl TrainConfig {
         Plan { seed, window, batch, positions }
     }
 
-    /// Learning rate at `step`: linear warm-up, then cosine.
+    /// Learning rate at `step`: linear warm-up, then cosine, or constant with a linear decay.
     pub fn rate_at(&self, step: u64) -> f32 {
         if step < self.warm_up {
             return self.rate * (step + 1) as f32 / self.warm_up as f32;
         }
-        let done =
-            (step - self.warm_up) as f32 / self.steps.saturating_sub(self.warm_up).max(1) as f32;
-        let cosine = 0.5 * (1.0 + (std::f32::consts::PI * done.min(1.0)).cos());
-        self.rate * (self.final_rate + (1.0 - self.final_rate) * cosine)
+        let share = |steps: u64| {
+            let begin = self.steps.saturating_sub(steps);
+            (step.saturating_sub(begin) as f32 / steps.max(1) as f32).min(1.0)
+        };
+        let left = if let Some(steps) = self.decay_steps {
+            1.0 - share(steps)
+        } else {
+            let done = share(self.steps.saturating_sub(self.warm_up));
+            0.5 * (1.0 + (std::f32::consts::PI * done).cos())
+        };
+        self.rate * (self.final_rate + (1.0 - self.final_rate) * left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_warms_up_and_falls_as_the_schedule_says() {
+        let config = TrainConfig {
+            steps: 1000,
+            warm_up: 100,
+            rate: 2.0,
+            final_rate: 0.1,
+            ..TrainConfig::default()
+        };
+        let near = |a: f32, b: f32| assert!((a - b).abs() < 1e-5, "{a} is not {b}");
+        near(config.rate_at(49), 1.0);
+        near(config.rate_at(100), 2.0);
+        near(config.rate_at(550), 0.5 * (2.0 + 0.2));
+        near(config.rate_at(1000), 0.2);
+        let constant = TrainConfig { decay_steps: Some(200), ..config };
+        near(constant.rate_at(49), 1.0);
+        near(constant.rate_at(800), 2.0);
+        near(constant.rate_at(900), 0.5 * (2.0 + 0.2));
+        near(constant.rate_at(1000), 0.2);
+        // As long as the decay has not begun, a longer run has had the same rates.
+        let longer = TrainConfig { steps: 5000, ..constant.clone() };
+        assert!(
+            (0..=800)
+                .all(|step| longer.rate_at(step).to_bits() == constant.rate_at(step).to_bits())
+        );
     }
 }

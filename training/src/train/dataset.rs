@@ -8,8 +8,11 @@ use rand_chacha::ChaCha8Rng;
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::batch::Batch;
 use tesla_nn::encode::Window;
+use tesla_nn::evaluator::centipawns_from_score;
 
-use crate::labelled::{GameRecord, RecordError, find_files, key, read_file, unpack};
+use crate::labelled::{
+    GameRecord, MATE_CENTIPAWNS, RecordError, find_files, key, read_file, unpack,
+};
 use crate::train::labels::{Known, Labels};
 
 /// Games in memory, each checked move by move.
@@ -126,6 +129,29 @@ impl Dataset {
         }
     }
 
+    /// From now on scores are averages along the game, as long as the teacher's best moves were
+    /// played: the score `k` plies on, which comes from a search that looked `k` plies deeper, counts
+    /// `share^k` as much as the position's own. Mates stay as they are.
+    pub fn look_ahead(&mut self, share: f32) {
+        if share <= 0.0 {
+            return;
+        }
+        for game in &mut self.games {
+            // Of the position and those after it, for its side to move.
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for ply in game.plies.iter_mut().rev() {
+                if ply.played != ply.best {
+                    (sum, weight) = (0.0, 0.0);
+                }
+                sum = share * (weight - sum) + ply.expected();
+                weight = share * weight + 1.0;
+                if ply.score.abs() <= MATE_CENTIPAWNS {
+                    ply.score = centipawns_from_score(sum / weight).round() as i16;
+                }
+            }
+        }
+    }
+
     /// The batches of an epoch: every position once, in windows of `length` positions cut at a
     /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about
     /// the same number of pieces, so that little is padding. Depends on `seed` and `epoch` only.
@@ -239,5 +265,45 @@ fn after_ply(game: &GameRecord, index: usize, position: &Chess) -> Option<f32> {
         Some(0.5)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labelled::{Ply, pack};
+
+    /// A game with these scores, and whether the best move was played.
+    fn game(scores: &[(i16, bool)]) -> GameRecord {
+        let start = Chess::default();
+        let mut position = start.clone();
+        let mut plies = Vec::new();
+        for &(score, is_best) in scores {
+            let moves = position.legal_moves();
+            let best = pack(moves[usize::from(!is_best)]);
+            plies.push(Ply { played: pack(moves[0]), best, score });
+            position.play_unchecked(moves[0]);
+        }
+        GameRecord { start, result: 1, plies, others: Vec::new() }
+    }
+
+    #[test]
+    fn labels_look_ahead_as_far_as_best_moves_were_played() {
+        let mut dataset = Dataset::default();
+        let (best, other) = (true, false);
+        dataset.push(game(&[(100, best), (-40, best), (10, other), (31_990, best), (-300, best)]));
+        let before = dataset.game(0).clone();
+        dataset.look_ahead(0.0);
+        assert_eq!(*dataset.game(0), before);
+        dataset.look_ahead(0.5);
+        let scores: Vec<f32> = dataset.game(0).plies.iter().map(|ply| ply.expected()).collect();
+        let own: Vec<f32> = before.plies.iter().map(|ply| ply.expected()).collect();
+        let first = (own[0] + 0.5 * (1.0 - own[1]) + 0.25 * own[2]) / 1.75;
+        let second = (own[1] + 0.5 * (1.0 - own[2])) / 1.5;
+        // The third's best move was not played; a mate is certain; the last knows no later score.
+        let expected = [first, second, own[2], 1.0, own[4]];
+        for (score, expected) in scores.iter().zip(expected) {
+            assert!((score - expected).abs() < 1e-3, "{scores:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ mod protocol;
 
 use crate::minimax::Pruning;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
-use crate::setup::settings::{EMPTY, OptionError, Settings};
+use crate::setup::settings::{EMPTY, OptionError, Settings, given};
 
 /// One option.
 pub(super) struct Row {
@@ -139,8 +139,7 @@ fn network_rows() -> [Row; 4] {
             kind: Kind::Text {
                 default: EMBEDDED,
                 set: |settings, path| {
-                    let embedded = matches!(path, "" | EMPTY | EMBEDDED);
-                    settings.machine.weights_file = (!embedded).then(|| path.to_owned());
+                    settings.machine.weights_file = given(path).filter(|path| path != EMBEDDED);
                     Ok(())
                 },
             },
@@ -185,8 +184,7 @@ fn baseline_rows() -> [Row; 4] {
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
-                    let is_none = matches!(path, "" | EMPTY);
-                    settings.machine.three_state.file = (!is_none).then(|| path.to_owned());
+                    settings.machine.three_state.file = given(path);
                     Ok(())
                 },
             },

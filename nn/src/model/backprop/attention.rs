@@ -213,14 +213,14 @@ impl WithSimd for Forward<'_> {
                 let size = Size { rows: end - start, inner: width, columns };
                 let own = &mut weights[start * stride..end * stride];
                 let query = query.from(start, 0);
-                multiply::<S, false, true>(simd, size, query, turned, own, stride);
+                multiply::<S, false, true>(simd, size, query, turned, (&mut *own, stride));
                 for row in own.chunks_exact_mut(stride) {
                     softmax(simd, &mut row[..columns]);
                 }
                 let size = Size { rows: end - start, inner: keys, columns: e };
                 let own = Matrix { data: own, stride };
                 let to = &mut scratch.mixed[start * e..];
-                multiply::<S, false, false>(simd, size, own, value, to, e);
+                multiply::<S, false, false>(simd, size, own, value, (to, e));
             }
             of.scatter(&scratch.mixed, [d, column], 1.0, mixed);
         }
@@ -262,14 +262,14 @@ impl WithSimd for Backward<'_> {
                 let size = Size { rows: end - start, inner: width, columns };
                 let own = &mut d_logits[start * stride..end * stride];
                 let mixed = mixed.from(start, 0);
-                multiply::<S, false, false>(simd, size, mixed, turned, own, stride);
+                multiply::<S, false, false>(simd, size, mixed, turned, (&mut *own, stride));
                 let rows = weights[start * stride..].chunks_exact(stride);
                 for (row, weights) in own.chunks_exact_mut(stride).zip(rows) {
                     softmax_back(simd, &weights[..columns], &mut row[..columns]);
                 }
                 let size = Size { rows: end - start, inner: keys, columns: e };
                 let own = Matrix { data: own, stride };
-                multiply::<S, false, false>(simd, size, own, key, &mut d_query[start * e..], e);
+                multiply::<S, false, false>(simd, size, own, key, (&mut d_query[start * e..], e));
             }
             let query = Matrix { data: &scratch.query, stride: e };
             let d_logits = Matrix { data: d_logits, stride };
@@ -281,9 +281,9 @@ impl WithSimd for Backward<'_> {
                 let size = Size { rows: end - start, inner: t - first, columns: e };
                 let (d_key, d_value) = (&mut scratch.d_key, &mut scratch.d_value);
                 let (own, query) = (d_logits.from(first, start), query.from(first, 0));
-                multiply::<S, true, false>(simd, size, own, query, &mut d_key[start * e..], e);
+                multiply::<S, true, false>(simd, size, own, query, (&mut d_key[start * e..], e));
                 let (own, mixed) = (weights.from(first, start), mixed.from(first, 0));
-                multiply::<S, true, false>(simd, size, own, mixed, &mut d_value[start * e..], e);
+                multiply::<S, true, false>(simd, size, own, mixed, (&mut d_value[start * e..], e));
             }
             of.scatter(d_query, [3 * d, column], of.scale(), d_qkv);
             of.scatter(&scratch.d_key, [3 * d, d + column], 1.0, d_qkv);

@@ -101,8 +101,7 @@ impl HeadLayers {
         (values, places): (&[f32], &Places),
         (plan, gradient): (&Plan, &Answer),
         (states, d_states): (&[f32], &mut [f32]),
-        kept: &mut KeptHeads,
-        list: &mut [f32],
+        (kept, list): (&mut KeptHeads, &mut [f32]),
     ) {
         let at = plan.pieces.len() * (states.len() / plan.tokens().max(1));
         let (pieces, readouts) = states.split_at(at);

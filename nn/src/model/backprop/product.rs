@@ -113,7 +113,7 @@ fn add_block<S: Simd>(
             let part = Size { rows, inner: size.inner, columns: end - column };
             let left = Matrix { data: left, stride: TALL };
             let to = &mut c[row * stride + column..];
-            multiply::<S, true, true>(simd, part, left, right, to, stride);
+            multiply::<S, true, true>(simd, part, left, right, (&mut *to, stride));
         }
     }
 }
@@ -153,8 +153,7 @@ pub(super) fn multiply<S: Simd, const T: bool, const ADD: bool>(
     size: Size,
     a: Matrix<'_>,
     b: Matrix<'_>,
-    c: &mut [f32],
-    stride: usize,
+    (c, stride): (&mut [f32], usize),
 ) {
     let mut column = 0;
     while column < size.columns {
@@ -163,11 +162,11 @@ pub(super) fn multiply<S: Simd, const T: bool, const ADD: bool>(
         let (b, c) = (b.from(0, column), &mut c[column..]);
         column += S::F32_LANES
             * if wide {
-                tiles::<S, WIDE, T, ADD>(simd, size, a, b, c, stride)
+                tiles::<S, WIDE, T, ADD>(simd, size, a, b, (c, stride))
             } else if left >= 2 {
-                tiles::<S, 2, T, ADD>(simd, size, a, b, c, stride)
+                tiles::<S, 2, T, ADD>(simd, size, a, b, (c, stride))
             } else {
-                tiles::<S, 1, T, ADD>(simd, size, a, b, c, stride)
+                tiles::<S, 1, T, ADD>(simd, size, a, b, (c, stride))
             };
     }
 }
@@ -179,8 +178,7 @@ fn tiles<S: Simd, const V: usize, const T: bool, const ADD: bool>(
     size: Size,
     a: Matrix<'_>,
     b: Matrix<'_>,
-    c: &mut [f32],
-    stride: usize,
+    (c, stride): (&mut [f32], usize),
 ) -> usize {
     let mut row = 0;
     while size.rows - row >= TALL && S::REGISTER_COUNT >= 32 {

@@ -69,8 +69,7 @@ impl Block {
     pub(super) fn run(
         &self,
         values: &[f32],
-        heads: Heads,
-        windows: &[WindowRows],
+        (heads, windows): (Heads, &[WindowRows]),
         (kept, passing): (&mut Kept, &mut Passing),
         to: &mut Vec<f32>,
     ) {
@@ -108,8 +107,7 @@ impl Block {
     pub(super) fn back(
         &self,
         values: &[f32],
-        heads: Heads,
-        windows: &[WindowRows],
+        (heads, windows): (Heads, &[WindowRows]),
         (kept, passing): (&Kept, &mut Passing),
         (d_x, list): (&mut [f32], &mut [f32]),
     ) {

@@ -251,3 +251,58 @@ impl ModuleVisitor for Compared<'_> {
         assert!(apart.sqrt() <= 1e-4 * size + 1e-7, "{} of {size} apart", apart.sqrt());
     }
 }
+
+/// Gradients in a list and as tensors move the weights alike, by Muon as by `AdamW`.
+#[test]
+fn both_kinds_of_gradients_take_the_same_step() {
+    for muon in [0.0, 1.0] {
+        let (folder, dataset) = (Folder::new(&format!("kinds-{muon}")), dataset());
+        let trainer = open(config(1), &folder);
+        let jobs = jobs(&dataset, 0);
+        let weights = &LossWeights::default();
+        let pass = Pass { weights, precision: Precision::F32, scale: 1.0, device: &trainer.device };
+        let graph = step::graph_gradients(&trainer.model, &jobs, pass).grads;
+        let Grads::Tensors(tensors) = &graph else { panic!("a graph makes tensors") };
+        let mut list = Listed { list: Vec::new(), tensors };
+        trainer.model.visit(&mut list);
+        let settings = crate::train::adamw::AdamW { muon, ..trainer.config.optimizer };
+        let list = Grads::List(list.list);
+        let after = [list, graph].map(|grads| {
+            let gradient = State::measured(&trainer.model, grads, 1.0);
+            let mut state = State::default();
+            let model = state.step(&settings, 0.01, trainer.model.clone(), gradient);
+            let mut all = Flat(Vec::new());
+            model.visit(&mut all);
+            state.check(&model).unwrap();
+            all.0
+        });
+        let [a, b] = &after;
+        let largest = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(largest < 1e-4, "{largest} apart with muon = {muon}");
+    }
+}
+
+/// Gradients end to end.
+struct Listed<'a> {
+    list: Vec<f32>,
+    tensors: &'a GradientsParams,
+}
+
+impl ModuleVisitor for Listed<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let length = param.val().shape().num_elements();
+        match self.tensors.get::<D>(param.id) {
+            Some(tensor) => self.list.extend(tensor.into_data().try_to_vec::<f32>().unwrap()),
+            None => self.list.extend(vec![0.0; length]),
+        }
+    }
+}
+
+/// Weights end to end.
+struct Flat(Vec<f32>);
+
+impl ModuleVisitor for Flat {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.0.extend(param.val().into_data().try_to_vec::<f32>().unwrap());
+    }
+}

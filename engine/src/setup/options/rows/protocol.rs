@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Kind, Row};
 use crate::chess::tablebase::MOST_PIECES;
 use crate::search::handicap::{STRONGEST, WEAKEST};
-use crate::setup::settings::EMPTY;
+use crate::setup::settings::{EMPTY, given};
 
 /// What `UCI_EngineAbout` says.
 const ABOUT: &str = concat!(
@@ -24,8 +24,7 @@ pub(super) fn tablebase_rows() -> [Row; 3] {
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
-                    let is_none = matches!(path, "" | EMPTY);
-                    settings.tablebase.path = (!is_none).then(|| path.to_owned());
+                    settings.tablebase.path = given(path);
                     Ok(())
                 },
             },
@@ -131,8 +130,7 @@ pub(super) fn telling_rows() -> [Row; 6] {
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
-                    let is_none = matches!(path, "" | EMPTY);
-                    settings.log_file = (!is_none).then(|| path.to_owned());
+                    settings.log_file = given(path);
                     Ok(())
                 },
             },
@@ -144,8 +142,7 @@ pub(super) fn telling_rows() -> [Row; 6] {
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, text| {
-                    let is_none = matches!(text, "" | EMPTY);
-                    settings.opponent = if is_none { None } else { Some(text.parse()?) };
+                    settings.opponent = given(text).map(|text| text.parse()).transpose()?;
                     Ok(())
                 },
             },
