@@ -1,4 +1,5 @@
-//! What people see of a run: tables and progress.
+//! What people say to a command and see of it: options, tables and progress.
 
+pub(crate) mod options;
 pub(crate) mod progress;
 pub mod table;

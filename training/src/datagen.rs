@@ -1,12 +1,12 @@
-//! Labelled games: `tesla-train datagen`, `import`, `merge` and `inspect`.
+//! Labelled games: what `tesla-train datagen`, `import`, `merge` and `inspect` are made of.
 //!
 //! * [`config`] — what is to be made; [`span`], [`dice`] — numbers drawn by design;
 //! * [`game`] — one game with its labels; [`score`] — the teacher's score as files hold it;
 //! * [`store`] — games on disk as they come, and whole shards; [`unique`] — no game twice;
-//! * [`runner`], [`command`] — making them;
-//! * [`pgn`], [`binpack`], [`pieces`], [`import`] — taking over others' games;
-//! * [`output`], [`merge`] — games from several places into one;
-//! * [`statistics`], [`samples`], [`inspect`] — what is in the files.
+//! * [`runner`] — making them;
+//! * [`pgn`], [`binpack`], [`pieces`] — taking over others' games;
+//! * [`output`] — games from several places into one;
+//! * [`statistics`], [`samples`] — what is in the files.
 
 pub mod binpack;
 pub mod config;

@@ -1,5 +1,5 @@
-//! Files that survive a crash: journals, names and fingerprints.
+//! Files of runs: journals that survive a crash, config files, fingerprints.
 
 pub(crate) mod hash;
 pub mod journal;
-pub(crate) mod paths;
+pub mod toml;

@@ -127,7 +127,8 @@ pub fn evaluate(
         let mut figures = Figures::default();
         while let Some(windows) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
             let (batch, labels) = dataset.batch(windows);
-            figures.add(&measure(model, dataset, windows, &batch, &labels, device));
+            let answers = Answers::of(model, &batch, device);
+            figures.add(&measure(&answers, dataset, windows, &batch, &labels));
             bar.inc(1);
         }
         figures
@@ -205,14 +206,12 @@ fn observe(
 }
 
 fn measure(
-    model: &Model,
+    answers: &Answers,
     dataset: &Dataset,
     windows: &[WindowRef],
     batch: &Batch,
     labels: &Labels,
-    device: &Device,
 ) -> Figures {
-    let answers = Answers::of(model, batch, device);
     let mut figures = Figures::default();
     for readout in 0..batch.windows * batch.readouts {
         let (window, ply) = (windows[readout / batch.readouts], readout % batch.readouts);

@@ -3,6 +3,8 @@
 pub mod adjudicate;
 pub mod ending;
 pub mod limit;
+pub mod opening;
 pub mod openings;
+pub(crate) mod pgn;
 pub mod score;
 pub mod state;

@@ -3,12 +3,12 @@
 //! A game is: length of the FEN (u8), FEN (start position), result (u8: 0 Black won, 1 draw, 2
 //! White won), number of records (u16), then per ply the move played (u16), the teacher's best
 //! move (u16) and the teacher's score (i16, centipawns for the side to move, ±(32000 − n) = mate
-//! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0, castling
-//! as the king's two-square step).
+//! in n). Moves are `from | to << 6 | promotion << 12` (0 none, 1 knight … 4 queen; a1 = 0,
+//! castling as the king's two-square step).
 //!
-//! Where the teacher told scores of other moves too, the game begins with a zero byte (no FEN has that
-//! length), and each ply's record is followed by their number (u8), and move (u16) and score (i16) of
-//! each.
+//! Where the teacher told scores of other moves too, the game begins with a zero byte (no FEN has
+//! that length), and each ply's record is followed by their number (u8), and move (u16) and score
+//! (i16) of each.
 
 mod writer;
 
@@ -20,9 +20,8 @@ use shakmaty::fen::Fen;
 use shakmaty::{
     CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square,
 };
+use tesla_nn::files::FileError;
 
-pub(crate) use writer::UNFINISHED;
-pub(crate) use writer::rename;
 pub use writer::{GameWriter, encode};
 
 /// Scores beyond this are mates: `32000 − moves`.
@@ -37,14 +36,9 @@ pub const EXTENSION: &str = "games.zst";
 /// Why a data file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file cannot be opened.
-    #[error("cannot read the games in {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// A file cannot be read or written.
+    #[error("labelled games: {0}")]
+    File(#[from] FileError),
     /// Something else's file.
     #[error(
         "{path} is no file of games, for it cannot be decompressed ({what}); name .games.zst files"
@@ -68,14 +62,6 @@ pub enum RecordError {
     /// A folder or file without games.
     #[error("found no games in {0}; name .games.zst files or a folder that holds them")]
     Empty(PathBuf),
-    /// The disk refuses.
-    #[error("cannot write the games in {path}: {source}")]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// The format has no room for it.
     #[error("a game cannot be stored: {0}")]
     Unwritable(String),
@@ -132,8 +118,8 @@ pub struct GameRecord {
     pub result: u8,
     /// The plies.
     pub plies: Vec<Ply>,
-    /// By ply, other moves that the teacher scored, at most 255 each; empty where it told of its best
-    /// move only.
+    /// By ply, other moves that the teacher scored, at most 255 each; empty where it told of its
+    /// best move only.
     pub others: Vec<Vec<Candidate>>,
 }
 
@@ -181,7 +167,8 @@ pub fn unpack(position: &Chess, packed: u16) -> Option<Move> {
     } else {
         Move::Normal { role, from, capture, to, promotion }
     };
-    // Only a pawn's move to the last rank says what it becomes, and each move is written in one way.
+    // Only a pawn's move to the last rank says what it becomes, and each move is written in one
+    // way.
     (m.promotion() == promotion && position.is_legal(m)).then_some(m)
 }
 
@@ -205,8 +192,8 @@ impl GameReader {
     /// # Errors
     /// When the system refuses.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let io = |source| RecordError::Io { path: path.to_owned(), source };
-        let stream = File::open(path).and_then(zstd::Decoder::new).map_err(io)?;
+        let stream = File::open(path).and_then(zstd::Decoder::new);
+        let stream = stream.map_err(FileError::at("read", path))?;
         let (path, stream) = (path.to_owned(), BufReader::new(stream));
         Ok(Self { path, stream, games: 0, is_over: false })
     }
@@ -313,12 +300,11 @@ fn cut_short(error: &std::io::Error) -> String {
 /// # Errors
 /// When there is none.
 pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let io = |source| RecordError::Io { path: path.to_owned(), source };
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }
     let mut files: Vec<PathBuf> = std::fs::read_dir(path)
-        .map_err(io)?
+        .map_err(FileError::at("read", path))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| is_games_file(path))
         .collect();

@@ -1,10 +1,12 @@
 //! Training and measuring Tesla's evaluator. Each folder knows only those above it:
 //!
-//! * [`console`], [`disk`], [`statistics`] — tables and progress; files that survive a crash; what results prove;
+//! * [`console`], [`disk`], [`statistics`] — tables and progress; files that survive a crash; what
+//!   results prove;
 //! * [`labelled`] — labelled games on disk;
 //! * [`game`] — one game by the rules; [`players`] — who plays it;
 //! * [`mod@matches`] — games between configurations and UCI engines; [`suite`] — test positions;
-//! * [`train`] — games to batches, and the training loop; [`evaluate`] — held-out figures, and puzzles;
+//! * [`train`] — games to batches, and the training loop; [`evaluate`] — held-out figures, and
+//!   puzzles;
 //! * [`datagen`] — making, importing, merging and inspecting labelled games;
 //! * [`tune`] — the search's numbers from its own trees;
 //! * [`report`] — what all of these measured, on one page;

@@ -35,22 +35,22 @@ enum Command {
     /// Play games between configurations of ours and UCI engines; resumes the match in the folder.
     ///
     /// Every finished game is on disk at once: the same command with the same folder goes on after
-    /// Ctrl-C, a crash or a power cut, and a match may be extended by asking for more games. Our own
-    /// sides run in this process; with limits in nodes or depth they share their device's batches and
-    /// play the same games at any concurrency.
+    /// Ctrl-C, a crash or a power cut, and a match may be extended by asking for more games. Our
+    /// own sides run in this process; with limits in nodes or depth they share their device's
+    /// batches and play the same games at any concurrency.
     Match(Box<matches::MatchArgs>),
     /// Ask configurations of ours and UCI engines about positions with known answers.
     ///
     /// Reads EPD suites (bm, am, points in c7 to c9, dm) and puzzles in the CSV form of the Lichess
-    /// database. Every answer is on disk at once, and the same command with the same folder goes on.
-    /// With two sides their answers are compared item by item.
+    /// database. Every answer is on disk at once, and the same command with the same folder goes
+    /// on. With two sides their answers are compared item by item.
     Suite(Box<suite::SuiteArgs>),
     /// Make labelled games: a teacher plays and labels, and by design is not always obeyed.
     ///
-    /// The teacher is any UCI engine, or our own search with all games on one device. Every finished
-    /// game is on disk at once, and the same command with the same folder goes on after Ctrl-C, a
-    /// crash or a power cut. With a limit in nodes or depth and one thread the games follow from
-    /// seed and options, whatever interrupts them and however many are played at once.
+    /// The teacher is any UCI engine, or our own search with all games on one device. Every
+    /// finished game is on disk at once, and the same command with the same folder goes on after
+    /// Ctrl-C, a crash or a power cut. With a limit in nodes or depth and one thread the games
+    /// follow from seed and options, whatever interrupts them and however many are played at once.
     Datagen(Box<datagen::DatagenArgs>),
     /// Take over others' labelled games: PGN with scores in the comments, or Stockfish binpacks.
     Import(import::ImportArgs),

@@ -1,7 +1,7 @@
 //! Who plays.
 //!
-//! * [`player`] — the trait: [`own`] sides in this process, [`external`] ones behind [`peer`], [`heads`] that do
-//!   not search;
+//! * [`player`] — the trait: [`own`] sides in this process, [`external`] ones behind [`peer`],
+//!   [`heads`] that do not search;
 //! * [`side`] — a side as it is written down; [`lineup`] — from sides to players;
 //! * [`pool`] — several at work at once.
 

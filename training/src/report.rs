@@ -7,6 +7,7 @@ mod chart;
 mod errors;
 mod games;
 mod law;
+mod learning;
 mod network;
 mod page;
 mod players;
@@ -16,15 +17,26 @@ mod training;
 use std::path::{Path, PathBuf};
 
 use sources::Sources;
+use tesla_nn::files;
 
-/// Writes the page. `say` gets sentences for people.
+/// What is written.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// The page's heading.
+    pub title: &'a str,
+    /// The page.
+    pub page: &'a Path,
+    /// Folder for the charts as files of their own, if they are wanted.
+    pub pictures: Option<&'a Path>,
+}
+
+/// Reads `paths` and writes the page. `say` gets sentences for people.
 ///
 /// # Errors
-/// A sentence, when a path holds nothing or something damaged, or the page cannot be written.
+/// A sentence, when a path holds nothing or something damaged, or a file cannot be written.
 pub fn write(
     paths: &[PathBuf],
-    title: &str,
-    out: &Path,
+    output: &Output<'_>,
     say: &dyn Fn(&str),
 ) -> Result<(), Box<dyn std::error::Error>> {
     let sources = Sources::read(paths)?;
@@ -33,11 +45,37 @@ pub fn write(
     sections.extend(network::section(&sources.networks));
     sections.extend(law::sections(&sources.tunings));
     sections.extend(training::section(&sources.runs));
+    sections.extend(learning::section(&sources.learnings));
     if sections.is_empty() {
         return Err(
             "nothing was measured in these folders yet; come back when the runs have begun".into(),
         );
     }
+    let counted = counted(&sources);
+    let repeated: u64 = sources.matches.iter().map(|played| played.repeated).sum();
+    if repeated > 0 {
+        say(&format!(
+            "{repeated} games are in the folders twice, move by move between sides that always \
+             answer alike, and count once"
+        ));
+    }
+    let lead = format!("Made by tesla-train report from {counted}.");
+    files::replace(output.page, page::page(output.title, &lead, &sections)?.as_bytes())?;
+    say(&format!("wrote {}, from {counted}", output.page.display()));
+    if let Some(folder) = output.pictures {
+        files::make_folder(folder)?;
+        for (name, picture) in
+            sections.iter().map(page::pictures).collect::<Result<Vec<_>, _>>()?.concat()
+        {
+            files::replace(&folder.join(&name), picture.as_bytes())?;
+        }
+        say(&format!("wrote the charts into {}", folder.display()));
+    }
+    Ok(())
+}
+
+/// What was found, in words.
+fn counted(sources: &Sources) -> String {
     let count = |number: usize, what: &str, more: &str| {
         (number > 0).then(|| format!("{number} {what}{}", if number == 1 { "" } else { more }))
     };
@@ -46,21 +84,10 @@ pub fn write(
         count(sources.networks.len(), "file", "s").map(|text| text + " of figures of networks"),
         count(sources.tunings.len(), "tuning", "s"),
         count(sources.runs.len(), "training run", "s"),
+        count(sources.learnings.len(), "experience", "s"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let repeated: u64 = sources.matches.iter().map(|played| played.repeated).sum();
-    if repeated > 0 {
-        say(&format!(
-            "{repeated} games are in the folders twice, move by move between sides that always answer \
-             alike, and count once"
-        ));
-    }
-    let lead = format!("Made by tesla-train report from {}.", counted.join(", "));
-    let page = page::page(title, &lead, &sections)?;
-    std::fs::write(out, page)
-        .map_err(|error| format!("{} cannot be written: {error}", out.display()))?;
-    say(&format!("wrote {}, from {}", out.display(), counted.join(", ")));
-    Ok(())
+    counted.join(", ")
 }

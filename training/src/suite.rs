@@ -2,8 +2,8 @@
 //!
 //! Nothing here knows engines. A runner reads a [`Suite`], asks an engine about each [`Item`], has
 //! the answer judged by [`judge`] (a puzzle move by move in a [`PuzzleRun`]), writes a [`Record`]
-//! per item into a [`Journal`](crate::disk::journal::Journal), and shows the records by [`summarize`] and
-//! [`Table`](crate::console::table::Table).
+//! per item into a [`Journal`](crate::disk::journal::Journal), and shows the records by
+//! [`summarize`] and [`Table`](crate::console::table::Table).
 //!
 //! Suites are EPD files (operations `bm`, `am`, `dm` and the points of the Strategic Test Suite in
 //! `c7` to `c9`; the format is in section 16.2 of the PGN standard of 1994), or CSV files of

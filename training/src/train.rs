@@ -1,4 +1,5 @@
-//! Training: labelled games to batches of windows with their labels, the loss, the optimizer and the loop.
+//! Training: labelled games to batches of windows with their labels, the loss, the optimizer and
+//! the loop.
 
 pub mod adamw;
 pub mod config;

@@ -61,15 +61,18 @@ fn files_that_are_none_are_refused_in_words() {
     let train = |more: &[&str], part: &str| {
         refused(&[&["train", "--data", &data, "--out", &out][..], more].concat(), part);
     };
-    train(&["--config", &folder.join("none.toml")], "cannot be read");
+    train(&["--config", &folder.join("none.toml")], "cannot read");
     train(&["--config", &text("key.toml", b"stepz = 4\n")], "stepz");
     train(&["--config", &text("cut.toml", b"steps =")], "cannot be understood");
-    train(&["--config", &text("bytes.toml", &[0xff, 0, 1])], "cannot be read");
+    train(&["--config", &text("bytes.toml", &[0xff, 0, 1])], "not UTF-8");
     train(&["--config", &text("zero.toml", b"workers = 0\n")], "workers");
     train(&["--window", "40"], "window");
     train(&["--device", "gpu", "--steps", "1"], "set Device to auto or cpu");
     train(&["--start-from", &text("w.safetensors", b"no weights"), "--steps", "1"], "safetensors");
-    refused(&["train", "--data", &folder.join("none"), "--out", &out], "cannot read the games");
+    refused(
+        &["train", "--data", &folder.join("none"), "--out", &out],
+        "labelled games: cannot read",
+    );
 
     let whole = tiny_weights();
     let evaluate = |name: &str, content: &[u8], part: &str| {
@@ -84,10 +87,7 @@ fn files_that_are_none_are_refused_in_words() {
     refused(&["evaluate", "--weights", &fine, "--puzzles", &puzzles], "p.csv");
     refused(&["evaluate", "--weights", &fine, "--puzzles", &folder.join("none.csv")], "none.csv");
     let json = folder.join("no/such/folder.json");
-    refused(
-        &["evaluate", "--weights", &fine, "--data", &data, "--json", &json],
-        "cannot be written",
-    );
+    refused(&["evaluate", "--weights", &fine, "--data", &data, "--json", &json], "cannot write");
 }
 
 #[test]
@@ -142,7 +142,11 @@ proptest! {
 
     /// Weights have no hash inside: a flipped bit may pass, but nothing panics.
     #[test]
-    fn no_damage_to_weights_panics(place in any::<prop::sample::Index>(), bit in 0..8, in_head in any::<bool>()) {
+    fn no_damage_to_weights_panics(
+        place in any::<prop::sample::Index>(),
+        bit in 0..8,
+        in_head in any::<bool>(),
+    ) {
         let mut bytes = tiny_weights();
         // Half of the flips in the header, where they can mean something.
         let length = if in_head { 800 } else { bytes.len() };

@@ -114,8 +114,10 @@ fn games_are_merged_and_inspected() {
 }
 
 /// Two games as `match` writes them.
-const PGN: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {book} e5 {-0.10/4 0.1s} 2. Nf3 {+0.20/4}\n\
-    Nc6 {-0.15/4} 1-0\n\n[Event \"x\"]\n[Result \"1/2-1/2\"]\n\n1. d4 {+0.11/3} d5 {0.00/3} 2. c4 e6\n\
+const PGN: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n\
+    1. e4 {book} e5 {-0.10/4 0.1s} 2. Nf3 {+0.20/4}\n\
+    Nc6 {-0.15/4} 1-0\n\n[Event \"x\"]\n[Result \"1/2-1/2\"]\n\n\
+    1. d4 {+0.11/3} d5 {0.00/3} 2. c4 e6\n\
     {+M5/7} 1/2-1/2\n";
 
 #[test]
@@ -154,7 +156,7 @@ fn wrong_runs_get_a_sentence() {
     let with = |more: &[&str]| complaint("datagen", &[&own(&out, "1")[..], more].concat());
     assert!(with(&["--random", "0.5..0.1"]).contains("is no range"));
     assert!(with(&["--random", "0..2"]).contains("from 0 to 1"));
-    assert!(with(&["--openings", "/no/such/book"]).contains("cannot read the opening book"));
+    assert!(with(&["--openings", "/no/such/book"]).contains("opening book: cannot read"));
     assert!(with(&["--option", "Style=wild"]).contains("no option named"));
     assert!(with(&["--option", "Hash"]).contains("key"));
     assert!(with(&["--depth", "3", "--movetime", "0"]).contains("must be more than zero"));
@@ -176,8 +178,8 @@ fn wrong_runs_get_a_sentence() {
     assert!(started.elapsed() < Duration::from_mins(1));
     fs::write(scratch.0.join("file"), b"").unwrap();
     let file = scratch.join("file");
-    assert!(complaint("datagen", &own(&file, "1")).contains("cannot be written"));
-    assert!(complaint("inspect", &["/no/such/folder"]).contains("cannot read the games"));
+    assert!(complaint("datagen", &own(&file, "1")).contains("cannot make the folder"));
+    assert!(complaint("inspect", &["/no/such/folder"]).contains("labelled games: cannot read"));
     let empty = scratch.join("empty");
     fs::create_dir(&empty).unwrap();
     assert!(complaint("inspect", &[&empty]).contains("found no games"));

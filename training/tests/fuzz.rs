@@ -1,5 +1,6 @@
-//! Every kind of file that the tool reads, damaged at random: it is used, or refused in a sentence with exit
-//! code 2; nothing panics. `TESLA_FUZZ_ROUNDS` sets how many damages of each kind are tried.
+//! Every kind of file that the tool reads, damaged at random: it is used, or refused in a sentence
+//! with exit code 2; nothing panics. `TESLA_FUZZ_ROUNDS` sets how many damages of each kind are
+//! tried.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -19,8 +20,8 @@ use program::{Scratch, done, program};
 /// Damages of each kind of file, where nobody asks for more.
 const ROUNDS: u32 = 12;
 
-/// A kind of file: its name in the folder, and the command that reads it, `FILE` standing for it, `DIR` for
-/// the folder it is in and `OUT` for one that is empty.
+/// A kind of file: its name in the folder, and the command that reads it, `FILE` standing for it,
+/// `DIR` for the folder it is in and `OUT` for one that is empty.
 type Kind = (&'static str, &'static str);
 
 const KINDS: [Kind; 12] = [
@@ -38,7 +39,8 @@ const KINDS: [Kind; 12] = [
     ("puzzles.csv", "suite FILE --side name=A option.Evaluator=Classical nodes=1 --out OUT"),
 ];
 
-/// The bytes with something wrong: cut short, bits flipped, another beginning, bytes between, or none.
+/// The bytes with something wrong: cut short, bits flipped, another beginning, bytes between, or
+/// none.
 fn damaged(whole: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     let place = rng.random_range(0..bytes.len());

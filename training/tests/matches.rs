@@ -2,37 +2,24 @@
 //! however bad, stops a match.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "support/runs.rs"]
+mod runs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::search::StopToken;
+use tesla_training::console::table::Table;
 use tesla_training::game::ending::Termination;
 use tesla_training::matches::config::MatchConfig;
 use tesla_training::matches::report::{self, Finished};
 use tesla_training::matches::runner;
 use tesla_training::statistics::sprt::Decision;
 
-/// Every position after one move of each side: 400 openings.
-fn book() -> String {
-    let mut lines = String::new();
-    let start = Chess::default();
-    for first in start.legal_moves() {
-        let mut after = start.clone();
-        after.play_unchecked(first);
-        for second in after.legal_moves() {
-            let mut position = after.clone();
-            position.play_unchecked(second);
-            lines += &Fen::from_position(&position, EnPassantMode::Legal).to_string();
-            lines.push('\n');
-        }
-    }
-    lines
-}
+use runs::{book, context};
 
 /// A folder that is gone after the test.
 struct Scratch(PathBuf);
@@ -78,7 +65,7 @@ fn config(scratch: &Scratch, text: &str) -> MatchConfig {
 }
 
 fn run(config: &MatchConfig, folder: &Path, concurrency: usize) -> Finished {
-    runner::run(config, folder, concurrency, &StopToken::default(), &|_| {}).unwrap()
+    runner::run(config, &context(folder, concurrency, &StopToken::default())).unwrap()
 }
 
 fn results(folder: &Path) -> Vec<u8> {
@@ -108,7 +95,7 @@ fn concurrency_and_interruptions_change_nothing() {
             thread::sleep(Duration::from_millis(150 + 50 * runs));
             stop.stop();
         });
-        let finished = runner::run(&config, &folder, 2, &interrupted, &|_| {}).unwrap();
+        let finished = runner::run(&config, &context(&folder, 2, &interrupted)).unwrap();
         clock.join().unwrap();
         runs += 1;
         if finished.is_complete {
@@ -207,7 +194,7 @@ fn a_test_stops_the_match_at_the_same_game_in_any_order() {
     assert_eq!(one.tally.trial.map(|trial| trial.decision), Some(Decision::AcceptH1));
     assert_eq!(one.tally.games(), four.tally.games());
     assert!(results(&scratch.join("one")) == results(&scratch.join("four")));
-    assert!(report::tables(&config, &one).contains("H1 accepted"));
+    assert!(report::tables(&config, &one, Table::to_markdown).contains("H1 accepted"));
 }
 
 /// Each way to fail is told apart, counted and written down, and the match goes on.
@@ -249,7 +236,7 @@ fn bad_peers_lose_and_nothing_else_happens() {
     }
     let transcripts = fs::read_dir(scratch.join("out/transcripts")).unwrap();
     assert_eq!(transcripts.count(), 2 * modes.len());
-    let report = report::tables(&config, &finished);
+    let report = report::tables(&config, &finished, Table::to_markdown);
     assert!(report.contains("2 illegal-move") && report.contains("2 hang"), "{report}");
 }
 
@@ -291,7 +278,7 @@ fn a_match_can_be_extended() {
     assert_eq!(run(&many, &folder, 2).played, 4);
     run(&many, &scratch.join("whole"), 2);
     assert!(results(&folder) == results(&scratch.join("whole")));
-    let error = runner::run(&few, &folder, 1, &StopToken::default(), &|_| {}).unwrap_err();
+    let error = runner::run(&few, &context(&folder, 1, &StopToken::default())).unwrap_err();
     assert!(error.to_string().contains("holds game 5 and the match has 4"), "{error}");
 }
 
@@ -301,7 +288,8 @@ fn an_interrupt_does_not_wait_for_engines() {
     let scratch = Scratch::new("interrupt");
     let text = format!(
         "games = 2\nlimit = {{ nodes = 5 }}\n[[side]]\nname = \"sleeper\"\ncmd = {:?}\n\
-         args = [\"sleep\"]\n[[side]]\nname = \"Tesla\"\noption = {{ Evaluator = \"Classical\" }}\n",
+         args = [\"sleep\"]\n[[side]]\nname = \"Tesla\"\n\
+         option = {{ Evaluator = \"Classical\" }}\n",
         env!("CARGO_BIN_EXE_bad_peer")
     );
     let config = config(&scratch, &text);
@@ -312,7 +300,7 @@ fn an_interrupt_does_not_wait_for_engines() {
         stop.stop();
     });
     let started = Instant::now();
-    let finished = runner::run(&config, &scratch.join("out"), 2, &interrupted, &|_| {}).unwrap();
+    let finished = runner::run(&config, &context(&scratch.join("out"), 2, &interrupted)).unwrap();
     clock.join().unwrap();
     assert!(started.elapsed() < Duration::from_secs(20), "it waited for the engine's patience");
     assert!(!finished.is_complete && finished.tally.games() == 0);
@@ -335,7 +323,7 @@ fn wrong_matches_get_a_sentence() {
     let two = ["--out", out, "--nodes", "5", "--side", "name=A", own, "name=B"];
     let with = |more: &[&str]| complaint(&[&two[..], more].concat());
     assert!(with(&["cmd=/no/such/engine"]).contains("cannot run the engine"));
-    assert!(with(&[own, "--openings", "/no/such/book"]).contains("cannot read the opening book"));
+    assert!(with(&[own, "--openings", "/no/such/book"]).contains("opening book: cannot read"));
     assert!(with(&[own, "--sprt", "elo0=5,elo1=0"]).contains("must be less"));
     assert!(with(&[own, "--draw", "movecount"]).contains("key=value"));
     assert!(with(&["option.WeightsFile=/no/such/net", "--games", "2"]).contains("/no/such/net"));

@@ -65,8 +65,8 @@ fn assert_nothing_left(after: &str) {
 #[test]
 fn nothing_outlives_a_peer() {
     let bad_peer = env!("CARGO_BIN_EXE_bad_peer");
-    let modes = "good exit exit-at-start abort kill sleep flood-line flood-lines binary deaf stderr \
-        double stubborn wrong-options";
+    let modes = "good exit exit-at-start abort kill sleep flood-line flood-lines binary deaf \
+        stderr double stubborn wrong-options";
     for mode in modes.split_whitespace() {
         let config = PeerConfig { start_timeout: SHORT * 3, ..config(bad_peer, &[mode]) };
         let _ = play(&config, SHORT);

@@ -1,5 +1,5 @@
-//! The page of `report`: made from what the other commands write, whole in itself, and refused in words
-//! where there is nothing to show.
+//! The page of `report`: made from what the other commands write, whole in itself, and refused in
+//! words where there is nothing to show.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -46,10 +46,9 @@ fn figures() -> Evaluated {
     }
 }
 
-#[test]
-fn everything_is_on_one_page_that_needs_nothing_else() {
-    let scratch = Scratch::new("report");
-    let [runs, data, page] = ["runs", "data", "page.html"].map(|name| scratch.join(name));
+/// Runs of all commands in `runs`, each as short as can be.
+fn measured(scratch: &Scratch) {
+    let data = scratch.join("data");
     let classical = "--option Evaluator=Classical";
     let games = format!(
         "datagen --games 12 --nodes 60 --max-plies 60 --option Search=AlphaBeta {classical}"
@@ -81,16 +80,36 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     done(&line, &["--openings", &book, "--out", &scratch.join("runs/match")]);
     fs::create_dir_all(scratch.join("runs/train")).unwrap();
     fs::write(scratch.join("runs/train/loss.csv"), LOSS).unwrap();
+}
+
+#[test]
+fn everything_is_on_one_page_that_needs_nothing_else() {
+    let scratch = Scratch::new("report");
+    let [runs, page] = ["runs", "page.html"].map(|name| scratch.join(name));
+    measured(&scratch);
     let json = scratch.join("runs/figures.json");
     fs::write(&json, serde_json::to_vec(&figures()).unwrap()).unwrap();
 
-    done("report", &[&runs, "--out", &page]);
+    let learnt = scratch.join("minimax-1.csv");
+    fs::write(
+        &learnt,
+        "game,score,estimated,confident,random,searched,threshold,positions\n\
+         1,0,0,0,9,1,50.0,10\n2,0.5,0,4,4,2,50.0,18\n3,1,1,8,0,2,49.5,20\n",
+    )
+    .unwrap();
+    let pictures = scratch.join("pictures");
+    done("report", &[&runs, &learnt, "--out", &page, "--svg", &pictures]);
+    let picture = fs::read_to_string(scratch.join("pictures/training-1.svg")).unwrap();
+    assert!(picture.starts_with("<svg xmlns") && picture.contains("RMSE, points"), "{picture}");
+    assert!(fs::exists(scratch.join("pictures/experience-2.svg")).unwrap());
     let html = fs::read_to_string(&page).unwrap();
     for part in [
         "<h2>Games</h2>",
         "<h2>Networks</h2>",
         "<h2>The search's errors</h2>",
         "<h2>Training</h2>",
+        "<h2>Experience</h2>",
+        "random moves, %",
         "Elo by evaluations",
         "Te20 \u{2212} Pu",
         "tiny-&lt;01234567&gt;",
@@ -104,7 +123,8 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     }
     assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("url("));
     assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"));
-    // The last line of the log was cut short: two points, in the four curves that need no idle share.
+    // The last line of the log was cut short: two points, in the four curves that need no idle
+    // share.
     assert!(html.matches("<svg").count() >= 12, "{}", html.matches("<svg").count());
 
     // The same games once more are no news.
@@ -121,7 +141,7 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     done("report", &[&json, "--out", &page]);
     let small = fs::read_to_string(&page).unwrap();
     assert!(small.contains("<h2>Networks</h2>") && !small.contains("<h2>Games</h2>"));
-    done("report", &[&runs, "--out", &page]);
+    done("report", &[&runs, &learnt, "--out", &page]);
     assert_eq!(fs::read_to_string(&page).unwrap(), html);
 }
 
@@ -139,7 +159,7 @@ fn what_shows_nothing_is_refused_in_words() {
         let said = complaint("report", &[path, "--out", &page]);
         assert!(said.contains(part), "{said}");
     };
-    refused(&scratch.join("none"), "cannot be read");
+    refused(&scratch.join("none"), "cannot read");
     file("empty/readme.txt", b"hello");
     refused(&scratch.join("empty"), "holds nothing to report");
     refused(&file("a.json", b"{}"), "cannot be understood");
@@ -156,5 +176,5 @@ fn what_shows_nothing_is_refused_in_words() {
 
     let json = file("whole.json", &serde_json::to_vec(&figures()).unwrap());
     let said = complaint("report", &[&json, "--out", &scratch.join("no/folder/page.html")]);
-    assert!(said.contains("cannot be written"), "{said}");
+    assert!(said.contains("cannot write"), "{said}");
 }

@@ -117,7 +117,7 @@ fn games_round_trip_and_damage_is_told_in_words() {
     }
     std::fs::write(&path, b"no zstd at all").unwrap();
     assert!(matches!(read_file(&path), Err(RecordError::NotGames { .. })));
-    assert!(matches!(Dataset::read(&folder.file("none"), "valid"), Err(RecordError::Io { .. })));
+    assert!(matches!(Dataset::read(&folder.file("none"), "valid"), Err(RecordError::File(_))));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Whole runs of `tune`: nothing that interrupts a run changes what comes of it, the engine loads what
-//! it writes, and whatever is wrong gets a sentence.
+//! Whole runs of `tune`: nothing that interrupts a run changes what comes of it, the engine loads
+//! what it writes, and whatever is wrong gets a sentence.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 #[path = "support/program.rs"]
@@ -62,8 +62,8 @@ fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads()
 
     // A match knows the numbers that it took from the file.
     let side = format!("option.TunablesFile={}", tunables.display());
-    let games = "match --games 2 --nodes 20 --max-moves 20 --side name=A option.Evaluator=Classical \
-                 --side name=B option.Evaluator=Classical";
+    let games = "match --games 2 --nodes 20 --max-moves 20 --side name=A \
+                 option.Evaluator=Classical --side name=B option.Evaluator=Classical";
     let match_out = scratch.join("match");
     done(games, &[&side, "--out", &match_out]);
     fs::write(&tunables, "error_scale = 0.3").unwrap();
@@ -73,7 +73,7 @@ fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads()
     let other = complaint(LOG, &["--data", &data, "--out", &parts, "--seed", "2"]);
     assert!(other.contains("seed is 1 there"), "{other}");
     let none = complaint("tune fit", &["--out", &scratch.join("nowhere")]);
-    assert!(none.contains("cannot be used"), "{none}");
+    assert!(none.contains("cannot use"), "{none}");
     fs::write(&tunables, "error_scale = 99").unwrap();
     let wild = complaint("tune fit", &["--out", &parts, "--from", tunables.to_str().unwrap()]);
     assert!(wild.contains("a number from"), "{wild}");

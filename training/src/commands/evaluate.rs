@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 use tesla_nn::device::{DeviceChoice, choose};
+use tesla_nn::files;
 
 use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
@@ -35,7 +36,8 @@ pub struct EvaluateArgs {
     #[arg(long, requires = "puzzles")]
     sample: Option<usize>,
     /// Evaluations of the searches that solve puzzles, as 100,400; none without.
-    #[arg(long, requires = "puzzles", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, requires = "puzzles", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Vec<u64>,
     /// Device that solves puzzles: auto, cpu, gpu, or software for tests.
     #[arg(long, default_value_t = DeviceChoice::Cpu)]
@@ -78,7 +80,6 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         games: None,
         puzzles: Vec::new(),
     };
-    // Not println, which panics where the reader has gone.
     let mut out = std::io::stdout();
     writeln!(
         out,
@@ -100,7 +101,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
             Solvers { weights: &args.weights, device: &device, nodes: &args.nodes, concurrency };
         all.puzzles = puzzles::solve(&solvers, &items, say)?;
         writeln!(out, "Puzzles solved, in percent (95 %), and the rating that follows:\n")?;
-        write!(out, "{}", puzzles::table(&all.puzzles).to_markdown())?;
+        write!(out, "{}", puzzles::table(&all.puzzles).for_people())?;
     }
     write(args, &all)
 }
@@ -109,8 +110,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
 fn write(args: &EvaluateArgs, all: &Evaluated) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &args.json {
         let text = serde_json::to_vec_pretty(all)?;
-        std::fs::write(path, text)
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        files::replace(path, &text)?;
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! `tesla-train import`: others' labelled games as ours.
 
 use std::fs::File;
-use std::io::{BufReader, Write as _};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 
+use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::console::progress::bar;
 use crate::datagen::binpack::BinpackGames;
 use crate::datagen::config::LARGEST_SHARD;
@@ -39,7 +39,8 @@ pub struct ImportArgs {
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Games of a shard.
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
+    #[arg(long, default_value_t = 20_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
     /// Leave out moves without a score; a game is cut there. Moves before a game's first score are
     /// its opening and left out in any case.
@@ -68,11 +69,7 @@ struct Counts {
 /// # Errors
 /// When a file cannot be read or is damaged, or the output exists or cannot be written; nothing is
 /// left of it then.
-pub fn run(
-    args: &ImportArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     if !(args.unit.is_finite() && args.unit > 0.0) {
         return Err(format!("--unit is {}; it must be more than 0", args.unit).into());
     }
@@ -85,22 +82,19 @@ pub fn run(
     let is_whole = import.files(&formats, &mut output);
     import.bar.finish_and_clear();
     if !is_whole? {
-        say("stopped; nothing was kept, so the same command begins anew");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(stopped(say, BEGINS_ANEW));
     }
     let (written, kept, dropped) = output.finish()?;
     if kept == 0 {
         return Err("nothing was written, for no move of the files has a score".into());
     }
     let Counts { read, unfinished, unscored, gaps, bad } = import.counts;
-    // Not println, which panics where the reader has gone.
-    writeln!(
-        std::io::stdout(),
-        "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} that \
-         cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} files, \
-         {dropped} dropped because they were there before",
+    print(format!(
+        "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} \
+         that cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} \
+         files, {dropped} dropped because they were there before\n",
         written.len()
-    )?;
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

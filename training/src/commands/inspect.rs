@@ -1,10 +1,10 @@
 //! `tesla-train inspect`: what is in files of games.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::print;
 use crate::datagen::samples::samples;
 use crate::datagen::statistics::Statistics;
 use crate::labelled::{RecordError, find_files};
@@ -35,15 +35,13 @@ pub fn run(args: &InspectArgs) -> Result<(), Box<dyn std::error::Error>> {
     if summary.games == 0 {
         return Err(RecordError::Empty(args.path.clone()).into());
     }
-    // Not println, which panics where the reader has gone.
-    let mut out = std::io::stdout();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&summary)?)?;
+        print(serde_json::to_string_pretty(&summary)? + "\n")?;
         return Ok(());
     }
-    writeln!(out, "{summary}")?;
+    print(format!("{summary}\n"))?;
     if args.samples > 0 {
-        write!(out, "\n{}", samples(&files, usize::from(args.samples), args.seed)?)?;
+        print(format!("\n{}", samples(&files, usize::from(args.samples), args.seed)?))?;
     }
     Ok(())
 }

@@ -1,14 +1,13 @@
 //! `tesla-train merge`: games of several runs or machines in one place, none twice.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
 
+use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::console::progress::bar;
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::Output;
@@ -25,7 +24,8 @@ pub struct MergeArgs {
     #[arg(long)]
     out: PathBuf,
     /// Games of a shard.
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
+    #[arg(long, default_value_t = 20_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
 }
 
@@ -34,11 +34,7 @@ pub struct MergeArgs {
 /// # Errors
 /// When a file cannot be read or is damaged, or the output exists or cannot be written; nothing is
 /// left of it then.
-pub fn run(
-    args: &MergeArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let mut files = Vec::new();
     for input in &args.inputs {
         files.extend(find_files(input)?);
@@ -51,8 +47,7 @@ pub fn run(
         for game in GameReader::open(file)? {
             if interrupted.is_stopped() {
                 bar.finish_and_clear();
-                say("stopped; nothing was kept, so the same command begins anew");
-                return Ok(ExitCode::from(INTERRUPTED));
+                return Ok(stopped(say, BEGINS_ANEW));
             }
             output.add(&game?)?;
             games += 1;
@@ -63,11 +58,9 @@ pub fn run(
     }
     bar.finish_and_clear();
     let (written, kept, dropped) = output.finish()?;
-    // Not println, which panics where the reader has gone.
-    writeln!(
-        std::io::stdout(),
-        "{lines}{kept} games in {} files, {dropped} dropped because they were there before",
+    print(format!(
+        "{lines}{kept} games in {} files, {dropped} dropped because they were there before\n",
         written.len()
-    )?;
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

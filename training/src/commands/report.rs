@@ -9,13 +9,17 @@ use crate::report;
 /// The command line of a report.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Folders of train, match, tune, or folders of such folders; files of evaluate --json.
+    /// Folders of train, match, tune, or folders of such folders; files of evaluate --json, and of
+    /// tesla experience --csv.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The page.
     #[arg(long, default_value = "report.html")]
     out: PathBuf,
-    /// Its heading.
+    /// Folder for the charts as SVG files of their own, besides.
+    #[arg(long)]
+    svg: Option<PathBuf>,
+    /// The page's heading.
     #[arg(long, default_value = "Tesla: what was measured")]
     title: String,
 }
@@ -25,5 +29,7 @@ pub struct ReportArgs {
 /// # Errors
 /// A sentence, when a path holds nothing or something damaged, or the page cannot be written.
 pub fn run(args: &ReportArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
-    report::write(&args.paths, &args.title, &args.out, say)
+    let output =
+        report::Output { title: &args.title, page: &args.out, pictures: args.svg.as_deref() };
+    report::write(&args.paths, &output, say)
 }

@@ -1,24 +1,25 @@
 //! `tesla-train suite`: test suites for configurations of ours and UCI engines.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
+use tesla_nn::files;
 
+use super::{GOES_ON, Outcome, print, stopped};
 use crate::console::progress::bar;
 use crate::console::table::Table;
 use crate::disk::hash::sha256;
 use crate::disk::journal::{Journal, Resumed};
-use crate::game::limit::Limit;
+use crate::game::limit::MoveLimit;
 use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::peer::Fault;
+use crate::players::pool::Pool;
 use crate::players::side::{self, Side};
 use crate::players::signature::search_signatures;
 use crate::suite::examiner::Examination;
@@ -63,8 +64,8 @@ pub struct SuiteArgs {
     /// Suites: .epd files, or .csv files of puzzles.
     #[arg(required = true)]
     suites: Vec<PathBuf>,
-    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime, option.NAME;
-    /// without cmd it is ours. Say --side once or for each.
+    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime,
+    /// option.NAME; without cmd it is ours. Say --side once or for each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE", required = true)]
     side: Vec<String>,
     /// Folder for the answers, one file for each suite and side.
@@ -73,15 +74,8 @@ pub struct SuiteArgs {
     /// Questions at once; the answers of our own sides do not depend on it, except by time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
-    /// Evaluations or nodes for each position, for sides without a limit of their own.
-    #[arg(long)]
-    nodes: Option<u64>,
-    /// Depth in plies, likewise.
-    #[arg(long)]
-    depth: Option<u32>,
-    /// Seconds for each position, likewise.
-    #[arg(long)]
-    movetime: Option<f64>,
+    #[command(flatten)]
+    limit: MoveLimit,
     /// What is judged: auto, points, moves or mate.
     #[arg(long, default_value = "auto")]
     judge: JudgeBy,
@@ -107,14 +101,8 @@ pub struct SuiteArgs {
 
 impl SuiteArgs {
     fn sides(&self) -> Result<Vec<Side>, Box<dyn std::error::Error>> {
-        let limit = Limit {
-            nodes: self.nodes,
-            depth: self.depth,
-            movetime: self.movetime,
-            ..Limit::default()
-        };
         let mut sides = side::parse_sides(&self.side)?;
-        side::complete_sides(&mut sides, limit)?;
+        side::complete_sides(&mut sides, self.limit.into())?;
         match sides.iter().find(|side| side.limit.tc.is_some()) {
             Some(Side { name, .. }) => {
                 Err(format!("side {name}: a suite has no clock; give it movetime, nodes or depth")
@@ -138,11 +126,7 @@ impl SuiteArgs {
 ///
 /// # Errors
 /// When a suite, a side or the folder cannot be used; answers that were given are on disk.
-pub fn run(
-    args: &SuiteArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let sides = args.sides()?;
     let patience = Duration::from_secs(args.patience);
     let suites: Vec<Suite> = args
@@ -153,13 +137,12 @@ pub fn run(
     check_names(&suites, &sides)?;
     if let Err(error) = lineup::try_engines(&sides, patience, false, interrupted) {
         let is_stopped = error.fault == Fault::Interrupted;
-        return if is_stopped { Ok(stopped(say)) } else { Err(error.into()) };
+        return if is_stopped { Ok(stopped(say, GOES_ON)) } else { Err(error.into()) };
     }
-    let devices = Devices::start(&sides)?;
-    devices.notes.iter().for_each(|note| say(note));
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| format!("{} cannot be made: {error}", args.out.display()))?;
+    let devices = Devices::start(&sides, say)?;
+    files::make_folder(&args.out)?;
     let identities = identities(&sides, &devices);
+    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
     let mut report = String::new();
     for suite in &suites {
         if let Some(first) = suite.skipped.first() {
@@ -177,28 +160,21 @@ pub fn run(
             let exam = Examination {
                 player: &player,
                 limit: &side.limit,
-                concurrency: usize::from(args.concurrency),
                 patience,
                 mates: MateLimits::default(),
-                interrupted,
+                pool,
             };
             let Some(records) = examine(&exam, (side, identity), suite, &args.out)? else {
-                return Ok(stopped(say));
+                return Ok(stopped(say, GOES_ON));
             };
             answers.push(records);
         }
-        let text = tables(args.by, suite, &sides, &answers);
-        // Not println, which panics where the reader has gone.
-        write!(std::io::stdout(), "{text}")?;
-        report += &text;
+        let text = |show| tables(args.by, suite, &sides, &answers, show);
+        print(text(Table::for_people))?;
+        report += &text(Table::to_markdown);
     }
-    std::fs::write(args.out.join("report.md"), report)?;
+    files::replace(&args.out.join("report.md"), report.as_bytes())?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn stopped(say: &dyn Fn(&str)) -> ExitCode {
-    say("stopped; the same command goes on");
-    ExitCode::from(INTERRUPTED)
 }
 
 /// Name of the file with one side's answers to one suite.
@@ -272,7 +248,13 @@ fn examine(
     Ok(is_whole.then_some(records))
 }
 
-fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> String {
+fn tables(
+    by: By,
+    suite: &Suite,
+    sides: &[Side],
+    answers: &[Vec<Record>],
+    show: fn(&Table) -> String,
+) -> String {
     let idle = match suite.idle {
         0 => String::new(),
         idle => format!("; {idle} lines with nothing to judge"),
@@ -284,7 +266,7 @@ fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> Str
         if by != By::Whole {
             groups.extend(summarize(records, by.into()));
         }
-        parts.push(Table::of_summaries(&groups).to_markdown());
+        parts.push(show(&Table::of_summaries(&groups)));
         let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
         for failure in records.iter().filter_map(|record| record.failure.as_deref()) {
             *failures.entry(failure.split(':').next().unwrap_or(failure)).or_default() += 1;
@@ -299,7 +281,7 @@ fn tables(by: By, suite: &Suite, sides: &[Side], answers: &[Vec<Record>]) -> Str
         }
     }
     if let ([a, b], [first, second]) = (sides, answers) {
-        parts.push(Table::of_comparison(&compare(first, second), &a.name, &b.name).to_markdown());
+        parts.push(show(&Table::of_comparison(&compare(first, second), &a.name, &b.name)));
     }
     parts.join("\n") + "\n"
 }

@@ -4,33 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
-use tesla_engine::console::terminal::INTERRUPTED;
+use clap::Args;
 use tesla_engine::search::StopToken;
 use tesla_nn::device::{Chosen, DeviceChoice, choose};
-use tesla_nn::model::{ModelConfig, Precision};
+use tesla_nn::model::Precision;
 
-use crate::train::config::TrainConfig;
+use super::{GOES_ON, Outcome, stopped};
+use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
-use crate::train::loss::LossWeights;
 use crate::train::trainer::Trainer;
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shape {
-    Tiny,
-    Small,
-    Base,
-}
-
-impl From<Shape> for ModelConfig {
-    fn from(shape: Shape) -> Self {
-        match shape {
-            Shape::Tiny => Self::tiny(),
-            Shape::Small => Self::small(),
-            Shape::Base => Self::base(),
-        }
-    }
-}
 
 /// The command line of a run.
 #[derive(Debug, Args)]
@@ -45,62 +27,11 @@ pub struct TrainArgs {
     /// it.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Shape of the network [default: small].
-    #[arg(long, value_enum)]
-    shape: Option<Shape>,
-    /// Device that trains: auto, cpu, gpu, or software for tests [default: cpu].
-    #[arg(long)]
-    device: Option<DeviceChoice>,
-    /// Precision of the matrix products: f32, bf16 or f16; weights and optimizer are f32
-    /// [default: f32].
-    #[arg(long)]
-    precision: Option<Precision>,
-    /// Steps of the whole run [default: 20000].
-    #[arg(long)]
-    steps: Option<u64>,
-    /// Steps of linear warm-up [default: 500].
-    #[arg(long)]
-    warm_up: Option<u64>,
-    /// Windows per worker and step [default: 32].
-    #[arg(long)]
-    batch: Option<usize>,
-    /// Workers, each with its own share of a step [default: 2].
-    #[arg(long)]
-    workers: Option<usize>,
-    /// Threads that encode batches ahead of the workers [default: 1].
-    #[arg(long)]
-    encoders: Option<usize>,
-    /// Positions per window, the anchor included [default: 9].
-    #[arg(long)]
-    window: Option<u16>,
-    /// Largest learning rate [default: 0.003].
-    #[arg(long)]
-    rate: Option<f32>,
     /// Weights file to start a new run from: every tensor that fits is taken, the rest is fresh.
     #[arg(long)]
     start_from: Option<PathBuf>,
-    /// Weight of the policy's part of the loss [default: 2].
-    #[arg(long)]
-    policy_weight: Option<f32>,
-    /// Share of the moves on a search's paths that are refuted, as `tesla-benches paths` counts
-    /// them: readouts after such moves get the weight of that share in value, policy and error
-    /// [default: the data's share].
-    #[arg(long)]
-    refuted: Option<f32>,
-    /// Weight of the divergence between a chain's last readout and the whole encode of the same
-    /// position [default: 0].
-    #[arg(long)]
-    consistency: Option<f32>,
-    /// Seed of the weights and of the order of the windows [default: 1]; choose another one with
-    /// --start-from, or the run sees the same windows in the same order again.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Seconds between checkpoints [default: 300].
-    #[arg(long)]
-    checkpoint_seconds: Option<u64>,
-    /// Steps between checkpoints, besides [default: none].
-    #[arg(long)]
-    checkpoint_steps: Option<u64>,
+    #[command(flatten)]
+    options: TrainOptions,
 }
 
 impl TrainArgs {
@@ -115,7 +46,7 @@ impl TrainArgs {
             Some(path) => base.overlaid(path)?,
             None => base,
         };
-        let config = self.over(base);
+        let config = self.options.over(base);
         match stored {
             Some(stored) if stored.model != config.model => Err(format!(
                 "{} holds a run of another shape ({}); leave --shape out to resume it, or choose \
@@ -125,31 +56,6 @@ impl TrainArgs {
             )
             .into()),
             _ => Ok(config),
-        }
-    }
-
-    fn over(&self, base: TrainConfig) -> TrainConfig {
-        TrainConfig {
-            model: self.shape.map_or(base.model, ModelConfig::from),
-            seed: self.seed.unwrap_or(base.seed),
-            window: self.window.unwrap_or(base.window),
-            batch: self.batch.unwrap_or(base.batch),
-            workers: self.workers.unwrap_or(base.workers),
-            encoders: self.encoders.unwrap_or(base.encoders),
-            steps: self.steps.unwrap_or(base.steps),
-            warm_up: self.warm_up.unwrap_or(base.warm_up),
-            rate: self.rate.unwrap_or(base.rate),
-            device: self.device.unwrap_or(base.device),
-            precision: self.precision.unwrap_or(base.precision),
-            refuted: self.refuted.or(base.refuted),
-            checkpoint_seconds: self.checkpoint_seconds.unwrap_or(base.checkpoint_seconds),
-            checkpoint_steps: self.checkpoint_steps.or(base.checkpoint_steps),
-            loss: LossWeights {
-                consistency: self.consistency.unwrap_or(base.loss.consistency),
-                policy: self.policy_weight.unwrap_or(base.loss.policy),
-                ..base.loss
-            },
-            ..base
         }
     }
 }
@@ -177,11 +83,7 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
 ///
 /// # Errors
 /// A sentence, when the options, the data or the folder cannot be used, or the run diverges.
-pub fn run(
-    args: &TrainArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
     config.check().map_err(|what| format!("{what}; mend the options"))?;
@@ -227,13 +129,13 @@ pub fn run(
         say(&format!("wrote {}", path.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    say("stopped; the same command goes on");
-    Ok(ExitCode::from(INTERRUPTED))
+    Ok(stopped(say, GOES_ON))
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use tesla_nn::model::ModelConfig;
 
     use super::*;
 

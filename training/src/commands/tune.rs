@@ -1,19 +1,20 @@
 //! `tesla-train tune`: the command line.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tesla_engine::best_first::params::Params;
-use tesla_engine::console::terminal::INTERRUPTED;
 use tesla_engine::search::StopToken;
+use tesla_nn::files;
 
+use super::{GOES_ON, Outcome, print, stopped};
 use crate::disk::journal::Journal;
 use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
 use crate::players::devices::Devices;
+use crate::players::pool::{Pool, RunContext};
 use crate::players::side::{Side, SideError, parse_sides};
 use crate::train::dataset::Dataset;
 use crate::tune::fit;
@@ -120,11 +121,7 @@ pub struct LogArgs {
 ///
 /// # Errors
 /// A sentence; what was done is on disk.
-pub fn run(
-    command: &TuneCommand,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+pub fn run(command: &TuneCommand, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     match command {
         TuneCommand::Log(args) => observe(args, interrupted, say),
         TuneCommand::Fit(args) => fit_all(args, say),
@@ -140,57 +137,44 @@ fn side(options: &[String]) -> Result<Side, SideError> {
     Ok(parse_sides(&words)?.remove(0))
 }
 
-fn make(folder: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| format!("{} cannot be made: {error}", folder.display()))
-}
-
-fn observe(
-    args: &LogArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn observe(args: &LogArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     if args.least > args.most {
         return Err("--least is above --most; exchange them".into());
     }
     let side = side(&args.option)?;
     let dataset = Dataset::read(&args.data, "")?;
-    let devices = Devices::start(std::slice::from_ref(&side))?;
-    devices.notes.iter().for_each(|note| say(note));
-    make(&args.out)?;
+    let devices = Devices::start(std::slice::from_ref(&side), say)?;
+    files::make_folder(&args.out)?;
     let LogArgs { positions, least, most, seed, .. } = *args;
     let plan = Plan { positions, most, least, seed };
-    let concurrency = usize::from(args.concurrency);
-    let material = Material { dataset: &dataset, side: &side, devices: &devices, concurrency };
-    let seen = log::collect(plan, &material, &args.out, interrupted)?;
+    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    let context = RunContext { folder: &args.out, pool, say };
+    let material = Material { dataset: &dataset, side: &side, devices: &devices };
+    let seen = log::collect(plan, &material, &context)?;
     let moves: usize =
         seen.iter().flat_map(|seen| &seen.seen.choices).map(|choice| 1 + choice.others.len()).sum();
-    writeln!(
-        std::io::stdout(),
-        "{} positions, {moves} moves in {}",
+    print(format!(
+        "{} positions, {moves} moves in {}\n",
         seen.len(),
         args.out.join(log::FILE).display()
-    )?;
+    ))?;
     if interrupted.is_stopped() {
-        say("stopped; the same command goes on");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(stopped(say, GOES_ON));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Outcome {
     let before = match &args.from {
         Some(path) => Params::read(path)?,
         None => Params::default(),
     };
     let observations = Journal::<Observation>::read(&args.out.join(log::FILE))?;
     let (report, params) = fit::fit(&observations, &before)?;
-    write!(std::io::stdout(), "{report}")?;
+    print(&report)?;
     let write = |name: &str, text: String| {
         let path = args.out.join(name);
-        std::fs::write(&path, text)
-            .map(|()| say(&format!("wrote {}", path.display())))
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        files::replace(&path, text.as_bytes()).map(|()| say(&format!("wrote {}", path.display())))
     };
     write("fit.json", serde_json::to_string_pretty(&report)?)?;
     write("fit.md", report.to_string())?;
@@ -203,11 +187,7 @@ fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Result<ExitCode, Box<dyn std::
     Ok(ExitCode::SUCCESS)
 }
 
-fn play(
-    args: &SpsaArgs,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     if !(args.rate.is_finite() && args.rate > 0.0) {
         return Err(format!("--rate is {}; it must be above 0", args.rate).into());
     }
@@ -226,20 +206,19 @@ fn play(
         ..MatchConfig::default()
     }
     .complete()?;
-    make(&args.out)?;
-    let concurrency = usize::from(args.concurrency);
-    let path = spsa_run::run(&schedule, &games, &args.out, concurrency, interrupted, say)?;
-    writeln!(
-        std::io::stdout(),
-        "after {} of {} batches: {}\nsettled at: {}",
+    files::make_folder(&args.out)?;
+    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    let context = RunContext { folder: &args.out, pool, say };
+    let path = spsa_run::run(&schedule, &games, &context)?;
+    print(format!(
+        "after {} of {} batches: {}\nsettled at: {}\n",
         path.batches(),
         schedule.batches(),
         spsa_run::text(&schedule, path.point()),
         spsa_run::text(&schedule, &path.settled())
-    )?;
+    ))?;
     if path.batches() < schedule.batches() {
-        say("stopped; the same command goes on");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(stopped(say, GOES_ON));
     }
     Ok(ExitCode::SUCCESS)
 }

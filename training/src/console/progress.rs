@@ -1,4 +1,6 @@
 //! Progress bars.
+//!
+//! Reads the clock: a line is due after a minute.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};

@@ -1,4 +1,7 @@
-//! Tables, as plain text and as Markdown.
+//! Tables: for people in a terminal, and as Markdown for files.
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+use console::Term;
 
 /// On which side a column's cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,13 @@ impl Table {
         Table { columns, rows: Vec::new() }
     }
 
+    /// A table whose first column is text and whose others are numbers.
+    pub fn of_numbers(headings: &[&str]) -> Table {
+        let align = |at| if at == 0 { Align::Left } else { Align::Right };
+        let columns = headings.iter().enumerate().map(|(at, &name)| (name, align(at)));
+        Table::new(&columns.collect::<Vec<_>>())
+    }
+
     /// Adds a row; cells beyond the columns are dropped, missing ones are empty.
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
         let mut row: Vec<String> = row.into_iter().collect();
@@ -45,44 +55,50 @@ impl Table {
         &self.rows
     }
 
-    /// Columns aligned with spaces, two between them.
-    pub fn to_text(&self) -> String {
-        let header: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
-        let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.rows.clone()).collect();
-        let lines = self.pad(&rows).into_iter().map(|row| row.join("  ").trim_end().to_owned());
-        lines.map(|line| line + "\n").collect()
+    /// The table for standard output: fitted to a terminal, Markdown where there is none.
+    pub fn for_people(&self) -> String {
+        match Term::stdout().size_checked() {
+            Some((_, width)) if console::user_attended() => self.to_text(width),
+            _ => self.to_markdown(),
+        }
+    }
+
+    /// The table in lines of at most `width` columns; cells that are too long are wrapped.
+    pub fn to_text(&self, width: u16) -> String {
+        let mut table = self.drawn(str::to_owned);
+        table.load_style(presets::UTF8_BORDERS_ONLY);
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        format!("{table}\n")
     }
 
     /// A Markdown table, aligned in the source too.
     pub fn to_markdown(&self) -> String {
-        let escape = |cell: &String| cell.replace('|', "\\|");
-        let header = self.columns.iter().map(|(name, _)| escape(name)).collect();
-        let mut rows: Vec<Vec<String>> = vec![header];
-        rows.extend(self.rows.iter().map(|row| row.iter().map(escape).collect()));
-        let mut padded = self.pad(&rows);
-        let rule = self.columns.iter().zip(&padded[0]).map(|((_, align), cell)| {
-            let dashes = "-".repeat(cell.chars().count().saturating_sub(1).max(1));
-            if *align == Align::Right { dashes + ":" } else { dashes + "-" }
-        });
-        let rule = rule.collect();
-        padded.insert(1, rule);
-        let lines = padded.into_iter().map(|row| ["| ", &row.join(" | "), " |\n"].concat());
-        lines.collect()
+        let mut table = self.drawn(|cell| cell.replace('|', "\\|"));
+        table.load_style(presets::ASCII_MARKDOWN);
+        let mut lines: Vec<String> = table.lines().collect();
+        // A colon at the end of a column's rule puts its cells on the right.
+        if let Some(rule) = lines.get_mut(1) {
+            let rules = rule.trim_matches('|').split('|').zip(&self.columns);
+            let rules = rules.map(|(rule, (_, align))| match align {
+                Align::Left => rule.to_owned(),
+                Align::Right => rule[1..].to_owned() + ":",
+            });
+            *rule = format!("|{}|", rules.collect::<Vec<_>>().join("|"));
+        }
+        lines.into_iter().map(|line| line + "\n").collect()
     }
 
-    /// Cells filled up with spaces to their column's width.
-    fn pad(&self, rows: &[Vec<String>]) -> Vec<Vec<String>> {
-        let width = |column: usize| {
-            rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(2)
-        };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let pad = |(cell, ((_, align), width)): (&String, (&(String, Align), &usize))| match align {
-            Align::Left => format!("{cell:<width$}"),
-            Align::Right => format!("{cell:>width$}"),
-        };
-        let row =
-            |row: &Vec<String>| row.iter().zip(self.columns.iter().zip(&widths)).map(pad).collect();
-        rows.iter().map(row).collect()
+    fn drawn(&self, cell: impl Fn(&str) -> String) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
+        table.set_header(self.columns.iter().map(|(name, _)| cell(name)));
+        table.add_rows(self.rows.iter().map(|row| row.iter().map(|text| cell(text))));
+        for (column, (_, align)) in table.column_iter_mut().zip(&self.columns) {
+            column.set_cell_alignment(match align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+        }
+        table
     }
 }
 
@@ -95,10 +111,30 @@ mod tests {
         let mut table = Table::new(&[("name", Align::Left), ("n", Align::Right)]);
         table.push(["a|b\u{e9}".to_owned(), "100".to_owned()]);
         table.push(["long name".to_owned()]);
-        assert_eq!(table.to_text(), "name         n\na|b\u{e9}       100\nlong name\n");
+        let lines = [
+            "\u{250c}─────────────────┐",
+            "│ name          n │",
+            "╞═════════════════╡",
+            "│ a|b\u{e9}        100 │",
+            "│ long name       │",
+            "└─────────────────┘\n",
+        ];
+        assert_eq!(table.to_text(80), lines.join("\n"));
         assert_eq!(
             table.to_markdown(),
-            "| name      |   n |\n| --------- | --: |\n| a\\|b\u{e9}     | 100 |\n| long name |     |\n"
+            "| name      |   n |\n\
+             |-----------|----:|\n\
+             | a\\|b\u{e9}     | 100 |\n\
+             | long name |     |\n"
         );
+    }
+
+    #[test]
+    fn a_narrow_terminal_wraps_cells() {
+        let mut table = Table::of_numbers(&["sentence", "n"]);
+        table.push(["one two three four five six".to_owned(), "7".to_owned()]);
+        let text = table.to_text(20);
+        assert!(text.lines().all(|line| line.chars().count() <= 20), "{text}");
+        assert!(text.contains("six"), "{text}");
     }
 }

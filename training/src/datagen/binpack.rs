@@ -1,8 +1,8 @@
 //! Games of Stockfish's binpacks.
 //!
-//! A binpack holds positions, each with a move, a score and the game's result, and mostly one game's
-//! positions in a row. Positions that follow from each other are put together to games. The reader
-//! trusts its input and panics on damaged files, so each of its steps is caught.
+//! A binpack holds positions, each with a move, a score and the game's result, and mostly one
+//! game's positions in a row. Positions that follow from each other are put together to games. The
+//! reader trusts its input and panics on damaged files, so each of its steps is caught.
 
 use std::io::{Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::span::Span;
+use crate::console::options::{options, shown_as_displayed};
 use crate::disk::hash::sha256;
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::openings::{Book, BookError, BookOptions, Order};
@@ -20,42 +21,57 @@ const MOST_GAMES: u64 = 1_000_000_000;
 /// Most games of a shard: they are kept in memory until it is whole.
 pub const LARGEST_SHARD: u64 = 1_000_000;
 
-/// All that decides the games; how many are played at once does not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DatagenConfig {
-    /// Who plays and labels: a UCI engine, or one of our own searches.
-    pub teacher: Side,
-    /// Games of the run.
-    pub games: u64,
-    /// Games of a shard; those that were dropped count.
-    pub shard_games: u64,
-    /// Decides openings and random moves, with the number of the game.
-    pub seed: u64,
-    /// Book that games start from; `None` = the start position.
-    pub openings: Option<PathBuf>,
-    /// Longest part of a PGN game that is taken as opening, plies.
-    pub plies: Option<usize>,
-    /// Random plies after the opening, before the first label.
-    pub random_plies: Span<u16>,
-    /// Share of a game's moves that are random.
-    pub random: Span<f64>,
-    /// Share of the random moves that are the best of several.
-    pub best_of_share: f64,
-    /// Of how many random moves such a move is the best.
-    pub best_of: usize,
-    /// Ends games that the teacher sees decided.
-    pub resign: Option<ResignRule>,
-    /// Ends games that the teacher sees even.
-    pub draw: Option<DrawRule>,
-    /// Longest game, labelled plies.
-    pub max_plies: u16,
-    /// Moves of a position that the teacher scores, itself best first; 1 = only its best.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub multipv: u8,
-    /// How long the teacher is waited for beyond its time, seconds.
-    pub patience_s: u64,
+options! {
+    /// All that decides the games; how many are played at once does not.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    config DatagenConfig {
+        /// Who plays and labels: a UCI engine, or one of our own searches.
+        teacher: Side = Side::default();
+    }
+    /// What the command line may say of the games, beside their teacher.
+    options DatagenOptions {
+        /// Games of the run; games that turn out to be the same are dropped.
+        games: u64 = 0, as games: u64 = "", required = true;
+        /// Games of a shard; those that were dropped count.
+        shard_games: u64 = 10_000, as shard_games: u64;
+        /// Decides openings and random moves, with the number of the game. With a teacher that
+        /// always answers alike (nodes or depth, one thread) it decides the games.
+        seed: u64 = 1, as seed: u64;
+        /// Book that games start from, EPD, FEN or PGN, shuffled by the seed.
+        openings: Option<PathBuf> = None, as openings: PathBuf = "the start position";
+        /// Longest part of a PGN game that is taken as opening, plies.
+        plies: Option<usize> = Some(16), as plies: usize;
+        /// Random plies after the opening, before the first label: a number of this range a game.
+        random_plies: Span<u16> = Span { low: 0, high: 8 },
+        as random_plies: Span<u16>, value_name = "LOW..HIGH";
+        /// Share of the moves that are random and not the best one: a number of this range a game.
+        random: Span<f64> = Span { low: 0.0, high: 0.3 },
+        as random: Span<f64>, value_name = "LOW..HIGH";
+        /// Share of the random moves that are the best of several, as the teacher sees it.
+        best_of_share: f64 = 0.5, as best_of_share: f64;
+        /// Of how many random moves such a move is the best.
+        best_of: usize = 4, as best_of: usize;
+        /// Decided when the teacher says so: scores of at least `score`, in centipawns, for one
+        /// side and against the other for `movecount` moves of each.
+        resign: Option<ResignRule> =
+            Some(ResignRule { move_count: 3, score_cp: 1501, two_sided: true }),
+        as resign: ResignRule;
+        /// Draw when the teacher sees an even game: movenumber=40,movecount=8,score=10.
+        draw: Option<DrawRule> = None, as draw: DrawRule;
+        /// Longest game, labelled plies; it is a draw then.
+        max_plies: u16 = 260, as max_plies: u16;
+        /// Moves of a position that the teacher scores (its option `MultiPV`), itself best first,
+        /// for the action values; 218 = all of any position. The teacher's limit is for all of them
+        /// together.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        multipv: u8 = one(), as multipv: u8;
+        /// How long the teacher is waited for beyond its time, seconds.
+        patience_s: u64 = 60, as patience: u64;
+    }
 }
+
+shown_as_displayed!(Span<u16>, Span<f64>);
 
 fn one() -> u8 {
     1

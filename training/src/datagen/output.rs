@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tesla_nn::files::{self, FileError};
+
 use super::store::shard_name;
 use super::unique::Unique;
-use crate::disk::paths::beside;
-use crate::labelled::{self, GameRecord, GameWriter, RecordError};
+use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, RecordError};
 
 /// Why nothing can be written.
 #[derive(Debug, thiserror::Error)]
@@ -16,21 +17,13 @@ pub enum OutputError {
         "{0} exists already, and nothing is written over; name another file or folder with --out"
     )]
     Exists(PathBuf),
-    /// The folder cannot be made.
-    #[error("the folder {path} cannot be made: {source}")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// A file.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
-/// What shards are called behind their names until all of them are whole: half of what was asked for must not pass for
-/// the whole, also after a power cut.
+/// What shards are called behind their names until all of them are whole: half of what was asked
+/// for must not pass for the whole, also after a power cut.
 const UNFINISHED: &str = ".part";
 
 /// Files being written. Dropped before [`Output::finish`], they are deleted.
@@ -61,10 +54,9 @@ impl Output {
         if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
             return Err(OutputError::Exists(path.to_owned()));
         }
-        let unusable = |source| OutputError::Folder { path: folder.to_owned(), source };
-        fs::create_dir_all(folder).map_err(unusable)?;
+        files::make_folder(folder).map_err(RecordError::from)?;
         if !is_file {
-            remove_unfinished(folder).map_err(unusable)?;
+            remove_unfinished(folder).map_err(RecordError::from)?;
         }
         Ok(Self {
             path: path.to_owned(),
@@ -90,10 +82,7 @@ impl Output {
         }
         if self.writer.is_none() {
             let path = match self.shard_games {
-                Some(_) => {
-                    let shard = self.path.join(shard_name(self.files.len() as u64));
-                    beside(&shard, UNFINISHED)
-                }
+                Some(_) => self.path.join(shard_name(self.files.len() as u64) + UNFINISHED),
                 None => self.path.clone(),
             };
             self.writer = Some(GameWriter::create(&path)?);
@@ -121,9 +110,11 @@ impl Output {
             for (number, file) in self.files.iter_mut().enumerate() {
                 let path = self.path.join(shard_name(number as u64));
                 fs::rename(&*file, &path)
-                    .map_err(|source| RecordError::Write { path: path.clone(), source })?;
+                    .map_err(|error| RecordError::File(FileError::at("write", &path)(error)))?;
                 *file = path;
             }
+            files::sync_folder(&self.path)
+                .map_err(|error| RecordError::File(FileError::at("write", &self.path)(error)))?;
         }
         self.is_finished = true;
         Ok((std::mem::take(&mut self.files), self.kept, self.dropped))
@@ -135,13 +126,15 @@ impl Output {
 }
 
 /// Removes what a killed run has left.
-fn remove_unfinished(folder: &Path) -> std::io::Result<()> {
-    let left = |number| {
-        let shard = beside(&folder.join(shard_name(number)), UNFINISHED);
-        let paths = [beside(&shard, labelled::UNFINISHED), shard].into_iter();
-        paths.filter(|path| path.is_file()).collect::<Vec<_>>()
-    };
-    (0..).map(left).take_while(|paths| !paths.is_empty()).flatten().try_for_each(fs::remove_file)
+fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
+    let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("shard-") && name.contains(&format!(".{EXTENSION}{UNFINISHED}")) {
+            fs::remove_file(&path).map_err(FileError::at("delete", &path))?;
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Output {

@@ -1,29 +1,22 @@
 //! Games of PGN with the engines' scores in the comments.
 //!
-//! Two forms are read. `{+0.35/12 ...}`, as fastchess, cutechess and our own matches write it, is the
-//! mover's score of the move it stands behind, mates counted in plies (`+M5`, `-M2`).
+//! Two forms are read. `{+0.35/12 ...}`, as fastchess, cutechess and our own matches write it, is
+//! the mover's score of the move it stands behind, mates counted in plies (`+M5`, `-M2`).
 //! `[%eval 0.35]`, as Lichess writes it, is White's score of the position behind the move, so it
 //! labels the next move; mates are counted in moves (`#3`, `#-2`). Which move was best is not said:
 //! the move played stands for it.
 
-use std::io::{self, BufRead, Cursor, Read as _};
-use std::ops::ControlFlow;
+use std::io::{self, BufRead, Read as _};
 
-use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
-use shakmaty::{Chess, Color, Move, Position};
+use shakmaty::Position as _;
 
-use super::pieces::{Pieces, Taken};
+use super::pieces::{Pieces, ReadError, Taken};
 use super::score;
-use crate::datagen::pieces::ReadError;
-use crate::game::openings::{is_chess, unreadable_word};
+use crate::game::pgn::{PgnGame, PgnRules, reader, unreadable_word};
 use crate::game::score::Score;
-use crate::game::state::{fen_of, set_up, start_fen};
 
 /// Longest text of one game, bytes.
 const LONGEST_GAME: usize = 1 << 22;
-
-/// Longest line of tags and longest comment that are read whole, bytes.
-const LONGEST_TOKEN: usize = 4096;
 
 /// Longest word that is repeated in a sentence, characters.
 const LONGEST_WORD: usize = 40;
@@ -93,14 +86,12 @@ impl<R: BufRead> PgnGames<R> {
                 word.chars().filter(|c| !c.is_control()).take(LONGEST_WORD).collect();
             return Err(self.bad(line, format!("\"{shown}\" is not a move")));
         }
-        let mut reader = Reader::build(Cursor::new(&text))
-            .set_supported_tag_line_length(LONGEST_TOKEN)
-            .set_supported_comment_length(LONGEST_TOKEN)
-            .finish();
-        let game = reader.read_game(&mut ScoredGame).map_err(|error| error.to_string());
-        let game = match game {
+        let mut reader = reader(&text);
+        let mut rules =
+            PgnRules { chess960: false, plies: usize::MAX, variants: "not standard chess" };
+        let game = match reader.read_game(&mut rules) {
             Ok(game) => game.unwrap_or(Err("it has no moves".to_owned())),
-            Err(error) => Err(error),
+            Err(error) => Err(error.to_string()),
         };
         let is_split = reader.has_more().unwrap_or(false);
         match game {
@@ -108,7 +99,7 @@ impl<R: BufRead> PgnGames<R> {
                 let what = "something follows its result; begin each game with its tags";
                 Err(self.bad(line, what.to_owned()))
             }
-            Ok(taken) => Ok(Some(taken)),
+            Ok(game) => Ok(Some(taken(game))),
             Err(what) => Err(self.bad(line, what)),
         }
     }
@@ -173,102 +164,27 @@ fn said(comment: &str) -> Option<Said> {
     centipawns(word).map(Said::OfMove)
 }
 
-struct ScoredGame;
-
-#[derive(Default)]
-struct Tags {
-    fen: Option<String>,
-}
-
-struct Movetext {
-    start: Chess,
-    position: Chess,
-    moves: Vec<(Move, Option<i16>)>,
-    /// White's score of the position.
-    here: Option<i16>,
-    result: Option<u8>,
-}
-
-impl Visitor for ScoredGame {
-    type Tags = Tags;
-    type Movetext = Movetext;
-    type Output = Result<Taken, String>;
-
-    fn begin_tags(&mut self) -> ControlFlow<Self::Output, Tags> {
-        ControlFlow::Continue(Tags::default())
-    }
-
-    fn tag(
-        &mut self,
-        tags: &mut Tags,
-        name: &[u8],
-        value: RawTag<'_>,
-    ) -> ControlFlow<Self::Output> {
-        let value = value.decode_utf8_lossy();
-        if name == b"FEN" {
-            tags.fen = Some(value.into_owned());
-        } else if name == b"Variant" && !is_chess(&value) {
-            let what = format!("the variant \"{value}\" is not standard chess");
-            return ControlFlow::Break(Err(what));
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Self::Output, Movetext> {
-        match set_up(&tags.fen.unwrap_or_else(start_fen), false) {
-            Ok(start) => {
-                let position = start.clone();
-                let moves = Vec::new();
-                ControlFlow::Continue(Movetext { start, position, moves, here: None, result: None })
+/// The parts of the game whose moves have scores.
+fn taken(game: PgnGame) -> Taken {
+    let Some(result) = game.result else { return Taken::default() };
+    let mut of_move = vec![None; game.moves.len()];
+    let mut before = vec![None; game.moves.len() + 1];
+    for (moves, comment) in &game.comments {
+        match said(comment) {
+            Some(Said::OfMove(score)) if *moves > 0 => {
+                of_move[moves - 1] = Some(score::pack(score));
             }
-            Err(error) => ControlFlow::Break(Err(error.to_string())),
-        }
-    }
-
-    fn san(&mut self, game: &mut Movetext, san: SanPlus) -> ControlFlow<Self::Output> {
-        match san.san.to_move(&game.position) {
-            Ok(m) => {
-                let sign = game.position.turn().fold_wb(1, -1);
-                game.moves.push((m, game.here.take().map(|score| sign * score)));
-                game.position.play_unchecked(m);
-                ControlFlow::Continue(())
-            }
-            Err(error) => ControlFlow::Break(Err(format!(
-                "move {} of the game, {san}: {error} in \"{}\"",
-                game.moves.len() + 1,
-                fen_of(&game.position)
-            ))),
-        }
-    }
-
-    fn comment(&mut self, game: &mut Movetext, text: RawComment<'_>) -> ControlFlow<Self::Output> {
-        let said = said(&String::from_utf8_lossy(text.as_bytes()));
-        match (said, game.moves.last_mut()) {
-            (Some(Said::OfMove(score)), Some((_, of_move))) => *of_move = Some(score::pack(score)),
-            (Some(Said::Behind(score)), _) => game.here = Some(score::pack(score)),
+            Some(Said::Behind(score)) => before[*moves] = Some(score::pack(score)),
             _ => {}
         }
-        ControlFlow::Continue(())
     }
-
-    fn outcome(&mut self, game: &mut Movetext, outcome: Outcome) -> ControlFlow<Self::Output> {
-        game.result = match outcome {
-            Outcome::Known(KnownOutcome::Decisive { winner: Color::White }) => Some(2),
-            Outcome::Known(KnownOutcome::Decisive { winner: Color::Black }) => Some(0),
-            Outcome::Known(KnownOutcome::Draw) => Some(1),
-            Outcome::Unknown => None,
-        };
-        ControlFlow::Continue(())
+    let white_begins = game.start.turn().is_white();
+    let mut pieces = Pieces::new(game.start);
+    for (at, played) in game.moves.into_iter().enumerate() {
+        let sign = if at.is_multiple_of(2) == white_begins { 1 } else { -1 };
+        pieces.push(played, of_move[at].or(before[at].map(|score: i16| sign * score)));
     }
-
-    fn end_game(&mut self, game: Movetext) -> Self::Output {
-        let Some(result) = game.result else { return Ok(Taken::default()) };
-        let mut pieces = Pieces::new(game.start);
-        for (m, score) in game.moves {
-            pieces.push(m, score);
-        }
-        Ok(pieces.finish(result))
-    }
+    pieces.finish(result.winner().map_or(1, |winner| winner.fold_wb(2, 0)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Makes the games of a run: so many at once, each on disk before it is counted, until all are made
 //! or somebody wants to stop.
+//!
+//! Reads the clock for the pace.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tesla_engine::search::StopToken;
@@ -16,7 +17,7 @@ use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
 use crate::players::lineup::{self, EngineError};
 use crate::players::player::Player;
-use crate::players::pool;
+use crate::players::pool::RunContext;
 
 /// How often a game is tried. A teacher that always answers alike fails alike, and then the run
 /// must not go on for ever.
@@ -67,25 +68,19 @@ pub struct Finished {
 }
 
 /// A game on its way to the main thread, with what went wrong before it came about.
-type Report = (u64, Result<GameRecord, GameError>, Vec<String>);
+type Made = (u64, Result<GameRecord, GameError>, Vec<String>);
 
-/// Makes the games of a run in `folder`, or those that are left. `say` gets sentences for people.
+/// Makes the games of a run in the context's folder, or those that are left.
 ///
 /// # Errors
 /// When it cannot begin or go on; what was made stays.
-pub fn run(
-    config: &DatagenConfig,
-    folder: &Path,
-    concurrency: usize,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<Finished, DatagenError> {
+pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished, DatagenError> {
+    let RunContext { folder, pool, say } = *context;
     config.check()?;
     let book = config.book()?;
     let teacher = std::slice::from_ref(&config.teacher);
-    let names = lineup::try_engines(teacher, config.patience(), false, interrupted)?;
-    let devices = Devices::start(teacher).map_err(DatagenError::Own)?;
-    devices.notes.iter().for_each(|note| say(note));
+    let names = lineup::try_engines(teacher, config.patience(), false, pool.interrupted)?;
+    let devices = Devices::start(teacher, say).map_err(DatagenError::Own)?;
     let name = names.first().and_then(Option::as_deref);
     let fingerprint = config.fingerprint(&book, &devices, name);
     let store = Store::open(folder, fingerprint, config.games, config.shard_games)?;
@@ -95,60 +90,65 @@ pub fn run(
         say(&format!("{done} of {} games were made before; the run goes on", config.games));
     }
     let progress = Live::new(config.games, done);
-    let mut desk =
-        Desk { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
-    let worker = |stop: StopToken| {
-        let mut player = None;
-        let (book, devices) = (&book, &devices);
-        move |number| make(config, book, devices, number, &mut player, &stop)
+    let mut results =
+        Results { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
+    let worker = |stop| {
+        let mut worker = Worker { config, book: &book, devices: &devices, stop, teacher: None };
+        move |number| worker.make(number)
     };
-    let outcome = pool::run(missing, concurrency, interrupted, worker, |report| desk.hear(report));
-    desk.progress.end();
+    let outcome = pool.run(missing, worker, |made| results.hear(made));
+    results.progress.end();
     outcome?;
-    let (games, dropped) = desk.store.counts();
+    let (games, dropped) = results.store.counts();
     Ok(Finished {
-        is_complete: desk.store.is_complete(),
+        is_complete: results.store.is_complete(),
         games,
         dropped,
-        made: desk.made,
-        positions: desk.positions,
-        time: desk.started.elapsed(),
+        made: results.made,
+        positions: results.positions,
+        time: results.started.elapsed(),
         devices: devices.usage(),
     })
 }
 
-/// A worker's part: one game, tried again where the teacher fails.
-fn make<'a>(
-    config: &DatagenConfig,
-    book: &Book,
+/// One of the games that are made at once.
+struct Worker<'a> {
+    config: &'a DatagenConfig,
+    book: &'a Book,
     devices: &'a Devices,
-    number: u64,
-    player: &mut Option<Box<dyn Player + 'a>>,
-    stop: &StopToken,
-) -> Report {
-    let mut mishaps = Vec::new();
-    loop {
-        let teacher = match player.take() {
-            Some(teacher) => Ok(teacher),
-            None => lineup::player(&config.teacher, devices, config.patience(), stop.clone()),
-        };
-        let game = match teacher {
-            Ok(mut teacher) => {
-                let game = game::play(config, book, number, teacher.as_mut(), stop);
-                *player = Some(teacher);
-                game
+    stop: StopToken,
+    /// `None` before the first game and after a failure.
+    teacher: Option<Box<dyn Player + 'a>>,
+}
+
+impl Worker<'_> {
+    /// Makes a game, and tries again where the teacher fails.
+    fn make(&mut self, number: u64) -> Made {
+        let Self { config, book, devices, stop, .. } = self;
+        let mut mishaps = Vec::new();
+        loop {
+            let teacher = match self.teacher.take() {
+                Some(teacher) => Ok(teacher),
+                None => lineup::player(&config.teacher, devices, config.patience(), stop.clone()),
+            };
+            let game = match teacher {
+                Ok(mut teacher) => {
+                    let game = game::play(config, book, number, teacher.as_mut(), stop);
+                    self.teacher = Some(teacher);
+                    game
+                }
+                Err(sentence) => Err(GameError::Fatal(sentence)),
+            };
+            match game {
+                Err(GameError::Failed(what)) if mishaps.len() + 1 < ATTEMPTS => mishaps.push(what),
+                game => return (number, game, mishaps),
             }
-            Err(sentence) => Err(GameError::Fatal(sentence)),
-        };
-        match game {
-            Err(GameError::Failed(what)) if mishaps.len() + 1 < ATTEMPTS => mishaps.push(what),
-            game => return (number, game, mishaps),
         }
     }
 }
 
 /// Where games come in: the main thread's part.
-struct Desk<'a> {
+struct Results<'a> {
     store: Store,
     progress: Live,
     say: &'a dyn Fn(&str),
@@ -159,9 +159,9 @@ struct Desk<'a> {
     started: Instant,
 }
 
-impl Desk<'_> {
-    fn hear(&mut self, report: Option<Report>) -> Result<bool, DatagenError> {
-        let Some((number, game, mishaps)) = report else {
+impl Results<'_> {
+    fn hear(&mut self, made: Option<Made>) -> Result<bool, DatagenError> {
+        let Some((number, game, mishaps)) = made else {
             self.progress.tick();
             return Ok(true);
         };

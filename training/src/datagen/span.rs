@@ -1,4 +1,5 @@
-//! A range that each game draws a number from, written `0..8` or `0.0..0.3`; both ends belong to it.
+//! A range that each game draws a number from, written `0..8` or `0.0..0.3`; both ends belong to
+//! it.
 
 use std::fmt;
 use std::str::FromStr;

@@ -5,12 +5,12 @@
 //! stays, whichever was played first.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tesla_nn::files::{self, FileError};
 
 use super::unique::Unique;
 use crate::disk::journal::{Journal, JournalError};
@@ -29,13 +29,8 @@ pub enum StoreError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// Another file.
-    #[error("{path} cannot be written: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Shards of who knows what.
     #[error(
         "{0} holds .games.zst files but no games.jsonl, so they are of no run that could go on; \
@@ -119,25 +114,23 @@ impl Store {
     /// Opens the folder of a run of so many games, new or interrupted.
     ///
     /// # Errors
-    /// When the folder holds another run or something else, is in use, damaged or cannot be written.
+    /// When the folder holds another run or something else, is in use, damaged or cannot be
+    /// written.
     pub fn open(
         folder: &Path,
         fingerprint: Value,
         games: u64,
         shard_games: u64,
     ) -> Result<Self, StoreError> {
-        let io = |path: &Path, source| StoreError::Io { path: path.to_owned(), source };
-        fs::create_dir_all(folder).map_err(|error| io(folder, error))?;
+        files::make_folder(folder)?;
         let path = folder.join("games.jsonl");
         if !path.exists() && labelled::find_files(folder).is_ok() {
             return Err(StoreError::Strangers(folder.to_owned()));
         }
         let resumed = Journal::<Entry>::open(&path, &fingerprint)?;
         let config = folder.join("config.json");
-        let temporary = folder.join("config.json.new");
-        fs::write(&temporary, format!("{fingerprint:#}\n"))
-            .and_then(|()| labelled::rename(&temporary, &config))
-            .map_err(|error| io(&config, error))?;
+        files::remove_unfinished(&config)?;
+        files::replace(&config, format!("{fingerprint:#}\n").as_bytes())?;
         let mut pending = BTreeMap::new();
         for entry in resumed.records {
             let bad = |what| StoreError::BadGame { path: path.clone(), number: entry.game, what };
@@ -247,6 +240,8 @@ impl Store {
 
     /// Writes a shard and counts the games that it keeps.
     fn write(&mut self, path: &Path, range: Range<u64>) -> Result<u64, StoreError> {
+        // Of a run that was killed.
+        files::remove_unfinished(path)?;
         let mut writer = GameWriter::create(path)?;
         let mut kept = 0;
         for game in self.pending.range(range).map(|(_, game)| game) {

@@ -13,8 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tesla_engine::console::lock;
-
-use crate::disk::paths::beside;
+use tesla_nn::files::{self, FileError, NewFile};
 
 /// What the header's `format` says.
 const FORMAT: &str = "tesla-match-journal";
@@ -29,13 +28,8 @@ const LONGEST_HEADER: u64 = 1 << 24;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The system refused.
-    #[error("the results file {path} cannot be used: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A new match must not overwrite an old one.
     #[error("the results file {0} exists already; resume it, or name another file")]
     Exists(PathBuf),
@@ -108,7 +102,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = file.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => JournalError::Exists(path.to_owned()),
-            _ => JournalError::Io { path: path.to_owned(), source },
+            _ => FileError::at("write", path)(source).into(),
         })?;
         let mut journal = Self::lock(file, path)?;
         journal.append_line(&header(fingerprint))?;
@@ -122,7 +116,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// another run, or is damaged elsewhere than at its very end; it stays as it is then.
     pub fn resume(path: &Path, fingerprint: &Value) -> Result<Resumed<Self, T>, JournalError> {
         let header = header(fingerprint);
-        let io_error = |source| JournalError::Io { path: path.to_owned(), source };
+        let io_error = |error| FileError::at("use", path)(error);
         let file = File::options().read(true).write(true).open(path).map_err(io_error)?;
         let mut journal = Self::lock(file, path)?;
         let size = journal.file.metadata().map_err(io_error)?.len();
@@ -150,7 +144,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// When the file cannot be read or is damaged.
     pub fn read_with_match(path: &Path) -> Result<(Value, Vec<T>), JournalError> {
-        let io_error = |source| JournalError::Io { path: path.to_owned(), source };
+        let io_error = |error| FileError::at("use", path)(error);
         let mut header = Vec::new();
         let file = File::open(path).map_err(io_error)?;
         BufReader::new(&file)
@@ -187,25 +181,22 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             bytes.push(b'\n');
         }
         let Self { file, path, .. } = self;
-        let new = beside(&path, ".new");
-        let write = || {
-            let mut fresh = File::create(&new)?;
-            fresh.write_all(&bytes)?;
-            fresh.sync_all()?;
-            // Some systems do not replace a file that is open.
-            drop(file);
-            std::fs::rename(&new, &path)
-        };
-        write().map_err(|source| JournalError::Io { path: path.clone(), source })
+        let mut new = NewFile::create(&path)?;
+        new.write_all(&bytes).map_err(FileError::at("write", &path))?;
+        // Some systems do not replace a file that is open.
+        drop(file);
+        Ok(new.commit()?)
     }
 
     fn lock(file: File, path: &Path) -> Result<Self, JournalError> {
         match lock::take(&file) {
-            Ok(()) => Ok(Self { file, path: path.to_owned(), length: 0, records: PhantomData }),
-            Err(TryLockError::WouldBlock) => Err(JournalError::Locked(path.to_owned())),
-            Err(TryLockError::Error(source)) => {
-                Err(JournalError::Io { path: path.to_owned(), source })
+            Ok(()) => {
+                // Of a run that was killed.
+                files::remove_unfinished(path)?;
+                Ok(Self { file, path: path.to_owned(), length: 0, records: PhantomData })
             }
+            Err(TryLockError::WouldBlock) => Err(JournalError::Locked(path.to_owned())),
+            Err(TryLockError::Error(error)) => Err(FileError::at("lock", path)(error).into()),
         }
     }
 
@@ -227,12 +218,12 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
                 self.length += line.len() as u64;
                 Ok(())
             }
-            Err(source) => {
+            Err(error) => {
                 // Half a line must not stay where the next one would continue it. Should this
                 // fail as well, resuming finds the damage.
                 let _ = self.file.set_len(self.length);
                 let _ = self.file.seek(SeekFrom::Start(self.length));
-                Err(JournalError::Io { path: self.path.clone(), source })
+                Err(FileError::at("write", &self.path)(error).into())
             }
         }
     }
@@ -250,7 +241,7 @@ fn read_lines<T: DeserializeOwned>(
     path: &Path,
     header: &[u8],
 ) -> Result<(Vec<T>, u64), JournalError> {
-    let io_error = |source| JournalError::Io { path: path.to_owned(), source };
+    let io_error = |error| FileError::at("use", path)(error);
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     reader.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut line).map_err(io_error)?;

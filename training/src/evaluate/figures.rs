@@ -40,8 +40,8 @@ impl Observation {
         0.5 + 0.5 * t / (2.0 + t * t).sqrt()
     }
 
-    /// Pairs of moves of which the teacher prefers one, and how many of them the action values order
-    /// as it does and the other way round.
+    /// Pairs of moves of which the teacher prefers one, and how many of them the action values
+    /// order as it does and the other way round.
     fn pairs(&self) -> [u64; 3] {
         let mut counts = [0; 3];
         for (index, [said, taught]) in self.actions.iter().enumerate() {
@@ -254,12 +254,13 @@ pub struct Measures {
     pub policy_top_5: f64,
     /// Share in which it has the highest action value.
     pub action_accuracy: f64,
-    /// Root-mean-square error of the action values of all moves whose values the data know: the teacher's best, the one
-    /// played, and what else it scored.
+    /// Root-mean-square error of the action values of all moves whose values the data know: the
+    /// teacher's best, the one played, and what else it scored.
     pub action_rmse_points: f64,
     /// Pairs of such moves in one position, without ties of the teacher's.
     pub pairs: u64,
-    /// Share of the pairs that the action values order as the teacher does; no number without pairs.
+    /// Share of the pairs that the action values order as the teacher does; no number without
+    /// pairs.
     #[serde(deserialize_with = "number")]
     pub pair_agreement: f64,
     /// Kendall's tau over the pairs: concordant less discordant, by all; no number without pairs.

@@ -1,5 +1,5 @@
-//! Puzzles by rating: solved by the policy, by action values, by values one ply deep, and by searches.
-//! All answers are judged by the rules of [`crate::suite`].
+//! Puzzles by rating: solved by the policy, by action values, by values one ply deep, and by
+//! searches. All answers are judged by the rules of [`crate::suite`].
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use crate::players::devices::Devices;
 use crate::players::heads::{Head, HeadPlayer};
 use crate::players::lineup;
 use crate::players::player::Player;
+use crate::players::pool::Pool;
 use crate::players::side::{Side, UciOptions, complete_sides};
 use crate::suite::examiner::{ExamError, Examination, MakePlayer};
 use crate::suite::{
@@ -119,9 +120,9 @@ pub fn solve(
     complete_sides(&mut sides, Limit::default())?;
     let heads = side("heads".to_owned(), 1);
     let all: Vec<Side> = sides.iter().chain([&heads]).cloned().collect();
-    let devices = Devices::start(&all)?;
-    devices.notes.iter().for_each(|note| say(note));
+    let devices = Devices::start(&all, say)?;
     let never = StopToken::default();
+    let pool = Pool { concurrency: solvers.concurrency, interrupted: &never };
     let mut found = Vec::new();
     for (name, head) in [
         ("policy", Head::Policy),
@@ -132,32 +133,25 @@ pub fn solve(
         let player = |_| -> Result<Box<dyn Player>, String> {
             Ok(Box::new(HeadPlayer::new(head, devices.evaluator(&machine, false)?)))
         };
-        let records = ask(solvers, items, name, (&player, &heads.limit), &never)?;
+        let records = ask(items, name, (&player, &heads.limit), pool)?;
         found.push(Solved::of(name.to_owned(), &records));
     }
     for side in &sides {
         let player = |stop| lineup::player(side, &devices, PATIENCE, stop);
-        let records = ask(solvers, items, &side.name, (&player, &side.limit), &never)?;
+        let records = ask(items, &side.name, (&player, &side.limit), pool)?;
         found.push(Solved::of(side.name.clone(), &records));
     }
     Ok(found)
 }
 
 fn ask<'a>(
-    solvers: &Solvers<'_>,
     items: &[Item],
     name: &str,
     (player, limit): (&'a MakePlayer<'a>, &'a Limit),
-    interrupted: &'a StopToken,
+    pool: Pool<'a>,
 ) -> Result<Vec<Record>, ExamError> {
-    let exam = Examination {
-        player,
-        limit,
-        concurrency: solvers.concurrency,
-        patience: PATIENCE,
-        mates: MateLimits::default(),
-        interrupted,
-    };
+    let exam =
+        Examination { player, limit, patience: PATIENCE, mates: MateLimits::default(), pool };
     let bar = bar(items.len() as u64, "{prefix} {bar:20} {pos}/{len}, {eta} left");
     bar.set_prefix(name.to_owned());
     let mut records = Vec::new();
@@ -166,8 +160,8 @@ fn ask<'a>(
     Ok(records)
 }
 
-/// A table with a row for each band and a column for each player: the share solved, in percent, with
-/// its interval.
+/// A table with a row for each band and a column for each player: the share solved, in percent,
+/// with its interval.
 pub fn table(found: &[Solved]) -> Table {
     let mut columns = vec![("puzzles", Align::Left), ("count", Align::Right)];
     columns.extend(found.iter().map(|solved| (solved.player.as_str(), Align::Right)));

@@ -77,42 +77,9 @@ impl Report {
         }
         table
     }
-}
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = &self.whole;
-        writeln!(
-            f,
-            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} points, \
-             mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, action accuracy \
-             {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie in the error head's \
-             50 % band, {:.1} % in its 90 % band.\n",
-            whole.positions,
-            whole.variance_explained,
-            whole.rmse_points,
-            whole.mean_error_points,
-            whole.policy_top_1,
-            whole.policy_top_3,
-            whole.policy_top_5,
-            whole.action_accuracy,
-            whole.action_rmse_points,
-            whole.within_50 * 100.0,
-            whole.within_90 * 100.0,
-        )?;
-        if whole.pairs == 0 {
-            writeln!(f, "The data know the values of no two moves of a position.\n")?;
-        } else {
-            writeln!(
-                f,
-                "Of {} pairs of moves the data know different values: of the teacher's best move, of the \
-                 one played where that is another, and of all that the teacher scored (datagen \
-                 --multipv). The action values order {:.1} % of them as it does (Kendall's tau {:.3}).\n",
-                whole.pairs,
-                whole.pair_agreement * 100.0,
-                whole.kendall_tau
-            )?;
-        }
+    /// Figures by plies since the anchor.
+    fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
@@ -130,14 +97,53 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
         writeln!(
             f,
-            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of the \
-             error head:\n"
+            "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of \
+             the error head:\n"
         )?;
         let cell = |m: &Measures| {
             let (mean, calibration) = (m.mean_error_points, m.calibration_error_points);
             format!("{mean:.2} / {calibration:.2} / {:.3}", m.pit_distance)
         };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(f, "{}", self.by_staleness(cell).to_markdown())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = &self.whole;
+        writeln!(
+            f,
+            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} \
+             points, mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, \
+             action accuracy {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie \
+             in the error head's 50 % band, {:.1} % in its 90 % band.\n",
+            whole.positions,
+            whole.variance_explained,
+            whole.rmse_points,
+            whole.mean_error_points,
+            whole.policy_top_1,
+            whole.policy_top_3,
+            whole.policy_top_5,
+            whole.action_accuracy,
+            whole.action_rmse_points,
+            whole.within_50 * 100.0,
+            whole.within_90 * 100.0,
+        )?;
+        if whole.pairs == 0 {
+            writeln!(f, "The data know the values of no two moves of a position.\n")?;
+        } else {
+            writeln!(
+                f,
+                "Of {} pairs of moves the data know different values: of the teacher's best move, \
+                 of the one played where that is another, and of all that the teacher scored \
+                 (datagen --multipv). The action values order {:.1} % of them as it does \
+                 (Kendall's tau {:.3}).\n",
+                whole.pairs,
+                whole.pair_agreement * 100.0,
+                whole.kendall_tau
+            )?;
+        }
+        self.tables(f)?;
         writeln!(
             f,
             "Reliability of whole encodes: calibration error {:.2} points, Kolmogorov-Smirnov \

@@ -5,6 +5,7 @@
 //! mate score counts as huge. A move without a score counts for nothing and sets the mover's
 //! counters back, as a book move does in cutechess.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use shakmaty::{Color, Position};
 
 use super::ending::{Ending, Termination};
 use super::state::GameState;
+use crate::console::options::shown_as_displayed;
 use crate::game::score::Score;
 
 /// Draw when both engines see an even game.
@@ -170,6 +172,22 @@ impl FromStr for DrawRule {
         pairs.finish().map(|()| rule)
     }
 }
+
+impl fmt::Display for ResignRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { move_count, score_cp, two_sided } = self;
+        write!(f, "movecount={move_count},score={score_cp},twosided={two_sided}")
+    }
+}
+
+impl fmt::Display for DrawRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { move_number, move_count, score_cp } = self;
+        write!(f, "movenumber={move_number},movecount={move_count},score={score_cp}")
+    }
+}
+
+shown_as_displayed!(DrawRule, ResignRule);
 
 impl FromStr for ResignRule {
     type Err = RuleError;

@@ -86,6 +86,26 @@ impl fmt::Display for TimeControl {
     }
 }
 
+/// Limits of one move, on the command line.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct MoveLimit {
+    /// Evaluations or nodes a move, for sides without a limit of their own.
+    #[arg(long)]
+    nodes: Option<u64>,
+    /// Depth in plies, likewise.
+    #[arg(long)]
+    depth: Option<u32>,
+    /// Seconds a move, likewise.
+    #[arg(long)]
+    movetime: Option<f64>,
+}
+
+impl From<MoveLimit> for Limit {
+    fn from(MoveLimit { nodes, depth, movetime }: MoveLimit) -> Self {
+        Self { nodes, depth, movetime, tc: None }
+    }
+}
+
 /// What ends a side's thought about one move; all that are given hold at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,51 +3,16 @@
 mod epd;
 mod pgn;
 
-pub(crate) use pgn::{is_chess, unreadable_word};
-
 use std::path::{Path, PathBuf};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-use shakmaty::uci::UciMove;
+use tesla_nn::files::FileError;
 
 use super::state::start_fen;
 
-/// Where one game starts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opening {
-    /// FEN of the start position, all six fields.
-    pub fen: String,
-    /// Moves played from there before the engines think.
-    #[serde(with = "uci_moves", default, skip_serializing_if = "Vec::is_empty")]
-    pub moves: Vec<UciMove>,
-    /// Whether castling is read and written as in Chess960.
-    pub chess960: bool,
-    /// What the book calls it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-}
-
-/// Moves as a list of texts, for serde.
-mod uci_moves {
-    use super::UciMove;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(moves: &[UciMove], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(moves.iter().map(ToString::to_string))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Vec<UciMove>, D::Error> {
-        let texts = Vec::<String>::deserialize(from)?;
-        let parse = |text: &String| {
-            text.parse().map_err(|_| D::Error::custom(format!("\"{text}\" is not a UCI move")))
-        };
-        texts.iter().map(parse).collect()
-    }
-}
+pub use super::opening::Opening;
 
 /// In which order a match takes the openings of a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,13 +45,8 @@ pub struct BookOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
     /// The file cannot be read.
-    #[error("cannot read the opening book {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error("opening book: {0}")]
+    File(#[from] FileError),
     /// An entry is no opening.
     #[error("opening book {path}, {place}: {what}")]
     BadEntry {
@@ -130,8 +90,7 @@ impl Book {
     /// When the file cannot be read or is empty, or any entry is damaged, not legal or already
     /// over. A whole PGN game is often over: then limit the plies.
     pub fn read(path: &Path, options: &BookOptions) -> Result<Self, BookError> {
-        let bytes = std::fs::read(path)
-            .map_err(|source| BookError::Io { path: path.to_owned(), source })?;
+        let bytes = std::fs::read(path).map_err(FileError::at("read", path))?;
         Self::parse(path, &bytes, options)
     }
 

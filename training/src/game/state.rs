@@ -5,7 +5,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
 use super::ending::{Ending, Termination};
-use super::openings::Opening;
+use super::opening::Opening;
 
 /// Plies without capture or pawn move that make a draw (FIDE Laws of Chess, 9.3).
 const FIFTY_MOVES_PLIES: u32 = 100;
@@ -43,7 +43,10 @@ pub enum OpeningError {
         source: IllegalMove,
     },
     /// Nothing is left to play.
-    #[error("the game is already over after {plies} moves of the opening ({})", .termination.word())]
+    #[error(
+        "the game is already over after {plies} moves of the opening ({})",
+        .termination.word()
+    )]
     Over {
         /// Moves of the opening played, both sides' counted.
         plies: usize,

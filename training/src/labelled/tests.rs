@@ -25,8 +25,8 @@ impl Drop for Scratch {
     }
 }
 
-/// A legal game of random moves and labels, with scores of other moves where the seed is odd; it ends
-/// earlier where the rules end it, with one ply at least.
+/// A legal game of random moves and labels, with scores of other moves where the seed is odd; it
+/// ends earlier where the rules end it, with one ply at least.
 pub(crate) fn random_game(seed: u64, plies: usize) -> GameRecord {
     let mut dice = Dice::new(seed, 0);
     let mut position = Chess::default();

@@ -1,15 +1,12 @@
 //! Writing games: a file appears under its name when it is whole and on the disk, not before.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{GameRecord, RecordError, WITH_OTHERS};
-use crate::disk::paths::beside;
-use crate::game::state::fen_of;
+use tesla_nn::files::{FileError, NewFile};
 
-/// What a file is called behind its name until it is whole.
-pub(crate) const UNFINISHED: &str = ".new";
+use super::{GameRecord, RecordError, WITH_OTHERS};
+use crate::game::state::fen_of;
 
 /// Level of compression: files are 4 % larger than at 19, and written twenty times as fast.
 const LEVEL: i32 = 9;
@@ -59,9 +56,7 @@ pub fn encode(game: &GameRecord, bytes: &mut Vec<u8>) -> Result<(), RecordError>
 /// before that, it is deleted.
 pub struct GameWriter {
     path: PathBuf,
-    temporary: PathBuf,
-    /// `None` once finished.
-    stream: Option<zstd::Encoder<'static, BufWriter<File>>>,
+    stream: zstd::Encoder<'static, NewFile>,
     bytes: Vec<u8>,
 }
 
@@ -77,17 +72,14 @@ impl GameWriter {
     /// # Errors
     /// When the system refuses.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let temporary = beside(path, UNFINISHED);
-        let start = || {
-            let file = BufWriter::new(File::create(&temporary)?);
+        let start = |file| {
             let mut stream = zstd::Encoder::new(file, LEVEL)?;
             // A reader then notices flipped bits that would still decompress.
             stream.include_checksum(true)?;
             Ok(stream)
         };
-        let stream =
-            start().map_err(|source| RecordError::Write { path: path.to_owned(), source })?;
-        Ok(Self { path: path.to_owned(), temporary, stream: Some(stream), bytes: Vec::new() })
+        let stream = start(NewFile::create(path)?).map_err(FileError::at("write", path))?;
+        Ok(Self { path: path.to_owned(), stream, bytes: Vec::new() })
     }
 
     /// Adds a game.
@@ -97,50 +89,15 @@ impl GameWriter {
     pub fn write(&mut self, game: &GameRecord) -> Result<(), RecordError> {
         self.bytes.clear();
         encode(game, &mut self.bytes)?;
-        let Some(stream) = &mut self.stream else { return Ok(()) };
-        stream
-            .write_all(&self.bytes)
-            .map_err(|source| RecordError::Write { path: self.path.clone(), source })
+        Ok(self.stream.write_all(&self.bytes).map_err(FileError::at("write", &self.path))?)
     }
 
     /// Gives the file its name; when this returns, it is on the disk.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn finish(mut self) -> Result<(), RecordError> {
-        let Some(stream) = self.stream.take() else { return Ok(()) };
-        let keep = || {
-            let file = stream.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
-            // Some systems do not rename a file that is open.
-            drop(file);
-            rename(&self.temporary, &self.path)
-        };
-        keep().map_err(|source| {
-            let _ = fs::remove_file(&self.temporary);
-            RecordError::Write { path: self.path.clone(), source }
-        })
+    pub fn finish(self) -> Result<(), RecordError> {
+        let file = self.stream.finish().map_err(FileError::at("write", &self.path))?;
+        Ok(file.commit()?)
     }
-}
-
-impl Drop for GameWriter {
-    fn drop(&mut self) {
-        if self.stream.take().is_some() {
-            let _ = fs::remove_file(&self.temporary);
-        }
-    }
-}
-
-/// Renames a file that is on the disk, and brings the new name to the disk too.
-///
-/// # Errors
-/// When the system refuses.
-pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)?;
-    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Where folders cannot be opened, as on Windows, the system looks after their names itself.
-    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
-        folder.sync_all()?;
-    }
-    Ok(())
 }

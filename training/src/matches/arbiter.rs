@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
 use tesla_engine::search::StopToken;
 
-use super::record::MoveRecord;
+use super::record::{Breaches, MoveRecord};
 use crate::game::adjudicate::{Adjudication, Adjudicator};
 use crate::game::ending::{Ending, Termination};
 use crate::game::limit::{GameClock, Limit};
@@ -51,29 +50,6 @@ pub struct Played {
     pub failure: Option<Failure>,
     /// Breaches of the protocol that were tolerated, by White and Black.
     pub breaches: [Breaches; 2],
-}
-
-/// Breaches of the protocol that were tolerated.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Breaches {
-    /// How many.
-    pub count: u64,
-    /// The first one, in words.
-    pub first: String,
-}
-
-impl Breaches {
-    /// Whether there was none.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    fn add(&mut self, remarks: &[String]) {
-        if let (true, Some(first)) = (self.is_empty(), remarks.first()) {
-            self.first.clone_from(first);
-        }
-        self.count += remarks.len() as u64;
-    }
 }
 
 /// What cost a side the game besides bad play.

@@ -1,28 +1,31 @@
 //! A match as it is written down: in a TOML file, on the command line, and in the results file.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::arbiter::Rules;
 use super::plan::{Plan, Tournament};
+use super::sprt::SprtConfig;
+use crate::console::options::{options, shown_as_value};
 use crate::disk::hash::sha256;
+use crate::disk::toml::{self, ConfigFileError};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::limit::Limit;
 use crate::game::openings::{Book, BookError, BookOptions, Order};
 use crate::players::devices::Devices;
 use crate::players::side::{Side, SideError, complete_sides};
 use crate::players::signature::search_signatures;
-use crate::statistics::sprt::{Sprt, SprtError, SprtModel};
+use crate::statistics::sprt::{Sprt, SprtError};
 
 /// Most games of a pairing.
 const MOST_GAMES: u64 = 1_000_000;
 
 /// In which order openings are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum BookOrder {
     /// As the file has them.
@@ -32,151 +35,62 @@ pub enum BookOrder {
     Random,
 }
 
-/// A sequential test.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SprtConfig {
-    /// Elo of the null hypothesis.
-    pub elo0: f64,
-    /// Elo of the other one.
-    pub elo1: f64,
-    /// Chance of a false positive.
-    #[serde(default = "five_percent")]
-    pub alpha: f64,
-    /// Chance of a false negative.
-    #[serde(default = "five_percent")]
-    pub beta: f64,
-    /// Unit of the hypotheses.
-    #[serde(default)]
-    pub model: SprtModel,
-}
+shown_as_value!(BookOrder, Tournament);
 
-/// Reads `elo0=0,elo1=5,alpha=0.05,beta=0.05,model=normalized`; the last three may be left out.
-impl FromStr for SprtConfig {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = "write for example elo0=0,elo1=5,alpha=0.05,beta=0.05,model=normalized";
-        let mut numbers = [None, None, Some(five_percent()), Some(five_percent())];
-        let mut model = SprtModel::default();
-        for part in text.split(',') {
-            let (key, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("'{part}' is no key=value; {wanted}"))?;
-            let place = match key {
-                "elo0" => 0,
-                "elo1" => 1,
-                "alpha" => 2,
-                "beta" => 3,
-                "model" => {
-                    model = match value {
-                        "normalized" => SprtModel::Normalized,
-                        "logistic" => SprtModel::Logistic,
-                        _ => return Err(format!("there is no model '{value}'; {wanted}")),
-                    };
-                    continue;
-                }
-                _ => return Err(format!("there is no key '{key}'; {wanted}")),
-            };
-            let number = value.parse().map_err(|_| format!("'{value}' is no number; {wanted}"))?;
-            numbers[place] = Some(number);
-        }
-        match numbers {
-            [Some(elo0), Some(elo1), Some(alpha), Some(beta)] => {
-                Ok(Self { elo0, elo1, alpha, beta, model })
-            }
-            _ => Err(format!("elo0 and elo1 are needed; {wanted}")),
-        }
+options! {
+    /// All that decides a match; how many games run at once does not.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    config MatchConfig {
+        /// For sides that have no limit of their own.
+        limit: Limit = Limit::default();
+        /// The sides.
+        side: Vec<Side> = Vec::new();
     }
-}
-
-fn five_percent() -> f64 {
-    0.05
-}
-
-/// All that decides a match; how many games run at once does not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MatchConfig {
-    /// Who meets whom.
-    pub tournament: Tournament,
-    /// Games of each pairing.
-    pub games: u64,
-    /// The opening book; `None` = the start position.
-    pub openings: Option<PathBuf>,
-    /// In which order its openings are taken.
-    pub order: BookOrder,
-    /// Seed of the order.
-    pub seed: u64,
-    /// Openings to skip at the start of that order.
-    pub skip: u64,
-    /// Longest part of a PGN game that is taken as opening, plies.
-    pub plies: Option<usize>,
-    /// Play Chess960.
-    pub chess960: bool,
-    /// For sides that have no limit of their own.
-    pub limit: Limit,
-    /// Ends games as draws by the sides' own scores.
-    pub draw: Option<DrawRule>,
-    /// Ends games as lost by the sides' own scores.
-    pub resign: Option<ResignRule>,
-    /// Ends games as draws after so many moves of each side.
-    pub max_moves: Option<u32>,
-    /// What a clock may be overrun by, ms.
-    pub margin_ms: u64,
-    /// How long an engine is waited for beyond its time, or for a move without time, seconds.
-    pub patience_s: u64,
-    /// Stops the match as soon as its result is clear; two sides only.
-    pub sprt: Option<SprtConfig>,
-    /// The sides.
-    pub side: Vec<Side>,
-}
-
-impl Default for MatchConfig {
-    fn default() -> Self {
-        Self {
-            tournament: Tournament::default(),
-            games: 100,
-            openings: None,
-            order: BookOrder::default(),
-            seed: 1,
-            skip: 0,
-            plies: Some(16),
-            chess960: false,
-            limit: Limit::default(),
-            draw: None,
-            resign: None,
-            max_moves: None,
-            margin_ms: 50,
-            patience_s: 60,
-            sprt: None,
-            side: Vec::new(),
-        }
+    /// What the command line may say of a match, beside its sides and their limit.
+    options MatchOptions {
+        /// Who meets whom.
+        tournament: Tournament = Tournament::default(), as tournament: Tournament;
+        /// Games of each pairing; an odd number is rounded up.
+        games: u64 = 100, as games: u64;
+        /// Opening book, EPD, FEN or PGN; each opening is played with both colours.
+        openings: Option<PathBuf> = None, as openings: PathBuf = "the start position";
+        /// In which order openings are taken.
+        order: BookOrder = BookOrder::default(), as order: BookOrder;
+        /// Seed of the order.
+        seed: u64 = 1, as seed: u64;
+        /// Openings to skip at the start of that order.
+        skip: u64 = 0, as skip: u64;
+        /// Longest part of a PGN game that is taken as opening, plies.
+        plies: Option<usize> = Some(16), as plies: usize;
+        /// Play Chess960.
+        chess960: bool = false, as chess960: bool, num_args = 0, default_missing_value = "true";
+        /// Draw when both sides see an even game: movenumber=40,movecount=8,score=10.
+        draw: Option<DrawRule> = None, as draw: DrawRule;
+        /// Lost when a side sees it lost: movecount=4,score=600,twosided=true.
+        resign: Option<ResignRule> = None, as resign: ResignRule;
+        /// Draw after so many moves of each side.
+        max_moves: Option<u32> = None, as max_moves: u32;
+        /// What a clock may be overrun by, ms.
+        margin_ms: u64 = 50, as margin: u64;
+        /// How long an engine is waited for beyond its time, or for a move without time, seconds.
+        patience_s: u64 = 60, as patience: u64;
+        /// Stop as soon as the result is clear (two sides only): elo0=0,elo1=5 and, if wanted,
+        /// alpha=0.05, beta=0.05, model=normalized or logistic.
+        sprt: Option<SprtConfig> = None, as sprt: SprtConfig = "";
     }
 }
 
 /// What is wrong with a match as it is written down.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("the match file {path} cannot be read: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is no match.
-    #[error("the match file {path} cannot be understood: {source}")]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// What the parser said, with the place.
-        source: Box<toml::de::Error>,
-    },
+    /// The file.
+    #[error(transparent)]
+    File(#[from] ConfigFileError),
     /// Nobody to play against.
     #[error(
-        "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish nodes=200"
+        "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish \
+         nodes=200"
     )]
     TooFewSides,
     /// A side.
@@ -200,8 +114,8 @@ pub enum ConfigError {
     /// Sides that always answer alike would play the same games over and over, and each would count
     /// as news.
     #[error(
-        "the match needs {wanted} openings and has {there}: our own sides without clocks would play \
-         the same games again; give it a larger book with --openings, or fewer games"
+        "the match needs {wanted} openings and has {there}: our own sides without clocks would \
+         play the same games again; give it a larger book with --openings, or fewer games"
     )]
     TooFewOpenings {
         /// Rounds of the match.
@@ -217,10 +131,7 @@ impl MatchConfig {
     /// # Errors
     /// When the file cannot be read or understood.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Io { path: path.to_owned(), source })?;
-        toml::from_str(&text)
-            .map_err(|source| ConfigError::Toml { path: path.to_owned(), source: Box::new(source) })
+        Ok(toml::read(path)?)
     }
 
     /// Gives each side its limit and checks all that can be checked without starting anything.
@@ -368,7 +279,7 @@ mod tests {
     "#;
 
     fn read(text: &str) -> Result<MatchConfig, String> {
-        let config: MatchConfig = toml::from_str(text).map_err(|error| error.to_string())?;
+        let config: MatchConfig = ::toml::from_str(text).map_err(|error| error.to_string())?;
         config.complete().map_err(|error| error.to_string())
     }
 
@@ -379,8 +290,8 @@ mod tests {
         assert_eq!(config.side[0].limit.nodes, Some(100));
         assert_eq!(config.side[1].limit.nodes, None);
         assert!(config.side[1].limit.is_timed() && !config.is_repeatable());
-        let text = toml::to_string(&config).unwrap();
-        assert_eq!(toml::from_str::<MatchConfig>(&text).unwrap(), config);
+        let text = ::toml::to_string(&config).unwrap();
+        assert_eq!(::toml::from_str::<MatchConfig>(&text).unwrap(), config);
     }
 
     #[test]
@@ -397,20 +308,6 @@ mod tests {
             count += 1;
         }
         assert!(count >= 2);
-    }
-
-    #[test]
-    fn a_test_is_read() {
-        let read = |text: &str| text.parse::<SprtConfig>();
-        let sprt = read("elo0=-2.5,elo1=5").unwrap();
-        assert!((sprt.elo0 + 2.5).abs() < 1e-9 && (sprt.alpha - 0.05).abs() < 1e-9);
-        assert_eq!(
-            read("elo1=5,elo0=0,model=logistic,beta=0.1").unwrap().model,
-            SprtModel::Logistic
-        );
-        for text in ["", "elo0=0", "elo0=0,elo1=x", "elo0=0,elo1=5,gamma=1", "elo0,elo1=5"] {
-            assert!(read(text).unwrap_err().contains("write for example"), "{text}");
-        }
     }
 
     #[test]

@@ -3,15 +3,18 @@
 //! `results.jsonl` is the match: for our own sides without clocks it depends on nothing but the
 //! match, so an interrupted run ends with the same bytes as an undisturbed one. Times differ from
 //! run to run and have a file of their own. The PGN is made of both, and can be made again.
+//!
+//! Reads the clock for the day in a game's PGN.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tesla_nn::files::{self, FileError};
 
 use super::arbiter::Failure;
 use super::config::MatchConfig;
@@ -29,14 +32,9 @@ pub enum FilesError {
     /// The results file.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Another file.
-    #[error("{path} cannot be written: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// A file.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A record is no game.
     #[error(transparent)]
     Pgn(#[from] PgnError),
@@ -71,10 +69,6 @@ fn time_control(side: &Side) -> (String, String) {
     (side.name.clone(), control.unwrap_or_else(|| "-".to_owned()))
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> FilesError + '_ {
-    move |source| FilesError::Io { path: path.to_owned(), source }
-}
-
 impl Files {
     /// Opens the folder, a new one or that of an interrupted run of the same match, and gives the
     /// games that are finished.
@@ -86,7 +80,7 @@ impl Files {
         config: &MatchConfig,
         fingerprint: Value,
     ) -> Result<(Self, Vec<GameRecord>), FilesError> {
-        fs::create_dir_all(folder).map_err(at(folder))?;
+        files::make_folder(folder)?;
         let results = folder.join("results.jsonl");
         let Resumed { journal, mut records, .. } =
             Journal::<GameRecord>::open(&results, &fingerprint)?;
@@ -102,20 +96,20 @@ impl Files {
             }
         }
         let pgn_path = folder.join("games.pgn");
-        let append = |path: &Path| File::options().create(true).append(true).open(path);
+        files::remove_unfinished(&pgn_path)?;
         let mut files = Self {
             folder: folder.to_owned(),
             fingerprint,
             journal,
-            times: append(&times_path).map_err(at(&times_path))?,
-            pgn: append(&pgn_path).map_err(at(&pgn_path))?,
+            times: append_to(&times_path)?,
+            pgn: append_to(&pgn_path)?,
             tags: config.side.iter().map(time_control).collect(),
             event: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ended,
         };
         // A run that was killed may have left half a game at the end of the PGN, or half a line.
         if times_text.last().is_some_and(|&byte| byte != b'\n') {
-            files.times.write_all(b"\n").map_err(at(&times_path))?;
+            files.times.write_all(b"\n").map_err(FileError::at("write", &times_path))?;
         }
         files.write_pgn(&records)?;
         Ok((files, records))
@@ -136,11 +130,13 @@ impl Files {
         let mut line = serde_json::to_string(&times).map_err(JournalError::Unwritable)?;
         line.push('\n');
         // The times first: a game that is in the results has its times.
-        self.times.write_all(line.as_bytes()).map_err(at(&self.folder.join("times.jsonl")))?;
+        let path = self.folder.join("times.jsonl");
+        self.times.write_all(line.as_bytes()).map_err(FileError::at("write", &path))?;
         self.ended.insert(times.game, times.ended);
         self.journal.append(record)?;
         let text = self.pgn_of(record)?;
-        self.pgn.write_all(text.as_bytes()).map_err(at(&self.folder.join("games.pgn")))
+        let path = self.folder.join("games.pgn");
+        Ok(self.pgn.write_all(text.as_bytes()).map_err(FileError::at("write", &path))?)
     }
 
     /// Keeps what was said to and by a side that failed, and gives the file's name.
@@ -152,8 +148,7 @@ impl Files {
         record: &GameRecord,
         failure: &Failure,
     ) -> Result<String, FilesError> {
-        let folder = self.folder.join("transcripts");
-        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        files::make_folder(&self.folder.join("transcripts"))?;
         let side = failure.side.fold_wb(&record.white, &record.black);
         let name: String =
             side.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(60).collect();
@@ -166,7 +161,7 @@ impl Files {
             failure.what,
             failure.transcript.join("\n")
         );
-        fs::write(&path, text).map_err(at(&path))?;
+        files::replace(&path, text.as_bytes())?;
         Ok(name)
     }
 
@@ -193,15 +188,19 @@ impl Files {
 
     fn write_pgn(&mut self, records: &[GameRecord]) -> Result<(), FilesError> {
         let path = self.folder.join("games.pgn");
-        let new = self.folder.join("games.pgn.new");
         let mut text = String::new();
         for record in records {
             text += &self.pgn_of(record)?;
         }
-        fs::write(&new, text).and_then(|()| fs::rename(&new, &path)).map_err(at(&path))?;
-        self.pgn = File::options().append(true).open(&path).map_err(at(&path))?;
+        files::replace(&path, text.as_bytes())?;
+        self.pgn = append_to(&path)?;
         Ok(())
     }
+}
+
+/// A file that grows at its end; one that is not there is made.
+fn append_to(path: &Path) -> Result<File, FileError> {
+    File::options().create(true).append(true).open(path).map_err(FileError::at("write", path))
 }
 
 /// The times by game; lines that cannot be read are passed over, for nothing hangs on them.

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use shakmaty::fen::Fen;
 
-use super::arbiter::Breaches;
 use crate::game::ending::Ending;
 use crate::game::openings::Opening;
 use crate::game::score::Score;
@@ -27,6 +26,29 @@ pub struct MoveRecord {
     /// which nothing changes from run to run.
     #[serde(skip)]
     pub micros: u64,
+}
+
+/// Breaches of the protocol that were tolerated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breaches {
+    /// How many.
+    pub count: u64,
+    /// The first one, in words.
+    pub first: String,
+}
+
+impl Breaches {
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn add(&mut self, remarks: &[String]) {
+        if let (true, Some(first)) = (self.is_empty(), remarks.first()) {
+            self.first.clone_from(first);
+        }
+        self.count += remarks.len() as u64;
+    }
 }
 
 /// One finished game.

@@ -7,7 +7,7 @@ use tesla_nn::shared::Usage;
 
 use super::config::MatchConfig;
 use super::tally::{PairingTally, Tally, Trial};
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 use crate::players::devices::device_lines;
 use crate::statistics::bootstrap::{BootstrapOptions, bootstrap};
 use crate::statistics::estimate::Estimate;
@@ -31,13 +31,6 @@ pub struct Finished {
     pub time: Duration,
     /// The devices of this run and what went through them.
     pub devices: Vec<(String, Usage)>,
-}
-
-/// A table whose first column is text and whose others are numbers.
-fn table(headings: &[&str]) -> Table {
-    let align = |index| if index == 0 { Align::Left } else { Align::Right };
-    let columns: Vec<_> = headings.iter().enumerate().map(|(i, &name)| (name, align(i))).collect();
-    Table::new(&columns)
 }
 
 /// What is known of a pairing's strength: by pairs, which know that two games share an opening,
@@ -82,19 +75,20 @@ pub fn line(config: &MatchConfig, tally: &Tally) -> String {
     text
 }
 
-/// The whole match.
-pub fn tables(config: &MatchConfig, finished: &Finished) -> String {
+/// The whole match, with its tables drawn by `show`.
+pub fn tables(config: &MatchConfig, finished: &Finished, show: fn(&Table) -> String) -> String {
     let mut text = String::new();
     let tally = &finished.tally;
     let all = config.plan().games();
-    let _ = writeln!(text, "{} of {all} games\n\n{}", tally.games(), pairings(config, tally));
+    let _ =
+        writeln!(text, "{} of {all} games\n\n{}", tally.games(), show(&pairings(config, tally)));
     if let Some(trial) = &tally.trial {
         let _ = writeln!(text, "{}\n", test_line(trial));
     }
     if config.side.len() > 2 {
-        let _ = writeln!(text, "{}", ratings(config, tally));
+        let _ = writeln!(text, "{}", ratings(config, tally, show));
     }
-    let _ = writeln!(text, "{}", sides(config, tally));
+    let _ = writeln!(text, "{}", show(&sides(config, tally)));
     let endings = tally.endings.iter().map(|(ending, count)| format!("{count} {}", ending.word()));
     let _ = writeln!(text, "Endings: {}.", endings.collect::<Vec<_>>().join(", "));
     let plies = tally.plies() as f64 / tally.games().max(1) as f64;
@@ -118,8 +112,8 @@ pub fn run_lines(finished: &Finished) -> String {
     text + &device_lines(&finished.devices, finished.time)
 }
 
-fn pairings(config: &MatchConfig, tally: &Tally) -> String {
-    let mut rows = table(&[
+fn pairings(config: &MatchConfig, tally: &Tally) -> Table {
+    let mut rows = Table::of_numbers(&[
         "pairing",
         "games",
         "+",
@@ -152,7 +146,7 @@ fn pairings(config: &MatchConfig, tally: &Tally) -> String {
             percent(pairing.games.draw_ratio()),
         ]);
     }
-    rows.to_markdown()
+    rows
 }
 
 fn test_line(Trial { sprt, llr, decision, .. }: &Trial) -> String {
@@ -174,7 +168,7 @@ fn test_line(Trial { sprt, llr, decision, .. }: &Trial) -> String {
 }
 
 /// All sides on one scale.
-fn ratings(config: &MatchConfig, tally: &Tally) -> String {
+fn ratings(config: &MatchConfig, tally: &Tally, show: fn(&Table) -> String) -> String {
     let plan = config.plan();
     let results: Vec<PairResult> = tally
         .pairings
@@ -200,7 +194,7 @@ fn ratings(config: &MatchConfig, tally: &Tally) -> String {
     let mut rated: Vec<(usize, Estimate)> = fit.ratings().into_iter().enumerate().collect();
     let key = |estimate: &Estimate| estimate.value.unwrap_or(f64::NEG_INFINITY);
     rated.sort_by(|a, b| key(&b.1).total_cmp(&key(&a.1)));
-    let mut rows = table(&["side", "rating", "games", "score", "to the next", "LOS"]);
+    let mut rows = Table::of_numbers(&["side", "rating", "games", "score", "to the next", "LOS"]);
     for (place, (side, rating)) in rated.iter().enumerate() {
         let counts = &tally.sides[*side];
         let next = rated.get(place + 1).map(|(next, _)| *next);
@@ -218,12 +212,12 @@ fn ratings(config: &MatchConfig, tally: &Tally) -> String {
     format!(
         "Ratings: one Bradley-Terry fit to all results, mean 0; 95 % intervals by bootstrap over \
          the pairs.\n\n{}",
-        rows.to_markdown()
+        show(&rows)
     )
 }
 
-fn sides(config: &MatchConfig, tally: &Tally) -> String {
-    let mut rows = table(&[
+fn sides(config: &MatchConfig, tally: &Tally) -> Table {
+    let mut rows = Table::of_numbers(&[
         "side",
         "limit",
         "games",
@@ -254,5 +248,5 @@ fn sides(config: &MatchConfig, tally: &Tally) -> String {
             counts.breaches.to_string(),
         ]);
     }
-    rows.to_markdown()
+    rows
 }

@@ -1,8 +1,9 @@
 //! Plays a match: so many games at once, each result on disk before it is counted, until all are
 //! played, a test has decided, or somebody wants to stop.
+//!
+//! Reads the clock for the pace.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tesla_engine::search::StopToken;
@@ -20,7 +21,7 @@ use crate::game::openings::Book;
 use crate::players::devices::Devices;
 use crate::players::lineup::{self, EngineError};
 use crate::players::player::Player;
-use crate::players::pool;
+use crate::players::pool::RunContext;
 use crate::statistics::sprt::Decision;
 
 /// Why a match cannot begin or go on. What was played is on disk in any case.
@@ -63,10 +64,10 @@ pub enum MatchError {
 }
 
 /// A finished game on its way to the main thread.
-type Report = Result<(GameRecord, Option<Failure>), (u64, Abandoned)>;
+type Played = Result<(GameRecord, Option<Failure>), (u64, Abandoned)>;
 
 /// What all workers share.
-struct Hall<'a> {
+struct Setting<'a> {
     config: &'a MatchConfig,
     plan: Plan,
     book: Book,
@@ -74,25 +75,20 @@ struct Hall<'a> {
     devices: &'a Devices,
 }
 
-/// Plays the match in `folder`, or what is left of it. `say` gets sentences for people.
+/// Plays the match in the context's folder, or what is left of it.
 ///
 /// # Errors
 /// When it cannot begin or go on; what was played stays.
-pub fn run(
-    config: &MatchConfig,
-    folder: &Path,
-    concurrency: usize,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
-) -> Result<Finished, MatchError> {
+pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished, MatchError> {
+    let RunContext { folder, pool, say } = *context;
     let book = config.book()?;
     if config.repeats_openings_of(&book) {
         say("the book has fewer openings than the match has rounds: openings will be repeated");
     }
     let rules = config.rules();
-    let names = lineup::try_engines(&config.side, rules.patience, config.chess960, interrupted)?;
-    let devices = Devices::start(&config.side).map_err(MatchError::Own)?;
-    devices.notes.iter().for_each(|note| say(note));
+    let names =
+        lineup::try_engines(&config.side, rules.patience, config.chess960, pool.interrupted)?;
+    let devices = Devices::start(&config.side, say).map_err(MatchError::Own)?;
     let fingerprint = config.fingerprint(&book, &devices, &names);
     let (files, records) = Files::open(folder, config, fingerprint)?;
     let plan = config.plan();
@@ -115,19 +111,18 @@ pub fn run(
             plan.games()
         ));
     }
-    let hall = Hall { config, plan, book, rules, devices: &devices };
-    let progress = Live::new(hall.plan.games(), tally.games());
-    let mut desk = Desk { files, tally, kept, config, progress, played: 0 };
+    let setting = Setting { config, plan, book, rules, devices: &devices };
+    let progress = Live::new(setting.plan.games(), tally.games());
+    let mut results = Results { files, tally, kept, config, progress, played: 0 };
     let started = Instant::now();
-    let outcome =
-        if desk.tally.is_over() { Ok(()) } else { desk.play(&hall, concurrency, interrupted) };
-    desk.progress.end();
+    let outcome = if results.tally.is_over() { Ok(()) } else { results.play(&setting, context) };
+    results.progress.end();
     outcome?;
-    desk.close(started.elapsed(), devices.usage())
+    results.close(started.elapsed(), devices.usage())
 }
 
 /// Where results come in: the main thread's part.
-struct Desk<'a> {
+struct Results<'a> {
     files: Files,
     tally: Tally,
     kept: BTreeMap<u64, GameRecord>,
@@ -136,23 +131,18 @@ struct Desk<'a> {
     played: u64,
 }
 
-impl Desk<'_> {
-    fn play(
-        &mut self,
-        hall: &Hall<'_>,
-        concurrency: usize,
-        interrupted: &StopToken,
-    ) -> Result<(), MatchError> {
+impl Results<'_> {
+    fn play(&mut self, setting: &Setting<'_>, context: &RunContext<'_>) -> Result<(), MatchError> {
         let worker = |stop| {
-            let mut worker = Worker { hall, stop, players: HashMap::new() };
+            let mut worker = Worker { setting, stop, players: HashMap::new() };
             move |number| worker.play(number).map_err(|why| (number + 1, why))
         };
         let missing = self.tally.missing();
-        pool::run(missing, concurrency, interrupted, worker, |report| self.hear(report))
+        context.pool.run(missing, worker, |report| self.hear(report))
     }
 
     /// `false` = the match is over.
-    fn hear(&mut self, report: Option<Report>) -> Result<bool, MatchError> {
+    fn hear(&mut self, report: Option<Played>) -> Result<bool, MatchError> {
         match report {
             Some(Ok((record, failure))) => self.count(record, failure)?,
             Some(Err((_, Abandoned::Stopped))) => {}
@@ -205,7 +195,7 @@ impl Desk<'_> {
 
 /// One of the games that run at once.
 struct Worker<'a> {
-    hall: &'a Hall<'a>,
+    setting: &'a Setting<'a>,
     stop: StopToken,
     /// By side, while they do not play.
     players: HashMap<usize, Box<dyn Player + 'a>>,
@@ -213,21 +203,21 @@ struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     fn play(&mut self, number: u64) -> Result<(GameRecord, Option<Failure>), Abandoned> {
-        let hall = self.hall;
-        let fixture = hall.plan.fixture(number);
-        let opening = hall.book.opening(fixture.round);
+        let setting = self.setting;
+        let fixture = setting.plan.fixture(number);
+        let opening = setting.book.opening(fixture.round);
         let [mut white, mut black] = self.take(&fixture)?;
-        let limit = |side: usize| &hall.config.side[side].limit;
+        let limit = |side: usize| &setting.config.side[side].limit;
         let mut seats = [
             Seat { player: white.as_mut(), limit: limit(fixture.white) },
             Seat { player: black.as_mut(), limit: limit(fixture.black) },
         ];
-        let played = arbiter::play(opening, &mut seats, &hall.rules, &self.stop);
+        let played = arbiter::play(opening, &mut seats, &setting.rules, &self.stop);
         self.players.insert(fixture.white, white);
         self.players.insert(fixture.black, black);
         let arbiter::Played { moves, ending, failure, breaches: [white_breaches, black_breaches] } =
             played?;
-        let name = |side: usize| hall.config.side[side].name.clone();
+        let name = |side: usize| setting.config.side[side].name.clone();
         let record = GameRecord {
             number: number + 1,
             round: format!("{}.{}", fixture.round + 1, number % 2 + 1),
@@ -246,7 +236,7 @@ impl<'a> Worker<'a> {
 
     /// The players of a game, made at their first.
     fn take(&mut self, fixture: &Fixture) -> Result<[Box<dyn Player + 'a>; 2], Abandoned> {
-        let Hall { config, rules, devices, .. } = self.hall;
+        let Setting { config, rules, devices, .. } = self.setting;
         let mut take = |side: usize| match self.players.remove(&side) {
             Some(player) => Ok(player),
             None => lineup::player(&config.side[side], devices, rules.patience, self.stop.clone())

@@ -220,8 +220,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arbiter::Breaches;
     use super::super::plan::Tournament;
+    use super::super::record::Breaches;
     use super::super::record::MoveRecord;
     use super::*;
     use crate::game::ending::{Ending, GameResult};

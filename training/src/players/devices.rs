@@ -1,5 +1,6 @@
 //! The devices that our own searches of a run share.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -23,8 +24,6 @@ pub struct Devices {
     shared: Vec<(Machine, SharedDevice)>,
     /// The devices of searches by time, as they describe themselves.
     alone: Vec<(Machine, String)>,
-    /// Sentences on what is not as the user might have hoped.
-    pub notes: Vec<String>,
 }
 
 /// The part of a machine that a device depends on.
@@ -39,12 +38,14 @@ fn device_of(machine: &Machine) -> Machine {
 }
 
 impl Devices {
-    /// Starts the devices that these sides need.
+    /// Starts the devices that these sides need. `say` gets a sentence on whatever is not as one
+    /// might have hoped.
     ///
     /// # Errors
     /// A sentence, when a device or a network cannot be used.
-    pub fn start(sides: &[Side]) -> Result<Self, String> {
+    pub fn start(sides: &[Side], say: &dyn Fn(&str)) -> Result<Self, String> {
         let mut devices = Self::default();
+        let mut said = HashSet::new();
         for side in sides.iter().filter(|side| side.is_own()) {
             let machine = device_of(&side.machine().map_err(|error| error.to_string())?);
             let is_timed = side.limit.is_timed();
@@ -54,11 +55,7 @@ impl Devices {
             let make = if is_timed { roster::evaluator } else { roster::shared_evaluator };
             let (evaluator, notes) =
                 make(&machine).map_err(|sentence| format!("side {}: {sentence}", side.name))?;
-            for note in notes {
-                if !devices.notes.contains(&note) {
-                    devices.notes.push(note);
-                }
-            }
+            notes.into_iter().filter(|note| said.insert(note.clone())).for_each(|note| say(&note));
             if is_timed {
                 devices.alone.push((machine, evaluator.description()));
                 continue;
@@ -121,8 +118,8 @@ impl Devices {
         Ok(search)
     }
 
-    /// What evaluates for this side, without the device it runs on, and the hash of the tunables that
-    /// it took from a file; `None` where there is neither.
+    /// What evaluates for this side, without the device it runs on, and the hash of the tunables
+    /// that it took from a file; `None` where there is neither.
     pub fn network(&self, side: &Side) -> Option<String> {
         let machine = side.machine().ok()?;
         let description = self.description(&device_of(&machine), side.limit.is_timed());
@@ -145,8 +142,8 @@ pub(crate) fn device_lines(devices: &[(String, Usage)], time: Duration) -> Strin
     for (device, usage) in devices {
         let _ = writeln!(
             text,
-            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. Games \
-             that share it wait for each other, and the sides' times hold the wait.",
+            "{device}: {} evaluations asked for, {} done in batches of {:.1}, {:.0} a second. \
+             Games that share it wait for each other, and the sides' times hold the wait.",
             usage.asked,
             usage.evaluated,
             usage.mean_batch(),

@@ -21,8 +21,8 @@ pub struct EngineError {
     pub fault: Fault,
 }
 
-/// A player for a side that [`Side::check`] has passed. `patience` bounds every wait that is not the
-/// clock's, `stop` ends its thought.
+/// A player for a side that [`Side::check`] has passed. `patience` bounds every wait that is not
+/// the clock's, `stop` ends its thought.
 ///
 /// # Errors
 /// A sentence, when the side's options are not what they were.

@@ -1,4 +1,6 @@
 //! Our own searches as players, in this process; searches on one network share its device.
+//!
+//! Reads the clock: a move has its time.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

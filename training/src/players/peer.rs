@@ -4,6 +4,8 @@
 //! answer or a [`Fault`]. Any fault of its own ends the peer, so that nothing it says late can be
 //! taken for an answer to a later question. The protocol is that of
 //! <https://www.shredderchess.com/download/div/uci.zip> (April 2006).
+//!
+//! Reads the clock: every wait has an end.
 
 mod fault;
 mod inbox;
@@ -26,7 +28,8 @@ pub use info::{Bound, Info};
 use inbox::BadLine;
 use lines::shown;
 use offer::Offer;
-use process::{Process, Starts, Trouble};
+use pipes::Starts;
+use process::{Process, Trouble};
 
 /// Before a search the peer has at least this long for `readyok`, however short its clock is.
 const SHORTEST_READY_TIME: Duration = Duration::from_secs(5);
@@ -89,8 +92,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Runs the peer and brings it to `readyok` with all options set. `stop` ends this and every later
-    /// wait, and the peer with it.
+    /// Runs the peer and brings it to `readyok` with all options set. `stop` ends this and every
+    /// later wait, and the peer with it.
     ///
     /// # Errors
     /// When it cannot be run, does not speak UCI, or does not offer an option or its value. Then no

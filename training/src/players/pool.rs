@@ -1,5 +1,6 @@
 //! Jobs that take long, several at once; what comes of them is heard in the calling thread.
 
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -9,50 +10,77 @@ use tesla_engine::search::StopToken;
 /// How often the calling thread looks whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Does `jobs` in their order, up to `concurrency` at once, until all are done or somebody wants to
-/// stop. `worker` makes each worker in its own thread, with the token that ends its waits. `hear`
-/// gets each result as it comes, or `None` where none has come for a moment; when it says `false`
-/// or fails, nobody works on.
-///
-/// # Errors
-/// What `hear` failed with.
-pub fn run<J: Send, R: Send, E, W: FnMut(J) -> R>(
-    jobs: Vec<J>,
-    concurrency: usize,
-    interrupted: &StopToken,
-    worker: impl Fn(StopToken) -> W + Sync,
-    hear: impl FnMut(Option<R>) -> Result<bool, E>,
-) -> Result<(), E> {
-    let workers = concurrency.clamp(1, jobs.len().max(1));
-    let (todo, queue) = unbounded();
-    for job in jobs {
-        let _ = todo.send(job);
+/// How many work, and until when.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool<'a> {
+    /// Jobs at once.
+    pub concurrency: usize,
+    /// Set when somebody wants to stop.
+    pub interrupted: &'a StopToken,
+}
+
+/// Where a run works, and who hears of it.
+#[derive(Clone, Copy)]
+pub struct RunContext<'a> {
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// Who works.
+    pub pool: Pool<'a>,
+    /// Gets sentences for people.
+    pub say: &'a dyn Fn(&str),
+}
+
+impl std::fmt::Debug for RunContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunContext").field("folder", &self.folder).finish_non_exhaustive()
     }
-    drop(todo);
-    // Bounded: a result is soon heard, and on disk.
-    let (results, inbox) = bounded(workers);
-    let stop = StopToken::default();
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            let (queue, results, stop, worker) =
-                (queue.clone(), results.clone(), stop.clone(), &worker);
-            scope.spawn(move || {
-                let mut work = worker(stop.clone());
-                for job in queue {
-                    if stop.is_stopped() || results.send(work(job)).is_err() {
-                        return;
-                    }
-                }
-            });
+}
+
+impl Pool<'_> {
+    /// Does `jobs` in their order, up to `concurrency` at once, until all are done or somebody
+    /// wants to stop. `worker` makes each worker in its own thread, with the token that ends its
+    /// waits. `hear` gets each result as it comes, or `None` where none has come for a moment; when
+    /// it says `false` or fails, nobody works on.
+    ///
+    /// # Errors
+    /// What `hear` failed with.
+    pub fn run<J: Send, R: Send, E, W: FnMut(J) -> R>(
+        self,
+        jobs: Vec<J>,
+        worker: impl Fn(StopToken) -> W + Sync,
+        hear: impl FnMut(Option<R>) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let workers = self.concurrency.clamp(1, jobs.len().max(1));
+        let (todo, queue) = unbounded();
+        for job in jobs {
+            let _ = todo.send(job);
         }
-        drop(results);
-        let outcome = listen(&inbox, interrupted, &stop, hear);
-        // A worker that is done later is told that nobody hears.
-        drop(inbox);
-        // Whatever the reason to end: no worker may wait for its job to end by itself.
-        stop.stop();
-        outcome
-    })
+        drop(todo);
+        // Bounded: a result is soon heard, and on disk.
+        let (results, inbox) = bounded(workers);
+        let stop = StopToken::default();
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                let (queue, results, stop, worker) =
+                    (queue.clone(), results.clone(), stop.clone(), &worker);
+                scope.spawn(move || {
+                    let mut work = worker(stop.clone());
+                    for job in queue {
+                        if stop.is_stopped() || results.send(work(job)).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(results);
+            let outcome = listen(&inbox, self.interrupted, &stop, hear);
+            // A worker that is done later is told that nobody hears.
+            drop(inbox);
+            // Whatever the reason to end: no worker may wait for its job to end by itself.
+            stop.stop();
+            outcome
+        })
+    }
 }
 
 fn listen<R, E>(
@@ -99,7 +127,9 @@ mod tests {
                 Ok::<_, ()>(true)
             };
             let jobs = (0..10).collect();
-            run(jobs, concurrency, &StopToken::default(), |_| |job| job, hear).unwrap();
+            let never = StopToken::default();
+            let pool = Pool { concurrency, interrupted: &never };
+            pool.run(jobs, |_| |job| job, hear).unwrap();
             done.sort_unstable();
             assert!(done.into_iter().eq(0..10));
         }
@@ -108,13 +138,13 @@ mod tests {
     #[test]
     fn nobody_works_on_after_a_failure_or_an_interrupt() {
         let interrupted = StopToken::default();
-        let failed =
-            run((0..9).collect(), 4, &interrupted, worker, |job| job.map_or(Ok(true), Err));
+        let four = Pool { concurrency: 4, interrupted: &interrupted };
+        let failed = four.run((0..9).collect(), worker, |job| job.map_or(Ok(true), Err));
         assert_eq!(failed, Err(0));
         let hear = |_| {
             interrupted.stop();
             Ok::<_, ()>(true)
         };
-        run((0..9).collect(), 4, &interrupted, worker, hear).unwrap();
+        four.run((0..9).collect(), worker, hear).unwrap();
     }
 }

@@ -1,5 +1,7 @@
 //! Who plays: a configuration of our own, or any UCI engine.
 
+mod fault;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -13,9 +15,25 @@ use tesla_engine::setup::settings::Settings;
 use crate::disk::hash::sha256;
 use crate::game::limit::{Limit, LimitError};
 
+pub use fault::SideError;
+
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
 /// runs has one for each side.
 const OWN_HASH_MB: &str = "16";
+
+/// Options of ours that only the program on its command line obeys, and a search in this process
+/// would ignore.
+const PROGRAM_ONLY: [&str; 9] = [
+    "SyzygyPath",
+    "SyzygyProbeLimit",
+    "Syzygy50MoveRule",
+    "UCI_LimitStrength",
+    "UCI_Elo",
+    "MultiPV",
+    "UCI_Opponent",
+    "Ponder",
+    "LogFile",
+];
 
 /// One side of a match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,81 +109,6 @@ impl<'de> Deserialize<'de> for UciOptions {
         }
         from.deserialize_map(Options)
     }
-}
-
-/// Why a side cannot play.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SideError {
-    /// The words do not begin with a name.
-    #[error("a side begins with its name, as in: --side name=Tesla nodes=200; '{0}' came first")]
-    NoName(String),
-    /// A name that swallowed the words after it.
-    #[error(
-        "a side is called '{0}', which holds a '='; write each key=value as a word of its own, \
-         without quotes around them all: --side name=Tesla nodes=200"
-    )]
-    WordsInName(String),
-    /// A word is not `key=value`.
-    #[error("side {side}: '{word}' is not of the form key=value")]
-    NotAPair {
-        /// The side's name.
-        side: String,
-        /// The word.
-        word: String,
-    },
-    /// A key is none of ours.
-    #[error(
-        "side {side}: there is no key '{key}'; use name, cmd, arg, dir, restart, nodes, depth, \
-         movetime, tc or option.NAME"
-    )]
-    UnknownKey {
-        /// The side's name.
-        side: String,
-        /// The key.
-        key: String,
-    },
-    /// A value cannot be read.
-    #[error("side {side}: {key} cannot be '{value}'; {wanted}")]
-    BadValue {
-        /// The side's name.
-        side: String,
-        /// The key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What is expected.
-        wanted: &'static str,
-    },
-    /// A limit is missing or makes no sense.
-    #[error("side {side}: {fault}")]
-    Limit {
-        /// The side's name.
-        side: String,
-        /// What is wrong.
-        fault: LimitError,
-    },
-    /// One of our own options was refused.
-    #[error("side {side}: {fault}")]
-    Option {
-        /// The side's name.
-        side: String,
-        /// What is wrong.
-        fault: String,
-    },
-    /// A key that was given before.
-    #[error("side {side}: {key} is given twice")]
-    Twice {
-        /// The side's name.
-        side: String,
-        /// The key.
-        key: String,
-    },
-    /// Results could not be told apart.
-    #[error("two sides are called {0}; give each a name of its own")]
-    SameName(String),
-    /// Only programs have arguments.
-    #[error("side {0}: arg, dir and restart go with cmd, the program of a UCI engine")]
-    NotAProgram(String),
 }
 
 /// Reads the words behind `--side`; each side begins with `name=`.
@@ -305,6 +248,12 @@ impl Side {
             if self.restart || !self.args.is_empty() || self.dir.is_some() {
                 return Err(SideError::NotAProgram(self.name.clone()));
             }
+            let is_ignored =
+                |name: &String| PROGRAM_ONLY.iter().any(|only| only.eq_ignore_ascii_case(name));
+            if let Some((name, _)) = self.option.0.iter().find(|(name, _)| is_ignored(name)) {
+                let (side, name) = (self.name.clone(), name.clone());
+                return Err(SideError::ProgramOnly { side, name });
+            }
             self.settings()?;
         }
         Ok(())
@@ -381,6 +330,11 @@ mod tests {
         assert!(fault("name=A").contains("no limit"));
         assert!(fault("name=A nodes=1 option.Hash=0").contains("goes from"));
         assert!(fault("name=A nodes=1 option.Style=wild").contains("no option named"));
+        for option in ["SyzygyPath=tb", "uci_limitstrength=true", "MultiPV=3"] {
+            let sentence = fault(&format!("name=A nodes=1 option.{option}"));
+            assert!(sentence.contains("has no effect"), "{sentence}");
+            assert!(parse(&format!("name=A cmd=x nodes=1 option.{option}")).is_ok());
+        }
         assert!(fault("name=A nodes=1 arg=x").contains("cmd"));
         assert!(fault("name=A nodes=1 nodes=2").contains("nodes is given twice"));
         assert!(fault("name=A nodes=1 option.Hash=2 option.hash=4").contains("given twice"));

@@ -12,7 +12,8 @@ use super::side::Side;
 /// Evaluations at each bench position whose signature goes into the results file.
 const SIGNATURE_NODES: u64 = 200;
 
-/// By the search modes of our own sides a signature, the same for the same search; nothing where no side is ours.
+/// By the search modes of our own sides a signature, the same for the same search; nothing where no
+/// side is ours.
 pub(crate) fn search_signatures<'a>(sides: impl IntoIterator<Item = &'a Side>) -> Option<Value> {
     let own = sides.into_iter().filter(|side| side.is_own());
     let modes: BTreeSet<SearchMode> =

@@ -1,5 +1,7 @@
-//! How far values moved, by the depth they lacked: what was seen beside what a law expects of the same moves.
+//! How far values moved, by the depth they lacked: what was seen beside what a law expects of the
+//! same moves.
 
+use statrs::statistics::{Data, OrderStatistics as _};
 use tesla_engine::best_first::model::{Family, Model};
 use tesla_engine::best_first::params::Params;
 
@@ -54,11 +56,6 @@ fn expected(cases: &[Case], law: &Law, shape: Shape) -> f64 {
     high
 }
 
-fn median(numbers: &mut [f64]) -> Option<f64> {
-    let middle = numbers.len().checked_sub(1)? / 2;
-    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
-}
-
 /// Median distance of what was seen from what the law expects, with its interval over positions.
 fn observed(cases: &[Case], law: &Law) -> Option<Interval> {
     let mut errors: Vec<(u32, f64)> =
@@ -69,8 +66,8 @@ fn observed(cases: &[Case], law: &Law) -> Option<Interval> {
         .map(|chunk| chunk.iter().map(|(_, error)| *error).collect())
         .collect();
     Interval::bootstrap(positions.len(), SEED, |sample| {
-        let mut all: Vec<f64> = sample.iter().flat_map(|&at| positions[at].clone()).collect();
-        median(&mut all)
+        let all: Vec<f64> = sample.iter().flat_map(|&at| positions[at].clone()).collect();
+        (!all.is_empty()).then(|| Data::new(all).median())
     })
 }
 

@@ -162,9 +162,9 @@ pub(super) fn section(all: &[Played]) -> Option<Section> {
     }
     let mut section = Section::new("Games");
     section.text(
-        "Results of all matches together. A player is a configuration with a limit; Elo is by pairs \
-         of games from one opening, ratings are one Bradley-Terry fit to all players that games \
-         connect, with intervals by bootstrap over the pairs.",
+        "Results of all matches together. A player is a configuration with a limit; Elo is by \
+         pairs of games from one opening, ratings are one Bradley-Terry fit to all players that \
+         games connect, with intervals by bootstrap over the pairs.",
     );
     let pools = players.pools();
     for pool in &pools {

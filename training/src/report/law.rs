@@ -123,8 +123,8 @@ pub(super) fn sections(tunings: &[Tuning]) -> Vec<Section> {
         let mut section = Section::new(&title(tuning));
         section.text(format!(
             "{} pairs of a move and the best one in trees from {} positions, {} of which were kept \
-             out of the fits. The error is by how much the gap between the two turned out otherwise \
-             when each was searched by itself as deep as its parent wanted.",
+             out of the fits. The error is by how much the gap between the two turned out \
+             otherwise when each was searched by itself as deep as its parent wanted.",
             fit.pairs, fit.positions.0, fit.positions.1
         ));
         let pairs = pairs(&tuning.observations);

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::chart::{Chart, ChartError, Entry};
+use super::chart::{Chart, ChartError, Entry, SIZE};
 use crate::console::table::{Align, Table};
 
 /// The page's only style sheet.
@@ -104,6 +104,46 @@ fn item(item: &Item) -> Result<Markup, ChartError> {
         Item::Text(text) => html! { p { (text) } },
         Item::Chart(chart) => figure(chart)?,
         Item::Table(caption, rows) => table(caption, rows),
+    })
+}
+
+/// Height of a line of the legend of a picture in a file.
+const LEGEND_LINE: u32 = 22;
+
+/// The charts of a section as files of their own, each with its legend: name and content.
+///
+/// # Errors
+/// When a chart cannot be drawn.
+pub(super) fn pictures(section: &Section) -> Result<Vec<(String, String)>, ChartError> {
+    let charts = section.items.iter().filter_map(|item| match item {
+        Item::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    let picture = |(number, chart): (usize, &Chart)| {
+        let name = format!("{}-{}.svg", section.anchor(), number + 1);
+        Ok((name, picture(chart)?.into_string()))
+    };
+    charts.enumerate().map(picture).collect()
+}
+
+fn picture(chart: &Chart) -> Result<Markup, ChartError> {
+    let (width, height) = SIZE;
+    let entries = chart.legend();
+    let lines = if entries.len() > 1 { entries.len() as u32 } else { 0 };
+    let (top, all) = (30, 30 + height + lines * LEGEND_LINE + 8);
+    let place = |line: usize| top + height + line as u32 * LEGEND_LINE + 12;
+    Ok(html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (width) " " (all) }
+            width=(width) height=(all) font-family="sans-serif" font-size="15" {
+            rect width="100%" height="100%" fill="white" {}
+            text x="12" y="20" font-weight="bold" { (chart.caption) }
+            svg y=(top) width=(width) height=(height) { (PreEscaped(chart.svg()?)) }
+            @for (line, (name, colour, class)) in entries.iter().take(lines as usize).enumerate() {
+                line x1="80" x2="110" y1=(place(line)) y2=(place(line)) stroke=(colour)
+                    stroke-width="3" stroke-dasharray=[(*class == "dashed").then_some("6 5")] {}
+                text x="120" y=(place(line) + 5) { (name) }
+            }
+        }
     })
 }
 

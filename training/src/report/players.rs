@@ -1,4 +1,5 @@
-//! Who met whom in several matches: a player is a configuration with a limit, whatever it is called.
+//! Who met whom in several matches: a player is a configuration with a limit, whatever it is
+//! called.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +67,8 @@ pub(super) struct Players {
     pub(super) meetings: Vec<Meeting>,
 }
 
-/// The name without the limit that people write behind it: `Tesla 200` at 200 nodes plays as `Tesla`.
+/// The name without the limit that people write behind it: `Tesla 200` at 200 nodes plays as
+/// `Tesla`.
 fn without_limit<'a>(name: &'a str, limit: &Limit) -> &'a str {
     let limits = [limit.nodes, limit.depth.map(u64::from)].into_iter().flatten();
     let short = |number: u64| name.strip_suffix(&number.to_string())?.strip_suffix(' ');

@@ -1,10 +1,13 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
+use tesla_nn::files::FileError;
 
 use crate::disk::journal::{Journal, JournalError};
 use crate::evaluate::Evaluated;
@@ -91,6 +94,22 @@ pub(super) fn configuration(side: &Side) -> Side {
     side
 }
 
+/// Games of the three-state decider, in their order.
+#[derive(Debug)]
+pub(super) struct Learning {
+    pub(super) name: String,
+    pub(super) games: Vec<LearntGame>,
+}
+
+/// What a line of `tesla experience learn --csv` says of a game; the rest of it is not drawn.
+#[derive(Debug, Deserialize)]
+pub(super) struct LearntGame {
+    pub(super) score: f64,
+    pub(super) confident: u64,
+    pub(super) random: u64,
+    pub(super) searched: u64,
+}
+
 /// Everything that was found.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
@@ -98,6 +117,7 @@ pub(super) struct Sources {
     pub(super) networks: Vec<(String, Evaluated)>,
     pub(super) tunings: Vec<Tuning>,
     pub(super) matches: Vec<Played>,
+    pub(super) learnings: Vec<Learning>,
     /// Games between sides that always answer alike.
     foretold: HashSet<String>,
 }
@@ -106,17 +126,12 @@ pub(super) struct Sources {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SourceError {
     /// Nothing there.
-    #[error("{path} cannot be read: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Something else.
     #[error(
         "{0} holds nothing to report; name folders of train, match or tune, or the file that \
-         evaluate --json wrote"
+         evaluate --json or tesla experience --csv wrote"
     )]
     Nothing(PathBuf),
     /// A file is not what its name says.
@@ -135,18 +150,26 @@ pub(super) enum SourceError {
     Journal(#[from] JournalError),
 }
 
-fn damaged(path: &Path) -> impl FnOnce(serde_json::Error) -> SourceError + '_ {
+fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> SourceError + '_ {
     |error| SourceError::Damaged { path: path.to_owned(), what: error.to_string() }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
-    fs::read(path).map_err(|source| SourceError::Io { path: path.to_owned(), source })
+    Ok(fs::read(path).map_err(FileError::at("read", path))?)
 }
 
 /// The last part of a path that says something.
 fn name(path: &Path) -> String {
     let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     whole.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The games of a file that `tesla experience` wrote.
+fn learning(path: &Path) -> Result<Learning, SourceError> {
+    let games = csv::Reader::from_reader(&read(path)?[..]).into_deserialize().collect();
+    let games: Vec<LearntGame> = Result::map_err(games, damaged::<csv::Error>(path))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Learning { name: format!("against {name}"), games })
 }
 
 impl Sources {
@@ -158,10 +181,11 @@ impl Sources {
         let mut found = Self::default();
         for path in paths {
             let before = found.count();
-            let kind = fs::metadata(path)
-                .map_err(|source| SourceError::Io { path: path.clone(), source })?;
+            let kind = fs::metadata(path).map_err(FileError::at("read", path))?;
             if kind.is_dir() {
                 found.look(path, 0)?;
+            } else if path.extension().is_some_and(|end| end == "csv") {
+                found.learnings.push(learning(path)?);
             } else {
                 let figures = serde_json::from_slice(&read(path)?).map_err(damaged(path))?;
                 found.networks.push((name(path), figures));
@@ -174,7 +198,8 @@ impl Sources {
     }
 
     fn count(&self) -> usize {
-        self.runs.len() + self.networks.len() + self.tunings.len() + self.matches.len()
+        let Self { runs, networks, tunings, matches, learnings, .. } = self;
+        runs.len() + networks.len() + tunings.len() + matches.len() + learnings.len()
     }
 
     /// Takes what this folder holds, and what the folders in it hold.
@@ -200,8 +225,7 @@ impl Sources {
             let played = played(&path, name(folder), &mut self.foretold)?;
             self.matches.push(played);
         }
-        let entries = fs::read_dir(folder)
-            .map_err(|source| SourceError::Io { path: folder.to_owned(), source })?;
+        let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
@@ -227,8 +251,8 @@ impl Sources {
     }
 }
 
-/// The counts of a match from its results file, without games that are `known` from another one: between sides that
-/// always answer alike they are no news.
+/// The counts of a match from its results file, without games that are `known` from another one:
+/// between sides that always answer alike they are no news.
 fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played, SourceError> {
     let (head, records) = Journal::<GameRecord>::read_with_match(path)?;
     let config = head.get("config").cloned().unwrap_or_default();

@@ -69,8 +69,8 @@ pub(super) fn section(runs: &[Run]) -> Option<Section> {
     }
     let mut section = Section::new("Training");
     section.text(
-        "Losses on the positions that were learnt from, means over 50 steps. What a network is worth on \
-         games it never saw, evaluate says.",
+        "Losses on the positions that were learnt from, means over 50 steps. What a network is \
+         worth on games it never saw, evaluate says.",
     );
     section.chart(curve(
         runs,

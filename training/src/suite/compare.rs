@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use statrs::distribution::{Binomial, DiscreteCDF as _};
+
 use super::record::Record;
 
 /// How two runs did on the items both have.
@@ -55,14 +57,8 @@ fn solved(records: &[Record]) -> HashMap<(&str, &str), bool> {
 
 /// Two-sided p-value of the sign test: twice the smaller tail of the binomial with a half.
 fn mcnemar(only_a: usize, only_b: usize) -> f64 {
-    let n = (only_a + only_b) as f64;
-    // ln of C(n, k) / 2^n, from k = 0 on
-    let mut ln_term = -n * std::f64::consts::LN_2;
-    let mut tail = 0.0;
-    for k in 0..=only_a.min(only_b) {
-        tail += ln_term.exp();
-        ln_term += ((n - k as f64) / (k as f64 + 1.0)).ln();
-    }
+    let tail = Binomial::new(0.5, (only_a + only_b) as u64)
+        .map_or(1.0, |binomial| binomial.cdf(only_a.min(only_b) as u64));
     (2.0 * tail).min(1.0)
 }
 

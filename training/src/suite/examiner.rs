@@ -17,7 +17,7 @@ use crate::game::ending::Termination;
 use crate::game::limit::Limit;
 use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
-use crate::players::pool;
+use crate::players::pool::Pool;
 
 /// Why an examination ended early. Answers that were given are kept.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,8 @@ pub enum ExamError {
     Fatal(String),
 }
 
-/// Makes a player in the thread that will ask it; the token ends its thought. The error is a sentence.
+/// Makes a player in the thread that will ask it; the token ends its thought. The error is a
+/// sentence.
 pub type MakePlayer<'a> = dyn Fn(StopToken) -> Result<Box<dyn Player + 'a>, String> + Sync + 'a;
 
 /// Who is asked, and how.
@@ -39,14 +40,12 @@ pub struct Examination<'a> {
     pub player: &'a MakePlayer<'a>,
     /// What ends a thought.
     pub limit: &'a Limit,
-    /// Questions at once.
-    pub concurrency: usize,
     /// How long an engine is waited for beyond its time.
     pub patience: Duration,
     /// How far a mate is checked.
     pub mates: MateLimits,
-    /// Set when somebody wants to stop.
-    pub interrupted: &'a StopToken,
+    /// Questions at once, and who ends it early.
+    pub pool: Pool<'a>,
 }
 
 impl std::fmt::Debug for Examination<'_> {
@@ -92,8 +91,8 @@ impl Examination<'_> {
             }
             Ok(true)
         };
-        pool::run(todo, self.concurrency, self.interrupted, worker, hear)?;
-        Ok(!self.interrupted.is_stopped())
+        self.pool.run(todo, worker, hear)?;
+        Ok(!self.pool.interrupted.is_stopped())
     }
 
     fn examine(&self, player: &mut dyn Player, item: &Item) -> Answered {

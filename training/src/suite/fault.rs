@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
+use tesla_nn::files::FileError;
+
 /// Why a suite could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// The file cannot be opened or read.
-    #[error("cannot read the suite {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A line is wrong.
     #[error("{path}, line {line}: {fault} (or skip such lines with --lenient)")]
     Line {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use tesla_nn::files::FileError;
 
 use super::fault::{Fault, SuiteError};
 use super::item::{Item, JudgeBy};
@@ -71,8 +72,7 @@ pub struct Suite {
 /// [`SuiteError`] if the file cannot be read, has no positions, or has a wrong line and
 /// `options.lenient` is not set.
 pub fn read(path: &Path, options: &Options) -> Result<Suite, SuiteError> {
-    let file =
-        File::open(path).map_err(|source| SuiteError::Io { path: path.to_owned(), source })?;
+    let file = File::open(path).map_err(FileError::at("read", path))?;
     let mut collector = Collector::new(path, options);
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")) {
         read_csv(file, &mut collector)?;
@@ -87,8 +87,8 @@ fn read_epd(file: File, collector: &mut Collector<'_>) -> Result<(), SuiteError>
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
-        let io = |source| SuiteError::Io { path: collector.path.to_owned(), source };
-        if reader.read_until(b'\n', &mut bytes).map_err(io)? == 0 {
+        if reader.read_until(b'\n', &mut bytes).map_err(FileError::at("read", collector.path))? == 0
+        {
             break;
         }
         // Old suites have names in Latin-1; only comments are lost.
@@ -217,7 +217,7 @@ impl<'a> Collector<'a> {
         let line = error.position().map_or(1, csv::Position::line);
         let text = error.to_string();
         match error.into_kind() {
-            csv::ErrorKind::Io(source) => SuiteError::Io { path, source },
+            csv::ErrorKind::Io(error) => FileError::at("read", &path)(error).into(),
             _ => SuiteError::Line { path, line, fault: Fault::Csv(text) },
         }
     }

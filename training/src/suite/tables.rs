@@ -98,9 +98,10 @@ mod tests {
             first_right: Some(3),
         };
         assert_eq!(
-            Table::of_summaries(&[summary]).to_text(),
-            "group  solved  of     %       95 %  first right\n\
-             all         2   4  50.0  15.0\u{2013}85.0            3\n"
+            Table::of_summaries(&[summary]).to_markdown(),
+            "| group | solved | of |    % |      95 % | first right |\n\
+             |-------|-------:|---:|-----:|----------:|------------:|\n\
+             | all   |      2 |  4 | 50.0 | 15.0\u{2013}85.0 |           3 |\n"
         );
     }
 
@@ -115,7 +116,7 @@ mod tests {
             missing_in_a: 0,
             p_value: 0.0625,
         };
-        let text = Table::of_comparison(&comparison, "old", "new").to_text();
+        let text = Table::of_comparison(&comparison, "old", "new").to_text(80);
         assert!(text.contains("only by old") && text.contains("0.0625"), "{text}");
     }
 }

@@ -2,14 +2,14 @@
 
 mod file;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use tesla_nn::device::DeviceChoice;
 use tesla_nn::model::{ModelConfig, Precision};
 
+use crate::console::options::{Shown, options};
 use crate::train::adamw::AdamW;
 use crate::train::loss::LossWeights;
-
-pub use file::ConfigFileError;
 
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;
@@ -17,63 +17,98 @@ pub const LONGEST_WINDOW: u16 = 31;
 /// Most workers and most encoders: each is a thread.
 const MOST_THREADS: usize = 256;
 
-/// Everything that decides a training run; stored beside the weights, and written down in TOML.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrainConfig {
-    /// Shape of the network: `tiny`, `small`, `base`, or a table of its sizes.
-    #[serde(deserialize_with = "file::shape")]
-    pub model: ModelConfig,
-    /// Labelled positions of the data.
-    pub positions: usize,
-    /// Hash of the weights that the run started from, if any.
-    pub started_from: Option<String>,
-    /// Seed of the weights and of the order of the windows.
-    pub seed: u64,
-    /// Share of the moves on a search's paths that are refuted; where it is given, readouts after
-    /// a move that was not the teacher's best weigh (in value, policy and error) as much as if that
-    /// were their share.
-    pub refuted: Option<f32>,
-    /// Weight of the next position's score in the value label, relative to this position's own,
-    /// where the teacher's best move was played; its square for the one after it, and so on.
-    /// 0 = each position's own score only.
-    pub look_ahead: f32,
-    /// Positions per window, the anchor included.
-    pub window: u16,
-    /// Windows per worker and step.
-    pub batch: usize,
-    /// Workers; each takes its own batch of a step, gradients are summed.
-    pub workers: usize,
-    /// Threads that encode batches ahead of the workers; the batches do not depend on it.
-    pub encoders: usize,
-    /// Steps of the whole run.
-    pub steps: u64,
-    /// Steps of the linear warm-up.
-    pub warm_up: u64,
-    /// Largest learning rate.
-    pub rate: f32,
-    /// Learning rate at the end, as a share of the largest.
-    pub final_rate: f32,
-    /// Steps of the linear decay at the end, before which the rate is constant, so that a run whose
-    /// decay has not begun can be prolonged by more `steps`; none = a cosine over the whole run.
-    pub decay_steps: Option<u64>,
-    /// Device that trains.
-    pub device: DeviceChoice,
-    /// Precision of the matrix products; weights and optimizer are f32.
-    pub precision: Precision,
-    /// Seconds between checkpoints.
-    pub checkpoint_seconds: u64,
-    /// Steps between checkpoints, besides.
-    pub checkpoint_steps: Option<u64>,
-    /// Optimizer.
-    pub optimizer: AdamW,
-    /// Weights of the parts of the loss.
-    pub loss: LossWeights,
+options! {
+    /// Everything that decides a training run; stored beside the weights, and written down in TOML.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    config TrainConfig {
+        /// Labelled positions of the data.
+        positions: usize = 0;
+        /// Hash of the weights that the run started from, if any.
+        started_from: Option<String> = None;
+        /// Learning rate at the end, as a share of the largest.
+        final_rate: f32 = 0.02;
+        /// Weight of the next position's score in the value label, relative to this position's own,
+        /// where the teacher's best move was played; its square for the one after it, and so on.
+        /// 0 = each position's own score only.
+        look_ahead: f32 = 0.0;
+        /// Steps of the linear decay at the end, before which the rate is constant, so that a run
+        /// whose decay has not begun can be prolonged by more `steps`; none = a cosine over the
+        /// whole run.
+        decay_steps: Option<u64> = None;
+        /// Optimizer.
+        optimizer: AdamW = AdamW::default();
+        /// Weights of the parts of the loss.
+        loss: LossWeights = LossWeights::default();
+    }
+    /// What the command line may say of a training run.
+    options TrainOptions {
+        /// Shape of the network; a file may name the sizes one by one.
+        #[serde(deserialize_with = "file::shape")]
+        model: ModelConfig = ModelConfig::small(), as shape: Shape;
+        /// Device that trains: auto, cpu, gpu, or software for tests.
+        // A GPU has to be asked for until a run on one has been compared with the CPU's.
+        device: DeviceChoice = DeviceChoice::Cpu, as device: DeviceChoice;
+        /// Precision of the matrix products: f32, bf16 or f16; weights and optimizer are f32.
+        precision: Precision = Precision::F32, as precision: Precision;
+        /// Steps of the whole run.
+        steps: u64 = 20_000, as steps: u64;
+        /// Steps of linear warm-up.
+        warm_up: u64 = 500, as warm_up: u64;
+        /// Windows per worker and step.
+        batch: usize = 32, as batch: usize;
+        /// Workers, each with its own batch of a step; gradients are summed.
+        workers: usize = 2, as workers: usize;
+        /// Threads that encode batches ahead of the workers; the batches do not depend on it.
+        encoders: usize = 1, as encoders: usize;
+        /// Positions per window, the anchor included.
+        window: u16 = 9, as window: u16;
+        /// Largest learning rate.
+        rate: f32 = 3e-3, as rate: f32;
+        /// Share of the moves on a search's paths that are refuted, as `tesla-benches paths` counts
+        /// them: readouts after such moves get the weight of that share in value, policy and error.
+        refuted: Option<f32> = None, as refuted: f32 = "the data's share";
+        /// Seed of the weights and of the order of the windows; choose another one with
+        /// --start-from, or the run sees the same windows in the same order again.
+        seed: u64 = 1, as seed: u64;
+        /// Seconds between checkpoints.
+        checkpoint_seconds: u64 = 300, as checkpoint_seconds: u64;
+        /// Steps between checkpoints, besides.
+        checkpoint_steps: Option<u64> = None, as checkpoint_steps: u64 = "none";
+    }
+    and {
+        /// Weight of the policy's part of the loss.
+        loss.policy, as policy_weight: f32;
+        /// Weight of the divergence between a chain's last readout and the whole encode of the same
+        /// position.
+        loss.consistency, as consistency: f32;
+    }
 }
 
-impl Default for TrainConfig {
-    fn default() -> Self {
-        Self::new(ModelConfig::small())
+/// Shapes of networks that have a name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Shape {
+    /// For tests.
+    Tiny,
+    /// The shipped one.
+    Small,
+    /// For machines with a GPU.
+    Base,
+}
+
+impl From<Shape> for ModelConfig {
+    fn from(shape: Shape) -> Self {
+        match shape {
+            Shape::Tiny => Self::tiny(),
+            Shape::Small => Self::small(),
+            Shape::Base => Self::base(),
+        }
+    }
+}
+
+impl Shown for ModelConfig {
+    fn shown(&self) -> Option<String> {
+        Some(self.name.clone())
     }
 }
 
@@ -90,30 +125,7 @@ pub(crate) struct Plan {
 impl TrainConfig {
     /// The defaults for a network of this shape; the data are still to be named.
     pub fn new(model: ModelConfig) -> Self {
-        Self {
-            model,
-            positions: 0,
-            started_from: None,
-            seed: 1,
-            refuted: None,
-            look_ahead: 0.0,
-            window: 9,
-            batch: 32,
-            workers: 2,
-            encoders: 1,
-            steps: 20_000,
-            warm_up: 500,
-            rate: 3e-3,
-            final_rate: 0.02,
-            decay_steps: None,
-            // A GPU has to be asked for until a run on one has been compared with the CPU's.
-            device: DeviceChoice::Cpu,
-            precision: Precision::F32,
-            checkpoint_seconds: 300,
-            checkpoint_steps: None,
-            optimizer: AdamW::default(),
-            loss: LossWeights::default(),
-        }
+        Self { model, ..Self::default() }
     }
 
     /// Says what is wrong with the numbers, if anything.
@@ -207,12 +219,11 @@ impl TrainConfig {
             let begin = self.steps.saturating_sub(steps);
             (step.saturating_sub(begin) as f32 / steps.max(1) as f32).min(1.0)
         };
-        let left = match self.decay_steps {
-            Some(steps) => 1.0 - share(steps),
-            None => {
-                let done = share(self.steps.saturating_sub(self.warm_up));
-                0.5 * (1.0 + (std::f32::consts::PI * done).cos())
-            }
+        let left = if let Some(steps) = self.decay_steps {
+            1.0 - share(steps)
+        } else {
+            let done = share(self.steps.saturating_sub(self.warm_up));
+            0.5 * (1.0 + (std::f32::consts::PI * done).cos())
         };
         self.rate * (self.final_rate + (1.0 - self.final_rate) * left)
     }

@@ -13,7 +13,7 @@ use tesla_nn::evaluator::centipawns_from_score;
 use crate::labelled::{
     GameRecord, MATE_CENTIPAWNS, RecordError, find_files, key, read_file, unpack,
 };
-use crate::train::labels::Labels;
+use crate::train::labels::{Known, Labels};
 
 /// Games in memory, each checked move by move.
 #[derive(Debug)]
@@ -54,8 +54,8 @@ impl Default for Dataset {
 }
 
 impl Dataset {
-    /// Reads every file that `path` names; of a folder, not those whose names begin with `skip`, where
-    /// that says something.
+    /// Reads every file that `path` names; of a folder, not those whose names begin with `skip`,
+    /// where that says something.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
@@ -153,8 +153,8 @@ impl Dataset {
     }
 
     /// The batches of an epoch: every position once, in windows of `length` positions cut at a
-    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about the same number of pieces, so that
-    /// little is padding. Depends on `seed` and `epoch` only.
+    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about
+    /// the same number of pieces, so that little is padding. Depends on `seed` and `epoch` only.
     pub fn plan(&self, length: u16, batch: usize, seed: u64, epoch: u64) -> Vec<Vec<WindowRef>> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut buckets: [Vec<WindowRef>; 9] = Default::default();
@@ -205,7 +205,8 @@ impl Dataset {
                     last.played != last.best
                 };
                 let weight = self.path_weights[usize::from(was_refuted)];
-                labels.push(*ply, weight, &moves, after, game.others_at(index));
+                let others = game.others_at(index);
+                labels.push(Known { ply: *ply, weight, after, others }, &moves);
             }
             let Some(played) = unpack(&position, ply.played) else { break };
             if played.is_zeroing() {
@@ -279,7 +280,7 @@ mod tests {
         let mut plies = Vec::new();
         for &(score, is_best) in scores {
             let moves = position.legal_moves();
-            let best = pack(moves[if is_best { 0 } else { 1 }]);
+            let best = pack(moves[usize::from(!is_best)]);
             plies.push(Ply { played: pack(moves[0]), best, score });
             position.play_unchecked(moves[0]);
         }

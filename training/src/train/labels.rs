@@ -42,22 +42,28 @@ pub struct Labels {
     pub action_score: Vec<f32>,
 }
 
+/// What is known of a readout.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// The move played, the best one and its score.
+    pub ply: Ply,
+    /// Weight in the loss.
+    pub weight: f32,
+    /// Value of the move played for the mover, where the next ply tells it.
+    pub after: Option<f32>,
+    /// Moves beside the best one that the teacher scored; those that are not legal are left out.
+    pub others: &'a [Candidate],
+}
+
 impl Labels {
     /// No labels yet, for windows of at most `readouts` positions.
     pub fn new(readouts: usize) -> Self {
         Self { readouts, ..Self::default() }
     }
 
-    /// Adds the next readout of the current window. `others` = moves beside the best one that the
-    /// teacher scored; those that are not legal are left out.
-    pub fn push(
-        &mut self,
-        ply: Ply,
-        weight: f32,
-        moves: &[Move],
-        after: Option<f32>,
-        others: &[Candidate],
-    ) {
+    /// Adds the next readout of the current window, a position with these legal moves.
+    pub fn push(&mut self, known: Known<'_>, moves: &[Move]) {
+        let Known { ply, weight, after, others } = known;
         let index = |packed: u16| moves.iter().position(|&m| pack(m) == packed);
         let readout = self.score.len();
         let known = others.iter().filter_map(|other| {
@@ -192,9 +198,9 @@ mod tests {
         let others = [other(1, -30), stranger, other(5, 7), other(3, 9), other(0, -50)];
         let mut labels = Labels::new(1);
         let window = || Window::new(&position, 0, &moves);
-        labels.push(ply, 1.0, &moves, Some(0.25), &[]);
+        labels.push(Known { ply, weight: 1.0, after: Some(0.25), others: &[] }, &moves);
         labels.end_window();
-        labels.push(ply, 1.0, &moves, Some(0.25), &others);
+        labels.push(Known { ply, weight: 1.0, after: Some(0.25), others: &others }, &moves);
         labels.end_window();
         labels.finish(&Batch::pack(&[window(), window()]));
         assert_eq!(labels.action_readout, [0, 0, 1, 1, 1, 1]);
@@ -211,7 +217,7 @@ mod tests {
         let ply = Ply { played: pack(moves[1]), best: pack(moves[0]), score: 0 };
         let mut labels = Labels::new(1);
         let other = Candidate { played: pack(moves[1]), score: -100 };
-        labels.push(ply, 1.0, &moves, None, &[other]);
+        labels.push(Known { ply, weight: 1.0, after: None, others: &[other] }, &moves);
         labels.end_window();
         labels.finish(&Batch::pack(&[Window::new(&position, 0, &moves)]));
         assert_eq!(labels.action_move, [0, 1]);

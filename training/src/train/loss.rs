@@ -30,7 +30,8 @@ impl Default for LossWeights {
     }
 }
 
-/// The parts, each a weighted mean over labelled readouts (action: a mean over labelled moves), as `[1]` tensors.
+/// The parts, each a weighted mean over labelled readouts (action: a mean over labelled moves), as
+/// `[1]` tensors.
 #[derive(Clone, Debug)]
 pub struct Loss {
     /// Weighted sum.

@@ -1,4 +1,6 @@
 //! The training loop: schedule, workers, progress, checkpoints that resume.
+//!
+//! Reads the clock: checkpoints are due by time.
 
 mod checkpoint;
 mod feed;
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use tesla_engine::search::StopToken;
+use tesla_nn::files::{self, FileError};
 use tesla_nn::model::Model;
 use tesla_nn::weights;
 
@@ -34,14 +37,9 @@ pub use log::{LogLine, read_log};
 /// Why training stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// A checkpoint file.
-    #[error("cannot access {path}: {source}; choose another folder with --out")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    /// A file of the run.
+    #[error("{0}; or choose another folder with --out")]
+    File(#[from] FileError),
     /// A checkpoint that is no checkpoint.
     #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
     Checkpoint(PathBuf, String),
@@ -56,8 +54,8 @@ pub enum TrainError {
     Diverged(u64),
 }
 
-/// Random numbers are the process's, and weights are drawn when they are first looked at: one network
-/// after another, so that its seed alone decides it.
+/// Random numbers are the process's, and weights are drawn when they are first looked at: one
+/// network after another, so that its seed alone decides it.
 static DRAWING: Mutex<()> = Mutex::new(());
 
 /// The network of a new run.
@@ -111,7 +109,7 @@ impl Trainer {
         device: &Device,
     ) -> Result<Self, TrainError> {
         config.check().map_err(TrainError::Config)?;
-        access(folder, fs::create_dir_all(folder))?;
+        files::make_folder(folder)?;
         let stored = Self::stored_config(folder)?;
         let training = device.clone().autodiff();
         let found = checkpoint::read(folder, device)?;

@@ -111,8 +111,8 @@ pub fn reliability(cases: &[Promise]) -> Vec<Bin> {
     bins
 }
 
-/// The interval of the share that happened, over positions: of samples of them, or Wilson's for as many cases where it
-/// happened always or never.
+/// The interval of the share that happened, over positions: of samples of them, or Wilson's for as
+/// many cases where it happened always or never.
 fn interval(cases: &[&Promise]) -> (f64, f64) {
     let mut positions: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
     for case in cases {

@@ -221,8 +221,8 @@ fn regression(pairs: &[Pair], cases: &[Case], law: &Law) -> Option<(Interval, In
     Some((slope, offset))
 }
 
-/// One pair of each position, so that they are independent of each other; which one, goes round with
-/// the positions.
+/// One pair of each position, so that they are independent of each other; which one, goes round
+/// with the positions.
 fn one_each(pairs: &[Pair]) -> Vec<Pair> {
     let mut chosen = Vec::new();
     for (turn, of_position) in pairs.chunk_by(|a, b| a.position == b.position).enumerate() {
@@ -340,13 +340,14 @@ impl fmt::Display for Report {
         let (before, after) = self.promotion_likelihood;
         writeln!(
             f,
-            "\npolicy_floor {floor:.4}, policy_trust {trust:.3}: what happened to pairs kept out has \
-             {after:.4} nats a pair, {before:.4} with the tunables before.\n"
+            "\npolicy_floor {floor:.4}, policy_trust {trust:.3}: what happened to pairs kept out \
+             has {after:.4} nats a pair, {before:.4} with the tunables before.\n"
         )?;
         writeln!(
             f,
-            "Errors on positions kept out, one pair of each: distance from evenness {:.3} (p {:.3}, \
-             {} pairs); before {:.3} (p {:.3}). CRPS saved against one scale for all: {:.1} %.\n",
+            "Errors on positions kept out, one pair of each: distance from evenness {:.3} (p \
+             {:.3}, {} pairs); before {:.3} (p {:.3}). CRPS saved against one scale for all: \
+             {:.1} %.\n",
             self.pit.distance,
             self.pit.p_value,
             self.pit.cases,

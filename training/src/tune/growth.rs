@@ -1,8 +1,8 @@
 //! The effective branching factor: how many times the evaluations one more ply takes.
 //!
 //! A uniform tree with branching factor `b` and `W` positions has them at a mean depth of
-//! `ln W / ln b` plus a constant. So `ln b` is the slope of `ln W` against the mean depth as one tree
-//! grows; each tree has a constant of its own.
+//! `ln W / ln b` plus a constant. So `ln b` is the slope of `ln W` against the mean depth as one
+//! tree grows; each tree has a constant of its own.
 
 use super::interval::Interval;
 

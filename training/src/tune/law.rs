@@ -220,8 +220,8 @@ pub(super) mod tests {
             let fitted = Fitted::of(shape, &cases(&pairs, &Params::default()), 24, 7);
             let truth = [scale, growth, decay, trust, unevaluated, doubt];
             for ((name, found), truth) in fitted.intervals().into_iter().zip(truth) {
-                // Of twelve 95 % intervals one misses in nearly half of all seeds; with a third more
-                // room on either side hardly any does.
+                // Of twelve 95 % intervals one misses in nearly half of all seeds; with a third
+                // more room on either side hardly any does.
                 let room = 0.35 * (found.high - found.low);
                 let is_near = (found.low - room..=found.high + room).contains(&truth);
                 assert!(is_near, "{}, {name}: {found}, not {truth}", shape.name());

@@ -1,7 +1,6 @@
 //! Collects observations: so many positions at once, each on disk when it is done.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +17,7 @@ use crate::console::progress::bar;
 use crate::disk::journal::{Journal, JournalError, Resumed};
 use crate::labelled::{GameRecord, unpack};
 use crate::players::devices::Devices;
-use crate::players::pool;
+use crate::players::pool::RunContext;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 use crate::train::dataset::Dataset;
@@ -106,8 +105,6 @@ pub struct Material<'a> {
     pub side: &'a Side,
     /// Its device.
     pub devices: &'a Devices,
-    /// Positions at once.
-    pub concurrency: usize,
 }
 
 /// Looks at the positions of `plan` that the folder lacks; gives all there are.
@@ -117,17 +114,16 @@ pub struct Material<'a> {
 pub fn collect(
     plan: Plan,
     material: &Material<'_>,
-    folder: &Path,
-    interrupted: &StopToken,
+    context: &RunContext<'_>,
 ) -> Result<Vec<Observation>, LogError> {
-    let Material { dataset, side, devices, concurrency } = *material;
+    let Material { dataset, side, devices } = *material;
     let fingerprint = json!({
         "least": plan.least, "most": plan.most, "seed": plan.seed, "side": side,
         "games": dataset.games(), "data_positions": dataset.positions(),
         "network": devices.network(side), "search_signature": search_signatures([side]),
     });
     let Resumed { mut journal, mut records, .. } =
-        Journal::<Observation>::open(&folder.join(FILE), &fingerprint)?;
+        Journal::<Observation>::open(&context.folder.join(FILE), &fingerprint)?;
     let known: HashSet<u32> = records.iter().map(|seen: &Observation| seen.position).collect();
     let missing = (0..plan.positions).filter(|number| !known.contains(number)).collect();
     let bar = bar(u64::from(plan.positions), "{bar:30} position {pos}/{len} left {eta_precise}");
@@ -153,7 +149,7 @@ pub fn collect(
         }
         Ok(true)
     };
-    pool::run(missing, concurrency, interrupted, worker, hear)?;
+    context.pool.run(missing, worker, hear)?;
     bar.finish_and_clear();
     records.sort_by_key(|seen| seen.position);
     Ok(records)

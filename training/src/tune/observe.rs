@@ -1,4 +1,5 @@
-//! What a search knew of moves, and what a search of each move by itself says: material for the fits.
+//! What a search knew of moves, and what a search of each move by itself says: material for the
+//! fits.
 //!
 //! A tree tells later values only of the moves that it went on with, which are those that looked
 //! good. So moves are drawn at random from the tree, whether they looked good or not, and each gets

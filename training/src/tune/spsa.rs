@@ -1,9 +1,9 @@
 //! Simultaneous perturbation stochastic approximation: tunes by games what no law gives.
 //!
-//! Each pair of games is played between two engines whose tunables lie on either side of the present
-//! point, each tunable moved by its step up or down at random; the winner draws the point its way
-//! (Spall 1998, with fishtest's way of giving the gains by what they are at the end). Pairs are
-//! played in batches from one point, so that a run depends on its seed only and not on how many
+//! Each pair of games is played between two engines whose tunables lie on either side of the
+//! present point, each tunable moved by its step up or down at random; the winner draws the point
+//! its way (Spall 1998, with fishtest's way of giving the gains by what they are at the end). Pairs
+//! are played in batches from one point, so that a run depends on its seed only and not on how many
 //! games are played at once.
 
 use std::ops::Range;

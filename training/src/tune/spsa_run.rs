@@ -1,13 +1,15 @@
 //! Plays the games of a run of SPSA, each pair on disk before it counts.
+//!
+//! Reads the clock: what was found is written every minute.
 
-use std::fmt::Write as _;
-use std::fs;
+use std::iter;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
 use serde_json::json;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::search::StopToken;
+use tesla_nn::files::{self, FileError};
 
 use super::spsa::{PairResult, Path, Schedule, SpsaError};
 use crate::console::progress::bar;
@@ -17,7 +19,7 @@ use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
 use crate::matches::config::{ConfigError, MatchConfig};
 use crate::players::devices::Devices;
 use crate::players::lineup;
-use crate::players::pool;
+use crate::players::pool::RunContext;
 use crate::players::side::Side;
 
 /// The pairs that were played.
@@ -42,12 +44,15 @@ pub enum RunError {
     #[error("pair {0}: {1}")]
     Game(u64, Abandoned),
     /// Another file of the folder.
-    #[error("{0} cannot be written: {1}")]
-    Io(String, std::io::Error),
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A number that CSV cannot hold.
+    #[error("spsa.csv: {0}")]
+    Csv(#[from] csv::Error),
 }
 
 /// What all workers share.
-struct Hall<'a> {
+struct Setting<'a> {
     schedule: &'a Schedule,
     base: &'a Side,
     book: Book,
@@ -55,7 +60,7 @@ struct Hall<'a> {
     devices: Devices,
 }
 
-impl Hall<'_> {
+impl Setting<'_> {
     /// The base with its tunables at a point.
     fn side(&self, name: &str, point: &[f64]) -> Side {
         let mut side = self.base.clone();
@@ -94,19 +99,17 @@ impl Hall<'_> {
     }
 }
 
-/// Plays the run in `folder`, or what is left of it; gives the way of the point. The first side of
-/// `games` is the engine that is tuned, with its limit; its second one is not used.
+/// Plays the run in the context's folder, or what is left of it; gives the way of the point. The
+/// first side of `games` is the engine that is tuned, with its limit; its second one is not used.
 ///
 /// # Errors
 /// When it cannot begin or go on; what was played stays.
 pub fn run(
     schedule: &Schedule,
     games: &MatchConfig,
-    folder: &FilePath,
-    concurrency: usize,
-    interrupted: &StopToken,
-    say: &dyn Fn(&str),
+    context: &RunContext<'_>,
 ) -> Result<Path, RunError> {
+    let RunContext { folder, pool, say } = *context;
     schedule.check()?;
     let [base, ..] = games.side.as_slice() else { return Err(SpsaError::Nothing.into()) };
     let params = base.settings().map_err(ConfigError::from)?.machine.params;
@@ -115,13 +118,12 @@ pub fn run(
         .iter()
         .map(|knob| f64::from(params.get(&knob.name).unwrap_or_default()))
         .collect();
-    let devices = Devices::start(std::slice::from_ref(base)).map_err(RunError::Own)?;
-    devices.notes.iter().for_each(|note| say(note));
+    let devices = Devices::start(std::slice::from_ref(base), say).map_err(RunError::Own)?;
     let book = games.book()?;
     let fingerprint = json!({
         "schedule": schedule, "start": start, "games": games.fingerprint(&book, &devices, &[]),
     });
-    let hall = Hall { schedule, base, book, rules: games.rules(), devices };
+    let setting = Setting { schedule, base, book, rules: games.rules(), devices };
     let Resumed { mut journal, mut records, .. } =
         Journal::<PairResult>::open(&folder.join(FILE), &fingerprint)?;
     if !records.is_empty() {
@@ -130,15 +132,15 @@ pub fn run(
     let bar = bar(schedule.pairs, "{bar:20} pair {pos}/{len}, {eta} left  {wide_msg}");
     let mut path = Path::of(schedule, start.clone(), &records);
     let mut written = Instant::now();
-    while path.batches() < schedule.batches() && !interrupted.is_stopped() {
+    while path.batches() < schedule.batches() && !pool.interrupted.is_stopped() {
         bar.set_position(records.len() as u64);
         bar.set_message(text(schedule, path.point()));
         let is_open = |pair: &u64| !path.open.iter().any(|known| known.pair == *pair);
         let missing = schedule.pairs_of(path.batches()).filter(is_open).collect();
         let point = path.point().to_vec();
         let worker = |stop: StopToken| {
-            let (hall, point) = (&hall, &point);
-            move |pair| (pair, hall.play(point, pair, &stop))
+            let (setting, point) = (&setting, &point);
+            move |pair| (pair, setting.play(point, pair, &stop))
         };
         let hear = |played: Option<(u64, Result<i32, Abandoned>)>| {
             match played {
@@ -154,7 +156,7 @@ pub fn run(
             }
             Ok(true)
         };
-        pool::run(missing, concurrency, interrupted, worker, hear)?;
+        pool.run(missing, worker, hear)?;
         path = Path::of(schedule, start.clone(), &records);
         if written.elapsed().as_secs() > 60 {
             write(schedule, &path, &params, folder)?;
@@ -179,14 +181,16 @@ fn write(
     params: &Params,
     folder: &FilePath,
 ) -> Result<(), RunError> {
-    let names = schedule.knobs.iter().map(|knob| knob.name.as_str());
-    let mut csv = format!("pairs,{}\n", names.collect::<Vec<_>>().join(","));
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let names = schedule.knobs.iter().map(|knob| knob.name.clone());
+    csv.write_record(iter::once("pairs".to_owned()).chain(names))?;
     for (batch, point) in path.points.iter().enumerate() {
         let pairs = (batch as u64 * schedule.batch.max(1)).min(schedule.pairs);
         let numbers = point.iter().map(|at| format!("{at:.6}"));
-        // Writing to a String cannot fail.
-        let _ = writeln!(csv, "{pairs},{}", numbers.collect::<Vec<_>>().join(","));
+        csv.write_record(iter::once(pairs.to_string()).chain(numbers))?;
     }
+    let csv = csv.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    files::replace(&folder.join("spsa.csv"), &csv)?;
     let mut tuned = params.clone();
     for (knob, at) in schedule.knobs.iter().zip(path.settled()) {
         // The way stays within the ranges, and so does its mean.
@@ -194,9 +198,6 @@ fn write(
     }
     let played = (path.batches() * schedule.batch.max(1)).min(schedule.pairs);
     let head = format!("Tuned by `tesla-train tune spsa` in {played} pairs of games.");
-    for (name, text) in [("spsa.csv", csv), ("tunables.toml", tuned.to_file(&head))] {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|error| RunError::Io(path.display().to_string(), error))?;
-    }
+    files::replace(&folder.join("tunables.toml"), tuned.to_file(&head).as_bytes())?;
     Ok(())
 }

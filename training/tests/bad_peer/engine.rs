@@ -85,27 +85,10 @@ fn go(
     out: &mut impl Write,
 ) -> io::Result<Option<ExitCode>> {
     match mode {
+        "flood-line" | "flood-lines" | "flood-then-answer" | "stderr" => flood(mode, best, out)?,
         "garbage" => writeln!(out, "%%\u{1b}[2J §$\ninfo depth x\n\nbestmove rubbish")?,
         "binary" => {
             out.write_all(b"info string \xff\xfe\x00\n")?;
-            writeln!(out, "bestmove {best}")?;
-        }
-        "flood-line" => loop {
-            out.write_all(&[b'x'; 4096])?;
-        },
-        "flood-lines" => loop {
-            writeln!(out, "info depth 1 score cp 3 pv e2e4")?;
-        },
-        "flood-then-answer" => {
-            for _ in 0..50_000 {
-                writeln!(out, "info depth x")?;
-            }
-            writeln!(out, "bestmove {best}")?;
-        }
-        "stderr" => {
-            for number in 0..50_000 {
-                writeln!(io::stderr(), "bad_peer: complaint {number}")?;
-            }
             writeln!(out, "bestmove {best}")?;
         }
         "sleep" => sleep(FOREVER),
@@ -146,6 +129,31 @@ fn go(
         }
     }
     Ok(None)
+}
+
+/// Says far too much.
+fn flood(mode: &str, best: &str, out: &mut impl Write) -> io::Result<()> {
+    match mode {
+        "flood-line" => loop {
+            out.write_all(&[b'x'; 4096])?;
+        },
+        "flood-lines" => loop {
+            writeln!(out, "info depth 1 score cp 3 pv e2e4")?;
+        },
+        "flood-then-answer" => {
+            for _ in 0..50_000 {
+                writeln!(out, "info depth x")?;
+            }
+            writeln!(out, "bestmove {best}")?;
+        }
+        _ => {
+            for number in 0..50_000 {
+                writeln!(io::stderr(), "bad_peer: complaint {number}")?;
+            }
+            writeln!(out, "bestmove {best}")?;
+        }
+    }
+    Ok(())
 }
 
 /// A mate if there is one, else a capture, else a move that depends on the ply.

@@ -89,7 +89,8 @@ proptest! {
         bytes.truncate(bytes.len().saturating_sub(cut));
         // Games with other labels, or a sentence, but no panic and no end of them.
         for game in read(bytes) {
-            prop_assert!(game.map_or_else(|sentence| !sentence.is_empty(), |taken| taken.has_result));
+            let is_sound = game.map_or_else(|what| !what.is_empty(), |taken| taken.has_result);
+            prop_assert!(is_sound);
         }
     }
 }
@@ -129,7 +130,8 @@ fn what_is_no_binpack_is_told() {
     assert_eq!(read(Vec::new()), []);
 }
 
-/// The beginning of a file that Stockfish's tools wrote, as `sfbinpack` publishes it with what is in it.
+/// The beginning of a file that Stockfish's tools wrote, as `sfbinpack` publishes it with what is
+/// in it.
 #[test]
 fn a_file_of_others_is_read() {
     let bytes = b"BINP\x26\0\0\0\x82\x82\x90\xd2\x08\xc0FRH:@\0Q\x10\x12q\x9b\x05\0\0\0\0\0\0\

@@ -58,7 +58,7 @@ fn a_lost_shard_is_made_again() {
     drop(store);
     fs::remove_file(scratch.0.join(shard_name(0))).unwrap();
     // What a killed run leaves of a shard that it was writing.
-    fs::write(scratch.0.join(shard_name(0) + ".new"), b"half").unwrap();
+    fs::write(scratch.0.join(shard_name(0) + ".a1B2c3.new"), b"half").unwrap();
     let mut store = open(&scratch).unwrap();
     assert_eq!(store.missing(), [0, 1, 2]);
     (0..3).for_each(|number| store.add(number, game(number)).unwrap());

@@ -149,7 +149,7 @@ fn files_of_others_are_left_alone() {
     fs::write(path, text.replace('\n', " ")).unwrap();
     assert!(matches!(resume(path), Err(JournalError::NotAJournal(_))));
     fs::remove_file(path).unwrap();
-    assert!(matches!(resume(path), Err(JournalError::Io { .. })));
+    assert!(matches!(resume(path), Err(JournalError::File(_))));
 }
 
 #[test]
@@ -183,7 +183,9 @@ proptest! {
 
     /// Any order of endings, killed at any byte, any number of times.
     #[test]
-    fn kills_and_orders_leave_no_trace(kills in prop::collection::vec((any::<u16>(), any::<u16>()), 0..4)) {
+    fn kills_and_orders_leave_no_trace(
+        kills in prop::collection::vec((any::<u16>(), any::<u16>()), 0..4),
+    ) {
         let scratch = Scratch::new("kills");
         let path = &scratch.0;
         let expected = whole(path);

@@ -24,7 +24,8 @@ fn moves(opening: &Opening) -> String {
 fn lines_of_fen_and_epd() {
     let board = "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq -";
     let text = format!(
-        "\u{feff}{FEN}\r\n\r\n{board}\n{board} hmvc 2; fmvn 2; id \"a; b\"; bm e2e4;\n  {board} 4 3 ; ok\n"
+        "\u{feff}{FEN}\r\n\r\n{board}\n{board} hmvc 2; fmvn 2; id \"a; b\"; bm e2e4;\n\
+         \x20 {board} 4 3 ; ok\n"
     );
     let book = read("x.epd", &text);
     let fens: Vec<&str> = book.iter().map(|opening| opening.fen.as_str()).collect();
@@ -75,8 +76,9 @@ fn chess960_books() {
         assert_eq!(book.opening(0).fen, fen);
         assert!(book.opening(0).chess960);
     }
-    let pgn = "[Variant \"Chess960\"]\n[SetUp \"1\"]\n[FEN \"bnrkqrnb/pppppppp/8/8/8/8/PPPPPPPP/BNRKQRNB \
-               w KQkq - 0 1\"]\n\n1. Nf3 Nf6 2. e3 e6 3. Qe2 Qe7 4. Nd4 Nd5 *\n";
+    let pgn = "[Variant \"Chess960\"]\n[SetUp \"1\"]\n[FEN \
+               \"bnrkqrnb/pppppppp/8/8/8/8/PPPPPPPP/BNRKQRNB w KQkq - 0 1\"]\n\n1. Nf3 Nf6 2. e3 \
+               e6 3. Qe2 Qe7 4. Nd4 Nd5 *\n";
     assert_eq!(parse("x.pgn", pgn, &options).unwrap().opening(9).moves.len(), 8);
     assert!(refusal("x.pgn", pgn).contains("Chess960"));
 }

@@ -156,7 +156,8 @@ proptest! {
         for choice in choices {
             let moves = state.position().legal_moves();
             // Mostly the first two moves: they shuffle to and fro.
-            let pick = if choice % 8 == 0 { usize::from(choice) / 8 } else { usize::from(choice) % 2 };
+            let choice = usize::from(choice);
+            let pick = if choice % 8 == 0 { choice / 8 } else { choice % 2 };
             let Some(&m) = moves.get(pick % moves.len().max(1)) else { break };
             state.play(m.to_uci(CastlingMode::Standard)).unwrap();
             seen.push(state.position().clone());

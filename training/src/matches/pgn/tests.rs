@@ -9,7 +9,7 @@ use super::*;
 use crate::game::ending::{Ending, Termination};
 use crate::game::openings::{Book, BookOptions, Opening};
 use crate::game::state::{GameState, castling_mode, fen_of};
-use crate::matches::arbiter::Breaches;
+use crate::matches::record::Breaches;
 
 fn played(uci: &str, score: Option<Score>) -> MoveRecord {
     MoveRecord { uci: uci.to_owned(), score, depth: Some(12), nodes: Some(800), micros: 520_900 }
@@ -289,11 +289,13 @@ proptest! {
         for line in pgn.lines() {
             let longest = line.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
             let allowed = if line.starts_with('[') { 255 } else { LINE_LENGTH };
-            prop_assert!(line.chars().count() <= allowed || longest > 60 || line.contains(" %"), "{line}");
+            let is_short = line.chars().count() <= allowed;
+            prop_assert!(is_short || longest > 60 || line.contains(" %"), "{line}");
         }
         // And the reader of openings takes the game back as an opening.
         let plies = game.opening.moves.len();
-        let options = BookOptions { chess960: game.opening.chess960, plies: Some(plies), ..BookOptions::default() };
+        let chess960 = game.opening.chess960;
+        let options = BookOptions { chess960, plies: Some(plies), ..BookOptions::default() };
         let book = Book::parse(Path::new("x.pgn"), pgn.as_bytes(), &options).unwrap();
         prop_assert_eq!(book.openings(), std::slice::from_ref(&game.opening));
         // Records survive their own text too, all but their times.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::speech::uci_move;
+use super::lines::uci_move;
 use crate::game::score::Score;
 
 /// How a score is to be read.
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn reads_a_full_line() {
         let line = parse(
-            "info depth 20 seldepth 31 multipv 1 score cp -13 wdl 10 900 90 upperbound nodes 9000000000 \
-             nps 1200000 hashfull 17 tbhits 0 time 7500 pv e2e4 e7e8q",
+            "info depth 20 seldepth 31 multipv 1 score cp -13 wdl 10 900 90 upperbound nodes \
+             9000000000 nps 1200000 hashfull 17 tbhits 0 time 7500 pv e2e4 e7e8q",
         );
         let expected = Info {
             depth: Some(20),

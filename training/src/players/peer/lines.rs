@@ -1,4 +1,7 @@
-//! Bytes to lines, with a bound on what an unfinished line may hold.
+//! Bytes to lines, with a bound on what an unfinished line may hold; and moves as lines have them.
+
+use shakmaty::Role;
+use shakmaty::uci::UciMove;
 
 /// One piece of a stream, without its line end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +82,22 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
         }
     }
     shown
+}
+
+/// Reads a move in UCI notation; no null moves, no drops, no promotion to king or pawn.
+///
+/// # Errors
+/// Half a sentence.
+pub(super) fn uci_move(word: &str) -> Result<UciMove, String> {
+    match UciMove::from_ascii(word.as_bytes()) {
+        Ok(UciMove::Null) => Err("a null move is no answer".to_owned()),
+        Ok(UciMove::Normal { promotion: Some(Role::King | Role::Pawn), .. }) => {
+            Err("nothing promotes to a king or pawn".to_owned())
+        }
+        // The notation is lower case; shakmaty reads a promotion in either.
+        Ok(m @ UciMove::Normal { .. }) if m.to_string() == word => Ok(m),
+        _ => Err(format!("`{}` is no move in UCI notation", shown(word, 40))),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! What the three threads of a peer do. Each ends when its pipe does.
+//!
+//! Reads the clock: when a line went out.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::mpsc::Receiver;
@@ -6,7 +8,6 @@ use std::time::Instant;
 
 use super::inbox::{Heard, Shared};
 use super::lines::{Piece, Splitter};
-use super::process::{Job, Starts};
 use super::speech::Speech;
 use super::transcript::Side;
 
@@ -15,6 +16,25 @@ const LONGEST_LINE: usize = 64 * 1024;
 /// What is kept of a line on stderr, bytes.
 const LONGEST_ERROR: usize = 4 * 1024;
 const CHUNK: usize = 32 * 1024;
+
+/// What a command starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Starts {
+    Nothing,
+    /// It asks for a new `readyok`.
+    Ready,
+    /// It asks for a new `bestmove`.
+    Search,
+}
+
+/// Lines for the writer thread.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) number: u64,
+    /// With a newline after each line.
+    pub(super) text: String,
+    pub(super) starts: Starts,
+}
 
 /// Writes each job; drops `input` when no more can come.
 pub(super) fn write(mut input: impl Write, jobs: &Receiver<Job>, shared: &Shared) {

@@ -2,6 +2,8 @@
 //!
 //! The caller only ever waits on the [`Inbox`], with a deadline; what could block for ever (a read,
 //! a write) is done by threads that end when the pipes close.
+//!
+//! Reads the clock: every wait has an end.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -13,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use tesla_engine::search::StopToken;
 
+use super::PeerConfig;
 use super::inbox::{BadLine, Inbox, Shared};
-use super::{PeerConfig, pipes};
+use super::pipes::{self, Job, Starts};
 
 /// How long a peer may take to end after `quit`.
 const QUIT_TIME: Duration = Duration::from_secs(1);
@@ -35,25 +38,6 @@ pub(super) enum Trouble {
     TimedOut,
     /// The caller wants to stop.
     Interrupted,
-}
-
-/// What a command starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Starts {
-    Nothing,
-    /// It asks for a new `readyok`.
-    Ready,
-    /// It asks for a new `bestmove`.
-    Search,
-}
-
-/// Lines for the writer thread.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) number: u64,
-    /// With a newline after each line.
-    pub(super) text: String,
-    pub(super) starts: Starts,
 }
 
 /// A running peer. Dropping it ends and reaps the process.
@@ -277,18 +261,12 @@ fn command(config: &PeerConfig) -> Result<Command, String> {
 /// Kills what a peer that is gone has left behind, such as the engine of a wrapper script.
 ///
 /// A group's number is not given to a new process while the group has members, and an empty one's
-/// only after all others were: not in the milliseconds since its process was reaped. The system's
-/// own program does it, as Rust's library cannot.
+/// only after all others were: not in the milliseconds since its process was reaped.
 #[cfg(unix)]
 fn kill_group(leader: u32) {
-    let mut kill = Command::new("kill");
-    kill.args(["-s", "KILL", "--", &format!("-{leader}")]);
-    kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Ok(mut kill) = kill.spawn()
-        && !poll(PIPE_TIME, || !matches!(kill.try_wait(), Ok(None)))
-    {
-        let _ = kill.kill();
-        let _ = kill.wait();
+    let group = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
 

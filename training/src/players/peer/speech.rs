@@ -1,10 +1,7 @@
 //! One line from a peer, understood.
 
-use shakmaty::Role;
-use shakmaty::uci::UciMove;
-
 use super::info;
-use super::lines::shown;
+use super::lines::{shown, uci_move};
 use super::offer::Offer;
 
 /// What a line says.
@@ -63,22 +60,6 @@ fn best_move(words: &[&str]) -> Result<BestMove, String> {
     Ok(BestMove { best: best.to_string(), ponder, sin })
 }
 
-/// Reads a move in UCI notation; no null moves, no drops, no promotion to king or pawn.
-///
-/// # Errors
-/// Half a sentence.
-pub(super) fn uci_move(word: &str) -> Result<UciMove, String> {
-    match UciMove::from_ascii(word.as_bytes()) {
-        Ok(UciMove::Null) => Err("a null move is no answer".to_owned()),
-        Ok(UciMove::Normal { promotion: Some(Role::King | Role::Pawn), .. }) => {
-            Err("nothing promotes to a king or pawn".to_owned())
-        }
-        // The notation is lower case; shakmaty reads a promotion in either.
-        Ok(m @ UciMove::Normal { .. }) if m.to_string() == word => Ok(m),
-        _ => Err(format!("`{}` is no move in UCI notation", shown(word, 40))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -131,7 +112,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_panics(line in "(id name|option name|bestmove|info|)( (type|pv|ponder|\\PC{0,5})){0,6}") {
+        fn no_line_panics(
+            line in "(id name|option name|bestmove|info|)( (type|pv|ponder|\\PC{0,5})){0,6}",
+        ) {
             let _ = Speech::parse(&line);
         }
     }

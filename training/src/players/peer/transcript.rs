@@ -1,4 +1,6 @@
 //! The last lines between us and a peer.
+//!
+//! Reads the clock: when a line was seen.
 
 use std::collections::VecDeque;
 use std::time::Instant;

@@ -111,7 +111,8 @@ fn sweeps_stay_finite_and_say_so() {
     assert!(middle.margin().unwrap() < 150.0, "{middle}");
     assert!(rated.difference(3, 1).unwrap().low.is_infinite());
 
-    // One who won all 30 pairs against three equals is as sure as 30 of 30, not three times 10 of 10.
+    // One who won all 30 pairs against three equals is as sure as 30 of 30, not three times 10 of
+    // 10.
     let mut results: Vec<PairResult> = (1..4).map(|b| pairs(0, b, [0, 0, 0, 0, 10])).collect();
     for (a, b) in [(1, 2), (1, 3), (2, 3)] {
         results.push(pairs(a, b, [500, 0, 0, 0, 500]));

@@ -1,7 +1,7 @@
 //! Training runs as they are written down in TOML.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -10,35 +10,7 @@ use serde_json::Value;
 use tesla_nn::model::ModelConfig;
 
 use super::TrainConfig;
-
-/// What is wrong with a config file.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigFileError {
-    /// The file cannot be read.
-    #[error("the config {path} cannot be read: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is no config.
-    #[error("the config {path} cannot be understood: {source}")]
-    Toml {
-        /// The file.
-        path: PathBuf,
-        /// What the parser said, with the place.
-        source: Box<toml::de::Error>,
-    },
-    /// What it says cannot be.
-    #[error("the config {path}: {what}")]
-    Value {
-        /// The file.
-        path: PathBuf,
-        /// A sentence.
-        what: String,
-    },
-}
+use crate::disk::toml::{ConfigFileError, read as read_toml};
 
 impl TrainConfig {
     /// This config with what the TOML file at `path` says in place of its own; what the file does
@@ -49,19 +21,15 @@ impl TrainConfig {
     /// When the file cannot be read, or has a key that there is none of or a value that it cannot
     /// have.
     pub fn overlaid(&self, path: &Path) -> Result<Self, ConfigFileError> {
-        let path = || path.to_owned();
-        let text = std::fs::read_to_string(path())
-            .map_err(|source| ConfigFileError::Io { path: path(), source })?;
-        let toml = |source| ConfigFileError::Toml { path: path(), source: Box::new(source) };
-        let value = |what: String| ConfigFileError::Value { path: path(), what };
+        let value = |what: String| ConfigFileError::Value { path: path.to_owned(), what };
         // Whole by itself, for a fault is told with its place in the file.
-        let alone: Self = toml::from_str(&text).map_err(toml)?;
+        let alone: Self = read_toml(path)?;
         if alone.positions != 0 || alone.started_from.is_some() {
             return Err(value(
                 "positions and started_from are what a run finds out; leave them out".to_owned(),
             ));
         }
-        let said: toml::Table = toml::from_str(&text).map_err(toml)?;
+        let said: toml::Table = read_toml(path)?;
         let json = |error: serde_json::Error| value(error.to_string());
         let mut merged = serde_json::to_value(self).map_err(json)?;
         lay_over(&mut merged, serde_json::to_value(said).map_err(json)?);
@@ -134,8 +102,8 @@ mod tests {
         let (loss, own) = (read.loss, base.loss);
         assert_eq!((loss.policy, loss.value, loss.action), (3.0, own.value, own.action));
         assert_eq!((read.optimizer.beta_2, read.rate), (0.95, 0.25));
-        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\nfeed_forward = 128\n\
-                     value_hidden = 64\nmove_hidden = 32\n";
+        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\n\
+                     feed_forward = 128\nvalue_hidden = 64\nmove_hidden = 32\n";
         assert_eq!(overlaid(&base, sizes).unwrap().model.layers, 3);
     }
 
@@ -159,8 +127,8 @@ mod tests {
         assert!(fault("precision = 'f8'").contains("f8"));
         assert!(fault("steps =").contains("line 1"));
         assert!(fault("positions = 5").contains("leave them out"));
-        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\nfeed_forward = 128\n\
-                     value_hidden = 64\nmove_hidden = 32\ndepth = 4\n";
+        let sizes = "[model]\nname = 'mine'\nwidth = 64\nlayers = 3\nheads = 4\n\
+                     feed_forward = 128\nvalue_hidden = 64\nmove_hidden = 32\ndepth = 4\n";
         assert!(fault(sizes).contains("depth"));
     }
 

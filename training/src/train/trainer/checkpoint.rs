@@ -1,11 +1,12 @@
-//! A run on disk: its config and its last checkpoint, of which a kill at any moment leaves one whole.
+//! A run on disk: its config and its last checkpoint, of which a kill at any moment leaves one
+//! whole.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
+use tesla_nn::files::{self, FileError};
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights::{self, WeightsError};
 
@@ -58,21 +59,13 @@ pub(super) struct Checkpoint {
 }
 
 pub(super) fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
-    result.map_err(|source| TrainError::Io { path: path.to_owned(), source })
+    Ok(result.map_err(FileError::at("use", path))?)
 }
 
 /// Writes a file so that a kill leaves the old content or the new one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
-    let unfinished = path.with_extension("tmp");
-    access(&unfinished, write_through(&unfinished, bytes))?;
-    access(path, fs::rename(&unfinished, path))
-}
-
-/// Writes a file and waits until it is on disk: a name must not get there before its content.
-fn write_through(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = fs::File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    files::remove_unfinished(path)?;
+    Ok(files::replace(path, bytes)?)
 }
 
 /// Whether `folder` holds a checkpoint.
@@ -101,8 +94,8 @@ pub(super) fn store_config(folder: &Path, config: &TrainConfig) -> Result<(), Tr
     replace(&path, &text)
 }
 
-/// Reads the checkpoint that `folder` holds, if it holds one: the network with gradients on `device`,
-/// the moments without.
+/// Reads the checkpoint that `folder` holds, if it holds one: the network with gradients on
+/// `device`, the moments without.
 pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>, TrainError> {
     let [current, old] = FOLDERS.map(|name| folder.join(name));
     if !current.is_dir() {
@@ -147,8 +140,8 @@ pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>,
     Ok(Some(Checkpoint { model: loaded.model, shape: loaded.config, optimizer, progress }))
 }
 
-/// Writes a checkpoint into `folder` in place of the one that is there, after it has been read back:
-/// weights that are no numbers replace none that are.
+/// Writes a checkpoint into `folder` in place of the one that is there, after it has been read
+/// back: weights that are no numbers replace none that are.
 pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainError> {
     let Checkpoint { model, shape, optimizer, progress } = checkpoint;
     let fresh = folder.join(UNFINISHED);
@@ -163,12 +156,11 @@ pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainE
     }
     let progress = serde_json::to_vec(progress).map_err(|error| damaged(error.to_string()))?;
     remove(&fresh)?;
-    access(&fresh, fs::create_dir_all(&fresh))?;
+    files::make_folder(&fresh)?;
     let files = [(WEIGHTS, network), (OPTIMIZER, moments), (PROGRESS, progress)];
     let hashes = files.iter().map(|(name, bytes)| hash_line(name, bytes)).collect::<String>();
     for (name, bytes) in files.into_iter().chain([(HASHES, hashes.into_bytes())]) {
-        let path = fresh.join(name);
-        access(&path, write_through(&path, &bytes))?;
+        files::replace(&fresh.join(name), &bytes)?;
     }
     if current.is_dir() {
         remove(&old)?;

@@ -1,4 +1,5 @@
-//! What keeps one bad batch from ending a run, and a run that goes astray from ruining its checkpoint.
+//! What keeps one bad batch from ending a run, and a run that goes astray from ruining its
+//! checkpoint.
 
 use std::collections::VecDeque;
 

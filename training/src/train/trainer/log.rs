@@ -1,4 +1,6 @@
 //! What a run tells while it goes on: `loss.csv` and the progress bar.
+//!
+//! Reads the clock for the pace.
 
 use std::fs;
 use std::io::Write as _;

@@ -91,8 +91,8 @@ fn a_bad_batch_is_left_out() {
     assert_eq!(open(config(9), &folder).skipped(), 1);
 }
 
-/// The batches of a checkpoint are counted in the plan that it was written under, however often the run was killed
-/// under another one before the next checkpoint.
+/// The batches of a checkpoint are counted in the plan that it was written under, however often the
+/// run was killed under another one before the next checkpoint.
 #[test]
 fn a_changed_plan_begins_a_new_epoch_once() {
     let folder = Folder::new("plan");
