@@ -130,8 +130,8 @@ impl Dataset {
     }
 
     /// From now on scores are averages along the game, as long as the teacher's best moves were
-    /// played: the score `k` plies on, which comes from a search that looked `k` plies deeper, counts
-    /// `share^k` as much as the position's own. Mates stay as they are.
+    /// played: the score `k` plies on, which comes from a search that looked `k` plies deeper,
+    /// counts `share^k` as much as the position's own. Mates stay as they are.
     pub fn look_ahead(&mut self, share: f32) {
         if share <= 0.0 {
             return;
