@@ -4,6 +4,7 @@
 //! * [`memory`] — what a search takes long after `Hash` is full;
 //! * [`overlap`] — how busy the search keeps a device of a set latency;
 //! * [`paths`], [`roots`] — what a search's trees look like, for training and for the rule;
+//! * `training` — one training run: positions per second, by the clock and of the processor;
 //! * [`perft`] — the rules against a file of known counts;
 //! * [`positions`] — what all of them measure on.
 
@@ -16,6 +17,8 @@ mod paths;
 mod perft;
 mod positions;
 mod roots;
+#[cfg(feature = "net")]
+mod training;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -56,6 +59,9 @@ enum Command {
     Overlap(overlap::Arguments),
     /// Searches positions and prints what is known of each root move, as CSV
     Roots(roots::Arguments),
+    /// Trains on random games: positions per second, by the clock and of the processor
+    #[cfg(feature = "net")]
+    Train(training::Arguments),
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -66,6 +72,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Memory(arguments) => memory::run(&arguments),
         Command::Overlap(arguments) => overlap::run(&arguments),
         Command::Roots(arguments) => roots::run(&arguments),
+        #[cfg(feature = "net")]
+        Command::Train(arguments) => training::run(&arguments),
     }
 }
 

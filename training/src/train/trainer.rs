@@ -180,6 +180,11 @@ impl Trainer {
         self.progress.step
     }
 
+    /// Labelled positions trained on.
+    pub fn positions(&self) -> u64 {
+        self.progress.positions
+    }
+
     /// Steps left out, because their loss or their gradient was no number.
     pub fn skipped(&self) -> u64 {
         self.progress.guard.skipped
