@@ -7,7 +7,7 @@ use tesla_nn::evaluator::{Evaluator, Request};
 use super::Finding;
 use crate::commands::bench;
 use crate::search::clock::Stopwatch;
-use crate::setup::roster;
+use crate::setup::factory;
 use crate::setup::settings::Settings;
 
 /// Batches that are timed, behind one that is not.
@@ -17,7 +17,7 @@ const BATCHES: u32 = 3;
 pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
     let machine = settings.machine();
     // A driver's fault may come as a panic from below.
-    let started = catch_unwind(AssertUnwindSafe(|| roster::evaluator(&machine)));
+    let started = catch_unwind(AssertUnwindSafe(|| factory::evaluator(&machine)));
     match started {
         Ok(Ok((mut evaluator, notes))) => {
             tell(Finding::fine("evaluator", evaluator.description()));
