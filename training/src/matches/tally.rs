@@ -8,8 +8,8 @@ use shakmaty::Color;
 use super::plan::Plan;
 use super::record::GameRecord;
 use crate::game::ending::Termination;
+use crate::statistics::elo::{Pentanomial, Trinomial};
 use crate::statistics::sprt::{Decision, Sprt};
-use crate::statistics::stats::{Pentanomial, Trinomial};
 
 /// What one side did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
