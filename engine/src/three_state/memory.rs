@@ -87,7 +87,7 @@ impl Memory {
         let note = (opened.cut_bytes > 0).then(|| {
             let bytes = opened.cut_bytes;
             format!(
-                "a crash had cut the last record of {} short; its {bytes} bytes are dropped",
+                "a crash cut the last record of {} short; its {bytes} bytes are discarded",
                 path.display()
             )
         });
