@@ -12,7 +12,7 @@
 //! * `expand` — one position's moves; which roots can be met twice at all, and why the others
 //!   cannot;
 //! * `pages`, `bucket`, `buckets` — the set of positions;
-//! * `packed`, `distinct` — the roots to be told apart;
+//! * `packed`, `distinct` — the roots to be deduplicated;
 //! * `closure`, `write_buffer` — sweeps over the set; `run` — checkpoints and the end;
 //! * `worker_pool`, `context`, `clock`, `progress` — threads, bounds, time;
 //! * `log`, `folder`, `edges`, `hives` — files;

@@ -167,7 +167,7 @@ impl<'a> Closure<'a> {
         context: &RunContext<'_>,
     ) -> Result<(), EnumerateError> {
         let (workers, memory) = (context.workers(), context.memory());
-        // Where there are no files, telling roots apart again for little is all there is.
+        // Where there are no files, deduplicating roots again, for little, is all there is.
         let enough = if folder.is_some() { memory / 4 * 3 } else { memory / 16 * 15 };
         let is_tight = || self.bytes() > enough;
         workers.for_each(PARTS, &|part| {
@@ -185,7 +185,7 @@ impl<'a> Closure<'a> {
                     return Ok(());
                 }
                 let bucket = (self.cursor + BUCKETS - 1 - step) % BUCKETS;
-                self.buckets.send_away(bucket, folder)
+                self.buckets.spill(bucket, folder)
             })?;
         }
         Ok(())
@@ -200,7 +200,7 @@ impl<'a> Closure<'a> {
         folder: &Folder,
         workers: &WorkerPool,
     ) -> Result<(), EnumerateError> {
-        workers.for_each(BUCKETS, &|bucket| self.buckets.send_away(bucket, folder))
+        workers.for_each(BUCKETS, &|bucket| self.buckets.spill(bucket, folder))
     }
 
     /// Puts all that is in memory on the disk, as well; what a checkpoint then keeps.

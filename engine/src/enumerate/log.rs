@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Positions,
     /// Positions on their way to a bucket.
     Inbox,
-    /// Packed positions that are not told apart yet.
+    /// Packed positions that are not deduplicated yet.
     Packed,
     /// The edges from a bucket's positions.
     Edges,

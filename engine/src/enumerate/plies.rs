@@ -1,7 +1,7 @@
 //! Distinct positions after each number of plies: OEIS A083276 from the start position.
 //!
 //! Unlike a closure this follows every move. The positions of a ply are those of the ply before,
-//! told apart, and one move on; a position that can be reached after different numbers of plies
+//! deduplicated, and one move on; a position that can be reached after different numbers of plies
 //! counts at each.
 
 use std::path::{Path, PathBuf};
@@ -239,7 +239,7 @@ impl PlyWork<'_> {
         self.level.source.logs()[part].damaged(path, NO_POSITION)
     }
 
-    /// Makes room where there is none, by telling the next ply's positions apart early, then by
+    /// Makes room where there is none, by deduplicating the next ply's positions early, then by
     /// moving them, then this ply's, to files.
     fn make_room(&self) -> Result<(), EnumerateError> {
         if self.bytes() <= self.memory {

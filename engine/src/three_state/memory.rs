@@ -23,7 +23,7 @@ struct Store {
     experience: Experience,
     /// `None`: in memory only.
     file: Option<ExperienceFile>,
-    /// Why the file is written no more, until somebody was told.
+    /// Why the file is no longer written, until it is reported.
     error: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl Memory {
         store.tidy(matches!(record, Record::Game(_)));
     }
 
-    /// Why the file is written no more; told once.
+    /// Why the file is no longer written; reported once.
     pub(super) fn error(&self) -> Option<String> {
         lock(&self.store).error.take()
     }
