@@ -6,6 +6,7 @@ mod checkpoint;
 mod feed;
 mod guard;
 mod log;
+mod progress;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -26,10 +27,11 @@ use crate::console::progress::bar;
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
 use crate::train::dataset::Dataset;
-use checkpoint::{Checkpoint, Progress, access};
+use checkpoint::Checkpoint;
 use feed::Feed;
 use guard::Ruling;
 use log::{Log, Pace};
+use progress::Progress;
 use step::{Job, Memory, Pass};
 
 pub use log::{LogLine, read_log};
@@ -52,6 +54,16 @@ pub enum TrainError {
     /// Not a number.
     #[error("the loss is no number any more at step {0}; lower the learning rate and resume")]
     Diverged(u64),
+}
+
+fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
+    Ok(result.map_err(FileError::at("use", path))?)
+}
+
+/// Writes a file so that a kill leaves the old content or the new one.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    files::remove_unfinished(path)?;
+    Ok(files::replace(path, bytes)?)
 }
 
 /// Random numbers are the process's, and weights are drawn when they are first looked at: one

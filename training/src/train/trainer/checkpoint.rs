@@ -5,17 +5,15 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use serde::{Deserialize, Serialize};
-use tesla_nn::files::{self, FileError};
+use tesla_nn::files;
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights::{self, WeightsError};
 
-use super::TrainError;
-use super::guard::Guard;
-use super::log::Sums;
+use super::progress::Progress;
+use super::{TrainError, access, replace};
 use crate::disk::hash::sha256;
 use crate::train::adamw::State;
-use crate::train::config::{Plan, TrainConfig};
+use crate::train::config::TrainConfig;
 
 /// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
 const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
@@ -30,42 +28,12 @@ const CONFIG: &str = "config.json";
 /// weight would be a number like any other.
 const HASHES: &str = "SHA256SUMS";
 
-/// Where a run stands.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Progress {
-    /// Steps done, those left out included.
-    pub(super) step: u64,
-    pub(super) epoch: u64,
-    /// Batches of the epoch that are done.
-    pub(super) batch: usize,
-    /// Labelled positions seen.
-    pub(super) positions: u64,
-    /// What `epoch` and `batch` count in; `None` = of a version that did not say.
-    #[serde(default)]
-    pub(super) plan: Option<Plan>,
-    #[serde(default)]
-    pub(super) guard: Guard,
-    /// Of the line of `loss.csv` that is not written yet.
-    #[serde(default)]
-    pub(super) sums: Sums,
-}
-
 /// All that a run needs to go on.
 pub(super) struct Checkpoint {
     pub(super) model: Model,
     pub(super) shape: ModelConfig,
     pub(super) optimizer: State,
     pub(super) progress: Progress,
-}
-
-pub(super) fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
-    Ok(result.map_err(FileError::at("use", path))?)
-}
-
-/// Writes a file so that a kill leaves the old content or the new one.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
-    files::remove_unfinished(path)?;
-    Ok(files::replace(path, bytes)?)
 }
 
 /// Whether `folder` holds a checkpoint.

@@ -7,11 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::TrainError;
-use super::checkpoint::{Progress, access, replace};
-use super::step::PARTS;
+use super::progress::{Progress, Sums};
+use super::{TrainError, access, replace};
 use crate::train::config::TrainConfig;
 
 /// First line of `loss.csv`. The parts of the loss are means over the last [`STEPS`] steps, before
@@ -66,34 +65,6 @@ pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
 
 /// Steps of a line.
 const STEPS: u64 = 50;
-
-/// Sums over the steps since the last line; a part of the checkpoint, so that a resumed run writes
-/// the lines of an undisturbed one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sums {
-    steps: u64,
-    positions: u64,
-    parts: [f64; PARTS],
-    norm: f64,
-}
-
-impl Sums {
-    /// A step that counted.
-    pub(super) fn add(&mut self, parts: &[([f32; PARTS], u64)], norm: f32) {
-        for (own, positions) in parts {
-            for (sum, part) in self.parts.iter_mut().zip(own) {
-                *sum += f64::from(*part) * *positions as f64;
-            }
-            self.positions += positions;
-        }
-        self.steps += 1;
-        self.norm += f64::from(norm);
-    }
-
-    fn means(&self) -> [f64; PARTS] {
-        self.parts.map(|sum| sum / self.positions.max(1) as f64)
-    }
-}
 
 /// Measures the pace since the last line, or since the run was resumed.
 #[derive(Debug)]
