@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use shakmaty::Chess;
 use tesla_engine::search::Search;
-use tesla_engine::setup::roster;
+use tesla_engine::setup::factory;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::CacheFigures;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for name in &arguments.ways {
         let mut settings = Settings::default();
         crate::assign(&mut settings, name)?;
-        let made = roster::search(&settings.machine())?;
+        let made = factory::search(&settings.machine())?;
         println!("{name}: {}", made.description);
         let mut search = made.search;
         search.set_hash_mb(settings.hash_mb);

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use tesla_engine::best_first::BestFirst;
-use tesla_engine::setup::roster;
+use tesla_engine::setup::factory;
 use tesla_engine::setup::settings::Settings;
 use tesla_engine::tree::arena::Tree;
 use tesla_engine::tree::node::NONE;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let machine = Settings::default().machine();
-    let (evaluator, _) = roster::evaluator(&machine)?;
+    let (evaluator, _) = factory::evaluator(&machine)?;
     println!("{}", evaluator.description());
     let mut search = BestFirst::new(evaluator);
     let mut counts = [[0_u64; 2]; PLIES];

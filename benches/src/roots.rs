@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use shakmaty::CastlingMode;
-use tesla_engine::setup::roster;
+use tesla_engine::setup::factory;
 use tesla_engine::setup::settings::Settings;
 
 use crate::positions::searched;
@@ -27,8 +27,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         crate::assign(&mut settings, pair)?;
     }
     let machine = settings.machine();
-    let (evaluator, _) = roster::evaluator(&machine)?;
-    let mut search = roster::tree_search(&machine, evaluator);
+    let (evaluator, _) = factory::evaluator(&machine)?;
+    let mut search = factory::tree_search(&machine, evaluator);
     println!("position,move,value,error,work,policy,overtake");
     for (number, position) in arguments.positions.read()?.iter().enumerate() {
         searched(&mut search, arguments.nodes, position);

@@ -12,9 +12,9 @@
 //! * `expand` — one position's moves; which roots can be met twice at all, and why the others
 //!   cannot;
 //! * `pages`, `bucket`, `buckets` — the set of positions;
-//! * `packed`, `distinct` — the roots to be told apart;
-//! * `closure`, `hands` — sweeps over the set; `run` — checkpoints and the end;
-//! * `crew`, `course`, `clock`, `progress` — threads, bounds, time;
+//! * `packed`, `distinct` — the roots to be deduplicated;
+//! * `closure`, `write_buffer` — sweeps over the set; `run` — checkpoints and the end;
+//! * `worker_pool`, `context`, `clock`, `progress` — threads, bounds, time;
 //! * `log`, `folder`, `edges`, `hives` — files;
 //! * `tally` — the table; `show`, `retract` — files read back;
 //! * `plies` — distinct positions after so many plies.
@@ -25,14 +25,12 @@ mod checkpoint;
 mod clock;
 mod closure;
 mod combination;
-mod course;
-mod crew;
+mod context;
 mod distinct;
 mod edges;
 mod error;
 mod expand;
 mod folder;
-mod hands;
 mod hives;
 mod log;
 mod packed;
@@ -47,10 +45,12 @@ mod space;
 mod tally;
 #[cfg(test)]
 mod test_folder;
+mod worker_pool;
+mod write_buffer;
 
 pub use checkpoint::Ended;
 pub use clock::Times;
-pub use course::Resources;
+pub use context::Resources;
 pub use error::EnumerateError;
 pub use plies::{PliesRequest, count_plies};
 pub use run::{Request, enumerate};

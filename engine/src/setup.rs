@@ -4,9 +4,10 @@
 //! * [`settings`] — what the user chose; [`opponent`] — whom we play;
 //! * [`options`] — the register of UCI options;
 //! * [`machine`] — what of it decides which search and evaluator run;
-//! * [`roster`] — the search itself; [`memory`] — how much of it this machine can give;
+//! * [`factory`] — builds searches and evaluators; [`memory`] — how much of it is available;
 //! * `network` — the embedded network and its device (feature `net`).
 
+pub mod factory;
 pub mod machine;
 pub mod memory;
 pub mod mode;
@@ -14,5 +15,4 @@ pub mod mode;
 pub mod network;
 pub mod opponent;
 pub mod options;
-pub mod roster;
 pub mod settings;

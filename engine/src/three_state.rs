@@ -7,7 +7,7 @@
 //!   on disk; in a position that is not among them the move is random;
 //! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters
 //!   allow;
-//! * `played` — how the game ended, which nobody tells;
+//! * `played` — how the game ended, which UCI does not tell;
 //! * [`learn`], `report` — for [`tesla experience`](crate::commands::experience).
 //!
 //! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters

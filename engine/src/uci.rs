@@ -71,7 +71,7 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
                     break true;
                 }
             }
-            Line::TooLong => output.info("that line was too long and was not read"),
+            Line::TooLong => output.info("the line was too long and was ignored"),
             Line::End => break false,
         }
     };
@@ -335,7 +335,7 @@ impl Frontend {
         if let Err(error) = self.output.log_to(path) {
             let path = path.unwrap_or_default();
             self.output
-                .info(&format!("the log {path} cannot be written ({error}); there is none now"));
+                .info(&format!("the log {path} cannot be written ({error}); logging is off"));
             self.settings.log_file = None;
         }
     }

@@ -50,7 +50,7 @@ pub enum RecordError {
         what: String,
     },
     /// The bytes are no games.
-    #[error("game {game} of {path} is damaged: {what}; fetch or make the file anew")]
+    #[error("game {game} of {path} is damaged: {what}; download or make the file again")]
     Damaged {
         /// The file.
         path: PathBuf,

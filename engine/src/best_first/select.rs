@@ -30,7 +30,7 @@ struct Grant {
 
 /// What may be spent at and below a node.
 #[derive(Clone, Copy, Debug)]
-struct Budget {
+struct VisitBudget {
     evaluations: u32,
     /// The depth that the node is wanted to reach, plies.
     depth: f32,
@@ -59,7 +59,7 @@ impl<'a> Selector<'a> {
         let mut left = budget;
         while left > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
             let depth = self.tree.node(ROOT).depth + self.params.horizon;
-            let budget = Budget { evaluations: left, depth };
+            let budget = VisitBudget { evaluations: left, depth };
             let grant = self.visit(Slot::ROOT, root, budget);
             left -= grant.used;
             if grant.used == 0 && !grant.changed {
@@ -74,7 +74,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Spends the budget at and below the node in this slot.
-    fn visit(&mut self, slot: Slot, position: &Chess, budget: Budget) -> Grant {
+    fn visit(&mut self, slot: Slot, position: &Chess, budget: VisitBudget) -> Grant {
         // Nothing is created beside the node while it is visited: it stays where it is.
         let node = self.tree.at(slot);
         let id = self.tree.node(node).expansion;
@@ -88,7 +88,7 @@ impl<'a> Selector<'a> {
                 self.block(slot);
                 break;
             };
-            let left = Budget { evaluations: budget.evaluations - total.used, ..budget };
+            let left = VisitBudget { evaluations: budget.evaluations - total.used, ..budget };
             let grant = self.descend(id, pick, position, left);
             total.used += grant.used;
             let here = self.tree.node_mut(node);
@@ -107,7 +107,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Grants the picked child its share of what is left.
-    fn descend(&mut self, id: ExpansionId, pick: Pick, at: &Chess, left: Budget) -> Grant {
+    fn descend(&mut self, id: ExpansionId, pick: Pick, at: &Chess, left: VisitBudget) -> Grant {
         let index = match pick.child {
             Child::Node(index) => index as u8,
             Child::Edge(edge) => match self.batch.create_child(self.tree, id, edge, at) {
@@ -130,7 +130,7 @@ impl<'a> Selector<'a> {
         let evaluations = (lead.clamp(least.min(most), most) as u32).max(1).min(left.evaluations);
         let own = child.depth + self.params.horizon;
         let depth = own + self.params.inherit * (left.depth - 1.0 - own);
-        self.visit(slot, &position, Budget { evaluations, depth })
+        self.visit(slot, &position, VisitBudget { evaluations, depth })
     }
 
     /// Queues a leaf for evaluation, or settles it without one.

@@ -10,7 +10,7 @@ use crate::chess::game::Game;
 use crate::console::output::Output;
 use crate::search::clock::Budget;
 use crate::search::{Info, Limits, Search, StopToken, Task};
-use crate::setup::roster;
+use crate::setup::factory;
 use crate::setup::settings::Settings;
 
 /// One FEN per line; openings, middle games, endings and a mate in one.
@@ -117,14 +117,14 @@ pub fn print(search: &mut dyn Search, nodes: u64, stop: &StopToken, output: &Out
 pub fn command(nodes: u64, network: bool, output: &Output) -> Result<(), String> {
     let mut search = if network {
         let settings = Settings::default();
-        let mut made = roster::search(&settings.machine())?;
+        let mut made = factory::search(&settings.machine())?;
         for note in made.notes.iter().chain([&made.description]) {
             output.info(note);
         }
         made.search.set_hash_mb(settings.hash_mb);
         made.search
     } else {
-        roster::bench_search()
+        factory::bench_search()
     };
     output.print(&print(search.as_mut(), nodes, &StopToken::default(), output));
     Ok(())

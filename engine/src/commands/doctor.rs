@@ -151,7 +151,7 @@ fn tunables(path: Option<&std::path::Path>) -> Finding {
         }
         Some(Ok(_)) => Finding::fine("tunables", "the file can be read".to_owned()),
         Some(Err(error)) => {
-            let advice = "mend the file, or write it anew with: tesla-train tune fit";
+            let advice = "fix the file, or write it again with: tesla-train tune fit";
             Finding::broken("tunables", error.to_string(), advice)
         }
     }

@@ -88,7 +88,7 @@ enum Show {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
-        _ => Err("write a number of seconds, for example 60".to_owned()),
+        _ => Err("give a number of seconds, for example 60".to_owned()),
     }
 }
 
@@ -148,8 +148,8 @@ fn count(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enumera
         return Ok(ExitCode::SUCCESS);
     }
     complain(&match &arguments.dir {
-        Some(dir) => format!("stopped; the same command goes on in {}", dir.display()),
-        None => "stopped, and nothing is kept; --dir names a folder that keeps it".to_owned(),
+        Some(dir) => format!("stopped; the same command resumes in {}", dir.display()),
+        None => "stopped, and nothing was kept; to keep it, name a folder with --dir".to_owned(),
     });
     Ok(ExitCode::from(INTERRUPTED))
 }

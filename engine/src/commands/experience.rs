@@ -68,7 +68,7 @@ pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Re
 fn read(path: &Path, output: &Output) -> Result<Experience, String> {
     let (experience, cut_bytes) = load(path).map_err(|error| error.to_string())?;
     if cut_bytes > 0 {
-        output.print(&format!("the last {cut_bytes} bytes are of a record that is not whole"));
+        output.print(&format!("the last {cut_bytes} bytes are an incomplete record"));
     }
     Ok(experience)
 }

@@ -43,8 +43,10 @@ impl Sink {
         }
         if let Err(error) = log.file.write_all(lines.as_bytes()) {
             self.log = None;
-            let _ =
-                writeln!(self.out, "info string the log ends here, it cannot be written: {error}");
+            let _ = writeln!(
+                self.out,
+                "info string the log ends here because it cannot be written: {error}"
+            );
         }
     }
 }

@@ -23,8 +23,9 @@ const QUIET: Duration = Duration::from_mins(1);
 
 /// A bar on standard error; it is drawn on a terminal only.
 pub fn bar(length: usize, what: &str) -> ProgressBar {
-    let template =
-        format!("{{bar:20}} {{pos}}/{{len}} {what}, {{elapsed}} gone, {{eta}} left  {{wide_msg}}");
+    let template = format!(
+        "{{bar:20}} {{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{eta}} left  {{wide_msg}}"
+    );
     let style = ProgressStyle::with_template(&template);
     let bar = ProgressBar::new(length as u64);
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

@@ -1,8 +1,8 @@
 //! One bucket of positions: what it has in memory and what in files.
 //!
-//! A bucket is *at home* when all its positions are in memory. Otherwise its positions are in a
-//! file, and what memory and a second file, the inbox, hold of it is news: positions that may be in
-//! the first file or not. They are told apart when the bucket comes home, which is before any of
+//! A bucket is *loaded* when all its positions are in memory. Otherwise its positions are in a
+//! file, and memory and a second file, the inbox, hold additions: positions that may be in the
+//! first file or not. They are deduplicated when the bucket is loaded, which is before any of
 //! them is expanded. So each position is expanded once, whatever is where.
 //!
 //! Files are never changed but only followed by others, so that the last checkpoint's stay as they
@@ -50,7 +50,7 @@ impl Files {
 #[derive(Debug)]
 pub(super) struct Bucket {
     pages: Pages,
-    is_home: bool,
+    is_loaded: bool,
     /// Differs from its file.
     is_changed: bool,
     files: Files,
@@ -59,8 +59,8 @@ pub(super) struct Bucket {
 impl Bucket {
     /// The bucket as its files have it.
     pub(super) fn new(files: Files) -> Self {
-        let is_home = files.are_empty();
-        Self { pages: Pages::default(), is_home, is_changed: false, files }
+        let is_loaded = files.are_empty();
+        Self { pages: Pages::default(), is_loaded, is_changed: false, files }
     }
 
     /// Memory in use.
@@ -75,7 +75,7 @@ impl Bucket {
 
     /// Whether a position waits to be taken, or news does that may be one.
     pub(super) fn has_work(&self) -> bool {
-        if self.is_home {
+        if self.is_loaded {
             self.pages.left() > 0
         } else {
             self.files.is_waiting || self.files.inbox.length() > 0 || !self.pages.is_empty()
@@ -87,8 +87,8 @@ impl Bucket {
         self.is_changed |= self.pages.add(index);
     }
 
-    /// Takes about `limit` positions that were never taken before. Comes home if there may be any;
-    /// numbers from `size` on are no positions.
+    /// Takes about `limit` positions that were never taken before. Loads the bucket if there may be
+    /// any; numbers from `size` on are no positions.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
@@ -102,16 +102,16 @@ impl Bucket {
         if !self.has_work() {
             return Ok(());
         }
-        if let Some(folder) = folder.filter(|_| !self.is_home) {
-            self.come_home(folder, size)?;
+        if let Some(folder) = folder.filter(|_| !self.is_loaded) {
+            self.load(folder, size)?;
         }
         self.pages.take(limit, out);
         self.is_changed = true;
         Ok(())
     }
 
-    /// Brings everything into memory.
-    fn come_home(&mut self, folder: &Folder, size: u128) -> Result<(), EnumerateError> {
+    /// Loads all positions into memory.
+    fn load(&mut self, folder: &Folder, size: u128) -> Result<(), EnumerateError> {
         let Self { pages, files, .. } = self;
         let Files { positions, inbox, .. } = files;
         // A table that doubles on its way would take twice the memory.
@@ -128,7 +128,7 @@ impl Bucket {
         }
         let next = inbox.successor();
         std::mem::replace(inbox, next).discard(folder.path())?;
-        (self.is_home, self.is_changed) = (true, true);
+        (self.is_loaded, self.is_changed) = (true, true);
         Ok(())
     }
 
@@ -137,13 +137,13 @@ impl Bucket {
     /// # Errors
     /// When the disk refuses.
     pub(super) fn save(&mut self, folder: &Folder) -> Result<(), EnumerateError> {
-        if self.is_home && self.is_changed {
+        if self.is_loaded && self.is_changed {
             let mut log = self.files.positions.successor();
             write(&mut log, folder, &self.pages, true)?;
             std::mem::replace(&mut self.files.positions, log).discard(folder.path())?;
             self.files.is_waiting = self.pages.left() > 0;
             self.is_changed = false;
-        } else if !self.is_home && !self.pages.is_empty() {
+        } else if !self.is_loaded && !self.pages.is_empty() {
             write(&mut self.files.inbox, folder, &self.pages, false)?;
             self.pages = Pages::default();
         }
@@ -163,11 +163,11 @@ impl Bucket {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub(super) fn leave(&mut self, folder: &Folder) -> Result<(), EnumerateError> {
+    pub(super) fn spill(&mut self, folder: &Folder) -> Result<(), EnumerateError> {
         self.save(folder)?;
         if !self.files.are_empty() {
             self.pages = Pages::default();
-            self.is_home = false;
+            self.is_loaded = false;
         }
         Ok(())
     }

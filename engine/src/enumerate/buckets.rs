@@ -55,8 +55,8 @@ impl Buckets {
         self.with(bucket, |bucket| indices.iter().for_each(|&index| bucket.add(index)));
     }
 
-    /// Takes about `limit` positions of a bucket that were never taken before. Brings it home if
-    /// there may be any.
+    /// Takes about `limit` positions of a bucket that were never taken before. Loads it if there
+    /// may be any.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
@@ -105,8 +105,8 @@ impl Buckets {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub(super) fn send_away(&self, bucket: usize, folder: &Folder) -> Result<(), EnumerateError> {
-        self.with(bucket, |bucket| bucket.leave(folder))
+    pub(super) fn spill(&self, bucket: usize, folder: &Folder) -> Result<(), EnumerateError> {
+        self.with(bucket, |bucket| bucket.spill(folder))
     }
 
     /// The files of all buckets.

@@ -1,4 +1,4 @@
-//! What a folder keeps of a run, so that the same command goes on in it.
+//! Checkpoints: what a folder keeps of a run, so that the same command resumes it.
 
 use std::path::Path;
 
@@ -80,14 +80,14 @@ impl PliesState {
     }
 }
 
-/// A folder, and what is done in it.
+/// A folder of checkpoints and the task they belong to; without a folder nothing is kept.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct CheckpointStore {
     pub(super) folder: Option<Folder>,
     task: Task,
 }
 
-impl Desk {
+impl CheckpointStore {
     /// Opens the folder, if there is one to be, with the state in it, if it has any.
     ///
     /// # Errors

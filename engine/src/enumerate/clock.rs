@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::clock::Stopwatch;
 
-/// Ticks of a second in Linux' books of processes.
+/// Clock ticks per second in Linux's `/proc`.
 const TICKS: f64 = 100.0;
 
-/// Elapsed and processor time, as `time` of a shell tells them.
+/// Elapsed and processor time, as a shell's `time` prints them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// By the clock on the wall.
+    /// Wall-clock time.
     pub real: Duration,
-    /// Of the processors, in the program.
+    /// Processor time in the program.
     pub user: Duration,
-    /// Of the processors, in the system.
+    /// Processor time in the system.
     pub sys: Duration,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A sweep lets the threads take bucket after bucket and expand what waits there; what they find
 //! goes to its bucket, and waits. When a sweep leaves nothing waiting the set is closed. A sweep
-//! ends early when memory is full, a checkpoint is due or somebody wants to stop; then no thread
-//! has anything in hand, and what is in memory and files together is the whole state.
+//! ends early when memory is full, a checkpoint is due or a stop is requested; then all write
+//! buffers are empty, and memory and files together are the whole state.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use super::bucket::Files;
 use super::buckets::{BUCKETS, Buckets, bucket_of};
-use super::course::Course;
-use super::crew::{Crew, Turns};
+use super::context::RunContext;
 use super::distinct::{Distinct, PARTS};
 use super::edges::EdgeFiles;
 use super::error::EnumerateError;
 use super::expand::Expander;
 use super::folder::Folder;
-use super::hands::Hands;
 use super::log::Log;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Tally};
+use super::worker_pool::{IndexQueue, WorkerPool};
+use super::write_buffer::WriteBuffer;
 
-/// Positions that a thread expands before it looks up.
+/// Positions that a thread expands before it checks memory and the queue.
 const CHUNK: usize = 512;
 
 /// The closure as far as it is known.
@@ -91,7 +91,7 @@ impl ClosureState {
 struct Sweep<'a> {
     closure: &'a Closure<'a>,
     folder: Option<&'a Folder>,
-    turns: &'a Turns,
+    queue: &'a IndexQueue,
     memory: u64,
 }
 
@@ -125,22 +125,22 @@ impl<'a> Closure<'a> {
         self.buckets.bytes() + self.roots.bytes()
     }
 
-    /// Expands what waits, bucket by bucket, until all had their turn or there is a reason to stop.
+    /// Expands what waits, bucket by bucket, until all are done or there is a reason to stop.
     ///
     /// # Errors
     /// When a file cannot be used or is damaged. What is in memory is no state then.
     pub(super) fn sweep(
         &mut self,
         folder: Option<&Folder>,
-        course: &mut Course<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), EnumerateError> {
-        let turns = Turns::new(BUCKETS);
-        let sweep = Sweep { closure: self, folder, turns: &turns, memory: course.memory() };
-        let crew = course.crew();
-        let tallies = crew.together(&mut || course.watch(&turns, &self.status()), &|| {
-            sweep.work().inspect_err(|_| turns.stop())
+        let queue = IndexQueue::new(BUCKETS);
+        let sweep = Sweep { closure: self, folder, queue: &queue, memory: context.memory() };
+        let workers = context.workers();
+        let tallies = workers.run_on_all(&mut || context.watch(&queue, &self.status()), &|| {
+            sweep.work().inspect_err(|_| queue.stop())
         })?;
-        self.cursor = (self.cursor + turns.taken()) % BUCKETS;
+        self.cursor = (self.cursor + queue.taken()) % BUCKETS;
         for tally in tallies {
             self.tally.add(&tally);
         }
@@ -156,36 +156,36 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Makes room: compares roots early, then moves them to files, then buckets, those first whose
-    /// turn comes last.
+    /// Makes room: compares roots early, then moves them to files, then buckets, those
+    /// that are expanded last first.
     ///
     /// # Errors
     /// When there is no folder and comparing was not enough, or the disk refuses.
     pub(super) fn make_room(
         &self,
         folder: Option<&Folder>,
-        course: &Course<'_>,
+        context: &RunContext<'_>,
     ) -> Result<(), EnumerateError> {
-        let (crew, memory) = (course.crew(), course.memory());
-        // Where there are no files, telling roots apart again for little is all there is.
+        let (workers, memory) = (context.workers(), context.memory());
+        // Where there are no files, deduplicating roots again, for little, is all there is.
         let enough = if folder.is_some() { memory / 4 * 3 } else { memory / 16 * 15 };
         let is_tight = || self.bytes() > enough;
-        crew.each(PARTS, &|part| {
+        workers.for_each(PARTS, &|part| {
             self.roots.compact(part);
             Ok(())
         })?;
         if !is_tight() {
             return Ok(());
         }
-        let folder = folder.ok_or(EnumerateError::Full(course.megabytes()))?;
-        crew.each(PARTS, &|part| self.roots.spill(part, folder))?;
+        let folder = folder.ok_or(EnumerateError::Full(context.megabytes()))?;
+        workers.for_each(PARTS, &|part| self.roots.spill(part, folder))?;
         if is_tight() {
-            crew.each(BUCKETS, &|step| {
+            workers.for_each(BUCKETS, &|step| {
                 if self.bytes() <= memory / 2 {
                     return Ok(());
                 }
                 let bucket = (self.cursor + BUCKETS - 1 - step) % BUCKETS;
-                self.buckets.send_away(bucket, folder)
+                self.buckets.spill(bucket, folder)
             })?;
         }
         Ok(())
@@ -195,8 +195,12 @@ impl<'a> Closure<'a> {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub(super) fn leave(&self, folder: &Folder, crew: &Crew) -> Result<(), EnumerateError> {
-        crew.each(BUCKETS, &|bucket| self.buckets.send_away(bucket, folder))
+    pub(super) fn spill_buckets(
+        &self,
+        folder: &Folder,
+        workers: &WorkerPool,
+    ) -> Result<(), EnumerateError> {
+        workers.for_each(BUCKETS, &|bucket| self.buckets.spill(bucket, folder))
     }
 
     /// Puts all that is in memory on the disk, as well; what a checkpoint then keeps.
@@ -206,9 +210,9 @@ impl<'a> Closure<'a> {
     pub(super) fn save(
         &self,
         folder: &Folder,
-        crew: &Crew,
+        workers: &WorkerPool,
     ) -> Result<ClosureState, EnumerateError> {
-        crew.each(BUCKETS.max(PARTS), &|number| {
+        workers.for_each(BUCKETS.max(PARTS), &|number| {
             if number < BUCKETS {
                 self.buckets.save(number, folder)?;
                 self.edges.iter().try_for_each(|edges| edges.sync(number, folder))?;
@@ -239,9 +243,9 @@ impl Sweep<'_> {
     fn work(&self) -> Result<Tally, EnumerateError> {
         let Closure { space, buckets, roots, edges, keeps_roots, expanded, .. } = self.closure;
         let mut expander = Expander::new(space, *keeps_roots, edges.is_some());
-        let mut hands = Hands::new(buckets, roots);
+        let mut buffer = WriteBuffer::new(buckets, roots);
         let mut chunk = Vec::with_capacity(CHUNK + 64);
-        'turns: while let Some(step) = self.turns.next() {
+        'work: while let Some(step) = self.queue.next() {
             let bucket = (self.closure.cursor + step) % BUCKETS;
             loop {
                 buckets.take(bucket, self.folder, CHUNK, &mut chunk)?;
@@ -249,7 +253,7 @@ impl Sweep<'_> {
                     break;
                 }
                 for &index in &chunk {
-                    let done = expander.expand(index, &mut hands);
+                    let done = expander.expand(index, &mut buffer);
                     done.ok_or_else(|| buckets.damaged(bucket, self.folder))?;
                 }
                 expanded.fetch_add(chunk.len() as u64, Ordering::Relaxed);
@@ -261,14 +265,14 @@ impl Sweep<'_> {
                     records.clear();
                 }
                 if self.closure.bytes() > self.memory {
-                    self.turns.stop();
+                    self.queue.stop();
                 }
-                if self.turns.is_stopped() {
-                    break 'turns;
+                if self.queue.is_stopped() {
+                    break 'work;
                 }
             }
         }
-        hands.empty();
+        buffer.flush();
         Ok(expander.tally)
     }
 }

@@ -19,7 +19,7 @@ const PIECE: usize = 512;
 /// Parts in all.
 pub(super) const PARTS: usize = 128;
 
-/// Positions that are told apart at the end.
+/// Positions that are deduplicated at the end.
 #[derive(Debug)]
 pub(super) struct Distinct {
     parts: Vec<Mutex<Part>>,
@@ -56,7 +56,7 @@ impl Heap {
         }
     }
 
-    /// All positions, sorted and told apart; they stay.
+    /// All positions, sorted and deduplicated; they stay.
     fn sorted(&self) -> Vec<Packed> {
         let mut all = Vec::with_capacity(self.0.iter().map(Vec::len).sum());
         self.0.iter().for_each(|piece| all.extend_from_slice(piece));
@@ -203,7 +203,7 @@ impl Distinct {
     }
 }
 
-/// Those positions of heap and file, sorted and told apart, that belong to a pass.
+/// Those positions of heap and file, sorted and deduplicated, that belong to a pass.
 fn share(
     heap: &[Packed],
     log: &Log,

@@ -13,18 +13,18 @@ pub enum EnumerateError {
     Position(#[from] PositionProblem),
     /// A space of more than 2^120 indices.
     #[error(
-        "the pieces of this position can stand in more than 2^120 ways, which nobody can \
-         enumerate; name a position with fewer or less mobile pieces"
+        "the pieces of this position can stand in more than 2^120 ways, too many to \
+         enumerate; choose a position with fewer or less mobile pieces"
     )]
     TooWide,
     /// The memory bound, and no folder to go to.
     #[error(
         "the {0} MiB that --memory leaves for positions and roots are full; raise it, or name a \
-         folder with --dir, which then takes what does not fit"
+         folder for the rest with --dir"
     )]
     Full(u64),
     /// No threads to be had.
-    #[error("the system gives no threads: {0}; ask for fewer with --threads")]
+    #[error("the system cannot start the threads: {0}; ask for fewer with --threads")]
     Threads(String),
     /// Ctrl-C cannot be caught.
     #[error("{0}")]
@@ -42,8 +42,8 @@ pub enum EnumerateError {
     },
     /// The disk, a quota or a limit on files is full.
     #[error(
-        "{path} cannot grow: {source}; what was found up to the last checkpoint is safe, so make \
-         room and give the same command again"
+        "{path} cannot grow: {source}; what was found up to the last checkpoint is safe, so \
+         free some disk space and run the same command again"
     )]
     NoRoom {
         /// The file.
@@ -95,12 +95,10 @@ pub enum EnumerateError {
         option: &'static str,
     },
     /// The roots are written last.
-    #[error(
-        "the enumeration in {0} is not at its end; give its command again, then its roots are there"
-    )]
+    #[error("the enumeration in {0} is not finished; run its command again, then read its roots")]
     NotYet(PathBuf),
     /// The position is not in the tables.
-    #[error("the enumeration in {0} did not reach this position, not even by a root")]
+    #[error("the enumeration in {0} did not reach this position, not even as a root")]
     NotReached(PathBuf),
 }
 

@@ -112,21 +112,19 @@ pub(super) fn load<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>, Enum
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(EnumerateError::io(&path))?,
     };
-    let text = String::from_utf8(bytes).map_err(|_| damaged("it is no text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| damaged("it is not text"))?;
     let (head, json) = text.split_once('\n').unwrap_or((&text, ""));
     let mut words = head.split(' ');
     if words.next() != Some(FORMAT) {
-        return Err(damaged("it does not begin as a state does"));
+        return Err(damaged("it does not begin like a state file"));
     }
     if words.next() != Some(&log::VERSION.to_string()) {
-        return Err(damaged("it is of another version of this program"));
+        return Err(damaged("it is from another version of this program"));
     }
     if words.next() != Some(&hash(json)) {
-        return Err(damaged("its contents do not fit its checksum"));
+        return Err(damaged("its contents do not match its checksum"));
     }
-    serde_json::from_str(json)
-        .map(Some)
-        .map_err(|_| damaged("its contents are not those of a state"))
+    serde_json::from_str(json).map(Some).map_err(|_| damaged("its contents are not a state"))
 }
 
 fn hash(text: &str) -> String {

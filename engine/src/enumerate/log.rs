@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Positions,
     /// Positions on their way to a bucket.
     Inbox,
-    /// Packed positions that are not told apart yet.
+    /// Packed positions that are not deduplicated yet.
     Packed,
     /// The edges from a bucket's positions.
     Edges,
@@ -210,7 +210,7 @@ impl Log {
         let mut header = [0; HEADER];
         fill(&mut header)?;
         if header != self.header() {
-            return Err(damaged("its first bytes are not those of its name and version"));
+            return Err(damaged("its header does not match its name and version"));
         }
         let mut contents = Vec::new();
         let mut offset = HEADER as u64;
@@ -220,12 +220,12 @@ impl Log {
             let (length, checksum) = head.split_at(4);
             let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
             if length > BLOCK {
-                return Err(damaged("a block says that it is longer than blocks are"));
+                return Err(damaged("a block claims to be longer than any block can be"));
             }
             contents.resize(length, 0);
             fill(&mut contents)?;
             if self.checksum(offset, &contents) != checksum {
-                return Err(damaged("a block's contents do not fit its checksum"));
+                return Err(damaged("a block's contents do not match its checksum"));
             }
             each(&contents)?;
             offset += (BLOCK_HEADER + length) as u64;

@@ -1,7 +1,7 @@
 //! Distinct positions after each number of plies: OEIS A083276 from the start position.
 //!
 //! Unlike a closure this follows every move. The positions of a ply are those of the ply before,
-//! told apart, and one move on; a position that can be reached after different numbers of plies
+//! deduplicated, and one move on; a position that can be reached after different numbers of plies
 //! counts at each.
 
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use std::sync::{Mutex, PoisonError};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
 use super::bucket::NO_POSITION;
-use super::checkpoint::{Desk, Ended, PliesState, Task, Work, fen_of};
+use super::checkpoint::{CheckpointStore, Ended, PliesState, Task, Work, fen_of};
 use super::clock::Times;
-use super::course::{Course, Resources};
-use super::crew::{Crew, Turns};
+use super::context::{Resources, RunContext};
 use super::distinct::{Distinct, PARTS};
 use super::error::EnumerateError;
 use super::folder::Folder;
 use super::packed::Packed;
 use super::progress::Status;
+use super::worker_pool::{IndexQueue, WorkerPool};
 use crate::search::StopToken;
 
-/// Positions that a thread has in hand for one part.
-const HANDFUL: usize = 64;
+/// Positions that a thread buffers for one part.
+const BUFFERED: usize = 64;
 
-/// Positions that a thread expands before it looks up.
+/// Positions that a thread expands before it checks the memory.
 const CHUNK: usize = 1024;
 
 /// What to count.
@@ -63,31 +63,31 @@ pub fn count_plies(
 ) -> Result<Ended<Vec<u64>>, EnumerateError> {
     let fen = fen_of(&request.start);
     let task = Task { fen, plies: Some(request.plies), edges: false, roots: false };
-    let (desk, state) = Desk::open(request.folder.as_deref(), task)?;
+    let (store, state) = CheckpointStore::open(request.folder.as_deref(), task)?;
     let times = state.as_ref().map_or_else(Times::default, |state| state.times);
     let mode = request.start.castles().mode();
     let (mut counts, mut level) = match state.map(|state| state.work) {
         Some(Work::Plies(state)) => Level::resume(state, mode),
         _ => (Vec::new(), Level::first(&request.start)),
     };
-    let mut course = Course::new(&request.resources, times, stop)?;
+    let mut context = RunContext::new(&request.resources, times, stop)?;
     while counts.len() <= request.plies as usize {
         level.expands = counts.len() < request.plies as usize;
-        level.count(desk.folder.as_ref(), &mut course)?;
+        level.count(store.folder.as_ref(), &mut context)?;
         if let Some(count) = level.done.iter().copied().sum::<Option<u64>>() {
             counts.push(count);
             let target = Distinct::new(1, counts.len() as u32 + 1);
             level.source = std::mem::replace(&mut level.target, target);
             level.done = vec![None; PARTS];
         }
-        let is_over = course.is_stopped() || counts.len() > request.plies as usize;
-        if let Some(folder) = desk.folder.as_ref().filter(|_| is_over || course.is_due()) {
-            course.checkpoint(|course| {
-                let state = level.save(folder, &course.crew(), counts.clone())?;
-                desk.save(course.times(), Work::Plies(state))
+        let is_over = context.is_stopped() || counts.len() > request.plies as usize;
+        if let Some(folder) = store.folder.as_ref().filter(|_| is_over || context.is_due()) {
+            context.checkpoint(|context| {
+                let state = level.save(folder, &context.workers(), counts.clone())?;
+                store.save(context.times(), Work::Plies(state))
             })?;
         }
-        if course.is_stopped() && counts.len() <= request.plies as usize {
+        if context.is_stopped() && counts.len() <= request.plies as usize {
             return Ok(Ended::Stopped);
         }
     }
@@ -116,20 +116,20 @@ impl Level {
     fn count(
         &mut self,
         folder: Option<&Folder>,
-        course: &mut Course<'_>,
+        context: &mut RunContext<'_>,
     ) -> Result<(), EnumerateError> {
         let parts: Vec<usize> = (0..PARTS).filter(|&part| self.done[part].is_none()).collect();
-        let turns = Turns::new(parts.len());
-        let crew = course.crew();
+        let queue = IndexQueue::new(parts.len());
+        let workers = context.workers();
         let before: u64 = self.done.iter().flatten().sum();
         let counted = AtomicU64::new(before);
         let work = PlyWork {
             level: self,
             folder,
             counted: &counted,
-            memory: course.memory(),
-            megabytes: course.megabytes(),
-            share: course.memory() / 4 / crew.threads() as u64,
+            memory: context.memory(),
+            megabytes: context.megabytes(),
+            share: context.memory() / 4 / workers.threads() as u64,
             relief: Mutex::new(()),
         };
         let status = || Status {
@@ -138,15 +138,15 @@ impl Level {
             waiting: 0,
             bytes: work.bytes(),
         };
-        let done = crew.together(&mut || course.watch(&turns, &status()), &|| {
-            let mut hands = vec![Vec::new(); PARTS];
+        let done = workers.run_on_all(&mut || context.watch(&queue, &status()), &|| {
+            let mut buffers = vec![Vec::new(); PARTS];
             let mut done = Vec::new();
-            while let Some(turn) = turns.next() {
-                let part = parts[turn];
-                let count = work.count(part, &mut hands).inspect_err(|_| turns.stop())?;
+            while let Some(index) = queue.next() {
+                let part = parts[index];
+                let count = work.count(part, &mut buffers).inspect_err(|_| queue.stop())?;
                 done.push((part, count));
             }
-            for (part, packed) in hands.iter().enumerate() {
+            for (part, packed) in buffers.iter().enumerate() {
                 work.level.target.add(part, packed);
             }
             Ok(done)
@@ -161,10 +161,10 @@ impl Level {
     fn save(
         &self,
         folder: &Folder,
-        crew: &Crew,
+        workers: &WorkerPool,
         counts: Vec<u64>,
     ) -> Result<PliesState, EnumerateError> {
-        crew.each(PARTS, &|part| {
+        workers.for_each(PARTS, &|part| {
             for positions in [&self.source, &self.target] {
                 positions.spill(part, folder)?;
                 positions.sync(part, folder)?;
@@ -195,12 +195,12 @@ impl PlyWork<'_> {
     }
 
     /// Counts a part, and expands it if that is wanted.
-    fn count(&self, part: usize, hands: &mut [Vec<Packed>]) -> Result<u64, EnumerateError> {
+    fn count(&self, part: usize, buffers: &mut [Vec<Packed>]) -> Result<u64, EnumerateError> {
         let mut count = 0;
         self.level.source.drain(part, self.folder, self.share, &mut |some| {
             for some in some.chunks(CHUNK) {
                 if self.level.expands {
-                    some.iter().try_for_each(|&packed| self.expand(part, packed, hands))?;
+                    some.iter().try_for_each(|&packed| self.expand(part, packed, buffers))?;
                 }
                 self.counted.fetch_add(some.len() as u64, Ordering::Relaxed);
                 self.make_room()?;
@@ -216,7 +216,7 @@ impl PlyWork<'_> {
         &self,
         part: usize,
         packed: Packed,
-        hands: &mut [Vec<Packed>],
+        buffers: &mut [Vec<Packed>],
     ) -> Result<(), EnumerateError> {
         let Level { target, mode, .. } = self.level;
         let position = packed.position(*mode).ok_or_else(|| self.damaged(part))?;
@@ -225,10 +225,10 @@ impl PlyWork<'_> {
             next.play_unchecked(played);
             let packed = Packed::new(&next);
             let part = target.part_of(0, packed);
-            hands[part].push(packed);
-            if hands[part].len() == HANDFUL {
-                target.add(part, &hands[part]);
-                hands[part].clear();
+            buffers[part].push(packed);
+            if buffers[part].len() == BUFFERED {
+                target.add(part, &buffers[part]);
+                buffers[part].clear();
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl PlyWork<'_> {
         self.level.source.logs()[part].damaged(path, NO_POSITION)
     }
 
-    /// Makes room where there is none, by telling the next ply's positions apart early, then by
+    /// Makes room where there is none, by deduplicating the next ply's positions early, then by
     /// moving them, then this ply's, to files.
     fn make_room(&self) -> Result<(), EnumerateError> {
         if self.bytes() <= self.memory {

@@ -6,20 +6,20 @@ use super::tally::grouped;
 use crate::console::terminal::Line;
 use crate::search::clock::Stopwatch;
 
-/// What there is to tell.
+/// What the progress line shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Status {
     /// What is counted, for example `positions`.
     pub(super) what: &'static str,
     /// How many so far.
     pub(super) count: u64,
-    /// How many of them wait to be expanded; 0 = not told.
+    /// How many of them wait to be expanded; 0 = not shown.
     pub(super) waiting: u64,
     /// Memory of the sets, bytes.
     pub(super) bytes: u64,
 }
 
-/// The line, and what it needs to tell the pace.
+/// The line, and what it needs to compute the speed.
 #[derive(Debug)]
 pub(super) struct Progress {
     line: Line,
@@ -34,7 +34,7 @@ impl Progress {
         Self { line: Line::default(), started: Stopwatch::start(), first: None }
     }
 
-    /// Tells how it stands.
+    /// Shows the progress.
     pub(super) fn show(&mut self, status: &Status) {
         let first = *self.first.get_or_insert(status.count);
         let Status { what, count, waiting, bytes } = *status;
@@ -49,7 +49,7 @@ impl Progress {
         self.line.show(text);
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(super) fn end(&self) {
         self.line.end();
     }

@@ -5,17 +5,17 @@ use std::sync::{Mutex, PoisonError};
 
 use shakmaty::{ByColor, Chess, Position as _};
 
-use super::checkpoint::{Desk, Ended, Task, Work, fen_of};
+use super::checkpoint::{CheckpointStore, Ended, Task, Work, fen_of};
 use super::clock::Times;
 use super::closure::{Closure, ClosureState};
-use super::course::{Course, Resources};
-use super::crew::Turns;
+use super::context::{Resources, RunContext};
 use super::distinct::PARTS;
 use super::error::EnumerateError;
 use super::hives::HiveFiles;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Found, Hive};
+use super::worker_pool::IndexQueue;
 use crate::search::StopToken;
 
 /// What to enumerate.
@@ -51,7 +51,7 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
         edges: request.edges,
         roots: request.roots,
     };
-    let (desk, state) = Desk::open(request.folder.as_deref(), task)?;
+    let (store, state) = CheckpointStore::open(request.folder.as_deref(), task)?;
     let times = state.as_ref().map_or_else(Times::default, |state| state.times);
     let work = match state {
         Some(state) => state.work,
@@ -62,63 +62,62 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
         Work::Closed { closure, roots, .. } => {
             return Ok(Ended::Complete(found(&space, &closure, roots, times)));
         }
-        // Not to be had: the task says how far it goes.
+        // Impossible: the task was compared when the folder was opened.
         Work::Plies(_) => ClosureState::new(request.edges),
     };
-    let mut course = Course::new(&request.resources, times, stop)?;
+    let mut context = RunContext::new(&request.resources, times, stop)?;
     // From here on the folder is known as ours.
-    desk.save(times, Work::Closing(closing.clone()))?;
+    store.save(times, Work::Closing(closing.clone()))?;
     let mut closure = Closure::new(&space, closing, request.roots);
-    close(&mut closure, &desk, &mut course)?;
-    if course.is_stopped() {
+    close(&mut closure, &store, &mut context)?;
+    if context.is_stopped() {
         return Ok(Ended::Stopped);
     }
-    finish(&closure, &space, &desk, &mut course, request.roots)
+    finish(&closure, &space, &store, &mut context, request.roots)
 }
 
-/// Sweeps until nothing waits or somebody wants it to stop, with checkpoints on the way and at the
-/// end.
+/// Sweeps until nothing waits or a stop is requested, with checkpoints on the way and at the end.
 fn close(
     closure: &mut Closure<'_>,
-    desk: &Desk,
-    course: &mut Course<'_>,
+    store: &CheckpointStore,
+    context: &mut RunContext<'_>,
 ) -> Result<(), EnumerateError> {
-    let folder = desk.folder.as_ref();
+    let folder = store.folder.as_ref();
     loop {
-        let is_over = course.is_stopped() || !closure.has_work();
+        let is_over = context.is_stopped() || !closure.has_work();
         if let Some(folder) = folder
-            && (is_over || course.is_due())
+            && (is_over || context.is_due())
         {
-            course.checkpoint(|course| {
-                let state = closure.save(folder, &course.crew())?;
-                desk.save(course.times(), Work::Closing(state))
+            context.checkpoint(|context| {
+                let state = closure.save(folder, &context.workers())?;
+                store.save(context.times(), Work::Closing(state))
             })?;
         }
         if is_over {
             return Ok(());
         }
-        if closure.bytes() > course.memory() {
-            closure.make_room(folder, course)?;
+        if closure.bytes() > context.memory() {
+            closure.make_room(folder, context)?;
         }
-        closure.sweep(folder, course)?;
+        closure.sweep(folder, context)?;
     }
 }
 
-/// Counts the roots, writes them if they are wanted, and closes the books.
+/// Counts the roots, writes them if they are wanted, and saves the result.
 fn finish(
     closure: &Closure<'_>,
     space: &Space,
-    desk: &Desk,
-    course: &mut Course<'_>,
+    store: &CheckpointStore,
+    context: &mut RunContext<'_>,
     keeps_roots: bool,
 ) -> Result<Ended<Found>, EnumerateError> {
-    let hives = desk.folder.as_ref().filter(|_| keeps_roots).map(HiveFiles::new);
-    let folder = desk.folder.as_ref();
+    let hives = store.folder.as_ref().filter(|_| keeps_roots).map(HiveFiles::new);
+    let folder = store.folder.as_ref();
     let counts = Mutex::new([0_u64; 4]);
-    let turns = Turns::new(PARTS);
-    let crew = course.crew();
-    folder.map_or(Ok(()), |folder| closure.leave(folder, &crew))?;
-    let memory = course.memory() / 2 / crew.threads() as u64;
+    let queue = IndexQueue::new(PARTS);
+    let workers = context.workers();
+    folder.map_or(Ok(()), |folder| closure.spill_buckets(folder, &workers))?;
+    let memory = context.memory() / 2 / workers.threads() as u64;
     let status = || {
         let counted = counts.lock().unwrap_or_else(PoisonError::into_inner).iter().sum();
         Status { what: "roots", count: counted, waiting: 0, bytes: closure.bytes() }
@@ -134,23 +133,23 @@ fn finish(
             Ok(())
         })
     };
-    crew.together(&mut || course.watch_stop(&turns, &status()), &|| {
-        while let Some(part) = turns.next() {
-            count(part).inspect_err(|_| turns.stop())?;
+    workers.run_on_all(&mut || context.watch_stop(&queue, &status()), &|| {
+        while let Some(part) = queue.next() {
+            count(part).inspect_err(|_| queue.stop())?;
         }
         Ok(())
     })?;
-    if turns.taken() < PARTS {
+    if queue.taken() < PARTS {
         return Ok(Ended::Stopped);
     }
     let roots = counts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let times = course.times();
+    let times = context.times();
     let state = match folder {
         Some(folder) => {
-            let mut state = closure.save(folder, &course.crew())?;
+            let mut state = closure.save(folder, &context.workers())?;
             state.forget_roots();
             let hives = hives.map_or(Ok(Vec::new()), HiveFiles::finish)?;
-            desk.save(times, Work::Closed { closure: state.clone(), roots, hives })?;
+            store.save(times, Work::Closed { closure: state.clone(), roots, hives })?;
             state
         }
         None => closure.state(),

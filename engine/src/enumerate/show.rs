@@ -90,7 +90,7 @@ impl<'a> Archive<'a> {
         for (index, moves) in found {
             let damaged = || {
                 logs[super::buckets::bucket_of(index)]
-                    .damaged(self.folder, "it has moves that its positions have not")
+                    .damaged(self.folder, "it holds moves that its positions do not have")
             };
             let p = self.space.position(index).ok_or_else(damaged)?;
             let legal = p.legal_moves();

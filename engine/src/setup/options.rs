@@ -84,7 +84,7 @@ impl Settings {
                 let taken = wanted.clamp(i128::from(min), i128::from(max));
                 set(self, taken as u64);
                 if taken != wanted {
-                    let note = format!("{name} goes from {min} to {max}; {taken} is taken");
+                    let note = format!("{name} goes from {min} to {max}; {taken} is used");
                     return Ok(Change::Clamped(note));
                 }
             }

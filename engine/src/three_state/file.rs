@@ -27,14 +27,14 @@ pub enum FileError {
     },
     /// Two processes at once.
     #[error(
-        "another process is using the experience file {0}; wait for its end, or name another file"
+        "another process is using the experience file {0}; wait until it ends, or name another file"
     )]
     Locked(PathBuf),
     /// Something else's file.
     #[error("{0} is not an experience file; name another file")]
     NotOurs(PathBuf),
     /// Of a later program.
-    #[error("the experience file {path} is of version {version}, which this program does not know")]
+    #[error("the experience file {path} has version {version}, which this program does not know")]
     Version {
         /// The file.
         path: PathBuf,

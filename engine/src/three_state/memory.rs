@@ -23,7 +23,7 @@ struct Store {
     experience: Experience,
     /// `None`: in memory only.
     file: Option<ExperienceFile>,
-    /// Why the file is written no more, until somebody was told.
+    /// Why the file is no longer written, until it is reported.
     error: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl Memory {
         let note = (opened.cut_bytes > 0).then(|| {
             let bytes = opened.cut_bytes;
             format!(
-                "a crash had cut the last record of {} short; its {bytes} bytes are dropped",
+                "a crash cut the last record of {} short; its {bytes} bytes are discarded",
                 path.display()
             )
         });
@@ -111,7 +111,7 @@ impl Memory {
         store.tidy(matches!(record, Record::Game(_)));
     }
 
-    /// Why the file is written no more; told once.
+    /// Why the file is no longer written; reported once.
     pub(super) fn error(&self) -> Option<String> {
         lock(&self.store).error.take()
     }

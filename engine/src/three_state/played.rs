@@ -1,9 +1,9 @@
 //! The game that is being played, as far as a search sees it, and how it ended.
 //!
-//! UCI tells nobody the result. So when another game begins, or the program ends, the rules are
-//! asked first: mate and draws in the last position we know are certain. Where the game ended later
-//! (the opponent's last move, resignation, time, an adjudicator) the end is estimated: lost where
-//! the opponent could mate at once, else by the last value.
+//! UCI does not tell an engine the result. So when another game begins, or the program ends, the
+//! rules are asked first: mate and draws in the last known position are certain. Where the game
+//! ended later (the opponent's last move, resignation, time, an adjudicator) the end is estimated:
+//! lost where the opponent could mate at once, else by the last value.
 
 use shakmaty::{Color, KnownOutcome, Move, Position};
 

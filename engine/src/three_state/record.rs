@@ -43,7 +43,7 @@ pub(super) struct MoveMade {
 pub(super) struct GameOver {
     /// `None` = a draw.
     pub(super) winner: Option<Color>,
-    /// Nobody told, and the rules had not decided it: guessed from the last value.
+    /// Unknown, and not decided by the rules: estimated from the last value.
     pub(super) is_estimated: bool,
     /// Whether White and Black were ever confident.
     pub(super) confident: [bool; 2],

@@ -24,7 +24,7 @@ pub struct Go {
 
 /// Why nothing is searched: guessing a number could lose a game or never end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{word} needs a number behind it, not '{value}'; nothing is searched")]
+#[error("{word} needs a number after it, not '{value}'; nothing is searched")]
 pub struct NotANumber {
     word: String,
     value: String,

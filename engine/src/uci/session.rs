@@ -20,7 +20,7 @@ use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, discard};
 use crate::setup::machine::Machine;
 use crate::setup::settings::Settings;
-use crate::setup::{memory, roster};
+use crate::setup::{factory, memory};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
 const SETTLED: Duration = Duration::from_millis(30);
@@ -115,7 +115,7 @@ impl Session {
             Job::Configure(settings) => self.settings = *settings,
             Job::Ready => {
                 self.prepare();
-                roster::look_for_gpu(&self.settings);
+                factory::look_for_gpu(&self.settings);
                 self.output.print("readyok");
             }
             Job::Clear => {
@@ -130,7 +130,7 @@ impl Session {
             },
             Job::Bench(nodes, stop, busy) => {
                 let text =
-                    bench::print(roster::bench_search().as_mut(), nodes, &stop, &self.output);
+                    bench::print(factory::bench_search().as_mut(), nodes, &stop, &self.output);
                 busy.end();
                 self.output.print(&text);
             }
@@ -155,7 +155,7 @@ impl Session {
         let wanted = self.settings.machine();
         let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
-            match roster::search(&wanted) {
+            match factory::search(&wanted) {
                 Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
                     self.output.info(&format!("{sentence}; the previous search stays in use"));
@@ -164,7 +164,7 @@ impl Session {
                     self.output
                         .info(&format!("{sentence}; the classical evaluator is used instead"));
                     let plain = wanted.without_network();
-                    match roster::search(&plain) {
+                    match factory::search(&plain) {
                         Ok(made) => self.adopt(made, plain),
                         Err(sentence) => self.output.info(&sentence),
                     }
@@ -203,10 +203,10 @@ impl Session {
         }
     }
 
-    fn adopt(&mut self, mut made: roster::Made, machine: Machine) {
+    fn adopt(&mut self, mut made: factory::Made, machine: Machine) {
         let output = self.output.clone();
         made.search
-            .set_fallbacks(roster::fallbacks(&machine, move |sentence| output.info(sentence)));
+            .set_fallbacks(factory::fallbacks(&machine, move |sentence| output.info(sentence)));
         self.running = Some(machine);
         for note in &made.notes {
             self.output.info(note);
@@ -279,7 +279,7 @@ impl Session {
         }
         loop {
             next = next.stepped_down();
-            match roster::search(&next) {
+            match factory::search(&next) {
                 Ok(made) => return self.adopt(made, next),
                 Err(sentence) => self.output.info(&sentence),
             }
@@ -299,7 +299,7 @@ impl Session {
         let wanted = Machine { kv_cache_mb: 0, ..self.settings.machine() };
         if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
             self.evaluator = None;
-            let (made, _) = roster::evaluator(&wanted)?;
+            let (made, _) = factory::evaluator(&wanted)?;
             self.evaluator = Some((wanted, made));
         }
         let Some((_, evaluator)) = &mut self.evaluator else { return Err(String::new()) };

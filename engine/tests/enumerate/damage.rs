@@ -83,6 +83,6 @@ fn damaged_results() {
             Command::new(program).args(["enumerate", show, "--dir", dir]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let text = String::from_utf8(output.stderr).unwrap();
-        assert!(text.contains("do not fit its checksum"), "{text}");
+        assert!(text.contains("do not match its checksum"), "{text}");
     }
 }

@@ -108,7 +108,7 @@ fn interrupted_by_ctrl_c() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(output.stdout.is_empty() && said.contains("the same command goes on in"), "{said}");
+    assert!(output.stdout.is_empty() && said.contains("the same command resumes in"), "{said}");
     assert_eq!(table(&command(test.path()).output().unwrap()), expected);
 }
 

@@ -32,7 +32,10 @@ fn files_that_cannot_grow() {
         let output = run(blocks, test.path());
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{blocks}: {text}");
-        assert!(text.contains("cannot grow") && text.contains("make room"), "{blocks}: {text}");
+        assert!(
+            text.contains("cannot grow") && text.contains("free some disk space"),
+            "{blocks}: {text}"
+        );
     }
     assert_eq!(table(&run("unlimited", test.path())), expected);
 }

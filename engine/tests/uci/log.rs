@@ -35,7 +35,7 @@ fn a_log_that_cannot_be_written_gets_a_sentence() {
     if fs::exists("/dev/full").unwrap() {
         engine.send("setoption name LogFile value /dev/full");
         engine.send("go depth 1");
-        engine.read_to("info string the log ends here, it cannot be written");
+        engine.read_to("info string the log ends here because it cannot be written");
         engine.read_to("bestmove");
         assert!(engine.ready().is_empty());
     }

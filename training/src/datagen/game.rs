@@ -42,8 +42,8 @@ impl From<Mishap> for GameError {
     }
 }
 
-/// A game being made.
-struct Lesson<'a> {
+/// A game while it is played and labelled.
+struct LabelledGame<'a> {
     config: &'a DatagenConfig,
     teacher: &'a mut dyn Player,
     dice: Dice,
@@ -68,28 +68,28 @@ pub fn play(
     teacher.new_game(false)?;
     let mut state = GameState::from_position(start.clone());
     state.set_max_plies(Some(usize::from(config.max_plies)));
-    let mut lesson = Lesson { config, teacher, dice, state };
+    let mut game = LabelledGame { config, teacher, dice, state };
     let mut adjudicator = Adjudicator::new(config.adjudication());
     let (mut plies, mut others) = (Vec::new(), Vec::new());
     loop {
         if stop.is_stopped() {
             return Err(GameError::Stopped);
         }
-        let reply = lesson.ask(&[])?;
-        let best = lesson.legal(reply.best)?;
+        let reply = game.ask(&[])?;
+        let best = game.legal(reply.best)?;
         let Some(score) = reply.score else {
             let what = format!("the teacher gave its move {} no score", reply.best);
             return Err(GameError::Failed(what));
         };
-        let played = lesson.choose(best, random)?;
+        let played = game.choose(best, random)?;
         let pack = labelled::pack;
         plies.push(Ply { played: pack(played), best: pack(best), score: score::pack(score) });
         if config.multipv > 1 {
-            others.push(lesson.others(&reply)?);
+            others.push(game.others(&reply)?);
         }
-        lesson.state.play(uci(played)).map_err(|illegal| GameError::Fatal(illegal.to_string()))?;
-        let ruled = lesson.state.outcome();
-        if let Some(ending) = ruled.or_else(|| adjudicator.observe(&lesson.state, Some(score))) {
+        game.state.play(uci(played)).map_err(|illegal| GameError::Fatal(illegal.to_string()))?;
+        let ruled = game.state.outcome();
+        if let Some(ending) = ruled.or_else(|| adjudicator.observe(&game.state, Some(score))) {
             return Ok(GameRecord { start, result: result(ending), plies, others });
         }
     }
@@ -134,7 +134,7 @@ fn result(ending: Ending) -> u8 {
     }
 }
 
-impl Lesson<'_> {
+impl LabelledGame<'_> {
     /// Asks about the position, or about some of its moves.
     fn ask(&mut self, only: &[UciMove]) -> Result<Reply, GameError> {
         let limit = &self.config.teacher.limit;

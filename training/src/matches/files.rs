@@ -19,7 +19,7 @@ use tesla_nn::files::{self, FileError};
 use super::arbiter::Failure;
 use super::config::MatchConfig;
 use super::pgn::{PgnError, PgnTags, to_pgn};
-use super::record::GameRecord;
+use super::record::MatchGame;
 use crate::disk::journal::{Journal, JournalError, Resumed};
 use crate::players::side::Side;
 
@@ -54,7 +54,7 @@ struct Times {
 pub struct Files {
     folder: PathBuf,
     fingerprint: Value,
-    journal: Journal<GameRecord>,
+    journal: Journal<MatchGame>,
     times: File,
     pgn: File,
     tags: HashMap<String, String>,
@@ -79,11 +79,11 @@ impl Files {
         folder: &Path,
         config: &MatchConfig,
         fingerprint: Value,
-    ) -> Result<(Self, Vec<GameRecord>), FilesError> {
+    ) -> Result<(Self, Vec<MatchGame>), FilesError> {
         files::make_folder(folder)?;
         let results = folder.join("results.jsonl");
         let Resumed { journal, mut records, .. } =
-            Journal::<GameRecord>::open(&results, &fingerprint)?;
+            Journal::<MatchGame>::open(&results, &fingerprint)?;
         let times_path = folder.join("times.jsonl");
         let times_text = fs::read(&times_path).unwrap_or_default();
         let times = parse_times(&times_text);
@@ -120,7 +120,7 @@ impl Files {
     /// # Errors
     /// When the disk refuses.
     #[expect(clippy::disallowed_methods, reason = "the hour at which a game ended, for people")]
-    pub fn append(&mut self, record: &GameRecord) -> Result<(), FilesError> {
+    pub fn append(&mut self, record: &MatchGame) -> Result<(), FilesError> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let times = Times {
             game: record.number,
@@ -145,7 +145,7 @@ impl Files {
     /// When the disk refuses.
     pub fn keep_transcript(
         &self,
-        record: &GameRecord,
+        record: &MatchGame,
         failure: &Failure,
     ) -> Result<String, FilesError> {
         files::make_folder(&self.folder.join("transcripts"))?;
@@ -169,12 +169,12 @@ impl Files {
     ///
     /// # Errors
     /// When the disk refuses; the files then stay as they are.
-    pub fn finish(mut self, records: &[GameRecord]) -> Result<(), FilesError> {
+    pub fn finish(mut self, records: &[MatchGame]) -> Result<(), FilesError> {
         self.write_pgn(records)?;
         Ok(self.journal.replace(&self.fingerprint, records)?)
     }
 
-    fn pgn_of(&self, record: &GameRecord) -> Result<String, FilesError> {
+    fn pgn_of(&self, record: &MatchGame) -> Result<String, FilesError> {
         let limit = |name: &String| self.tags.get(name).cloned().unwrap_or_default();
         let tags = PgnTags {
             event: self.event.clone(),
@@ -186,7 +186,7 @@ impl Files {
         Ok(to_pgn(record, &tags)?)
     }
 
-    fn write_pgn(&mut self, records: &[GameRecord]) -> Result<(), FilesError> {
+    fn write_pgn(&mut self, records: &[MatchGame]) -> Result<(), FilesError> {
         let path = self.folder.join("games.pgn");
         let mut text = String::new();
         for record in records {

@@ -8,7 +8,7 @@ use shakmaty::san::SanPlus;
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 
-use super::record::{GameRecord, MoveRecord};
+use super::record::{MatchGame, MoveRecord};
 use crate::game::score::Score;
 use crate::game::state::{set_up, start_fen};
 
@@ -52,7 +52,7 @@ pub struct PgnError {
 ///
 /// # Errors
 /// When the record's opening or moves are not legal.
-pub fn to_pgn(game: &GameRecord, match_tags: &PgnTags) -> Result<String, PgnError> {
+pub fn to_pgn(game: &MatchGame, match_tags: &PgnTags) -> Result<String, PgnError> {
     let error = |what| PgnError { number: game.number, what };
     let start = set_up(&game.opening.fen, game.opening.chess960)
         .map_err(|source| error(source.to_string()))?;
@@ -60,7 +60,7 @@ pub fn to_pgn(game: &GameRecord, match_tags: &PgnTags) -> Result<String, PgnErro
     Ok(format!("{}\n{}\n\n", tags(game, match_tags), wrap(&movetext)))
 }
 
-fn tags(game: &GameRecord, of_match: &PgnTags) -> String {
+fn tags(game: &MatchGame, of_match: &PgnTags) -> String {
     let mut text = String::new();
     let mut tag = |name: &str, value: &str| {
         // Nothing can fail when writing to a String.
@@ -106,7 +106,7 @@ fn tags(game: &GameRecord, of_match: &PgnTags) -> String {
 }
 
 /// Moves and comments, unwrapped.
-fn movetext(game: &GameRecord, mut position: Chess) -> Result<String, String> {
+fn movetext(game: &MatchGame, mut position: Chess) -> Result<String, String> {
     let mut text = String::new();
     let detail = game.detail.as_deref().map(|text| {
         let cut: String = text.chars().take(DETAIL_CHARACTERS).collect();

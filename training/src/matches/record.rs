@@ -53,7 +53,7 @@ impl Breaches {
 
 /// One finished game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GameRecord {
+pub struct MatchGame {
     /// Number of the game in the match.
     pub number: u64,
     /// Round, as PGN's tag has it.
@@ -82,8 +82,8 @@ pub struct GameRecord {
     pub transcript: Option<String>,
 }
 
-impl GameRecord {
-    /// Who made the first of [`GameRecord::moves`]. White, where the opening cannot be read.
+impl MatchGame {
+    /// Who made the first of [`MatchGame::moves`]. White, where the opening cannot be read.
     pub fn begins_with(&self) -> Color {
         let turn = self.opening.fen.parse::<Fen>().map_or(Color::White, |fen| fen.as_setup().turn);
         if self.opening.moves.len().is_multiple_of(2) { turn } else { !turn }

@@ -10,10 +10,10 @@ use super::tally::{PairingTally, Tally, Trial};
 use crate::console::table::Table;
 use crate::players::devices::device_lines;
 use crate::statistics::bootstrap::{BootstrapOptions, bootstrap};
+use crate::statistics::elo::{Pentanomial, Sample, Trinomial};
 use crate::statistics::estimate::Estimate;
 use crate::statistics::rating::{Anchor, PairResult};
 use crate::statistics::sprt::{Decision, SprtModel};
-use crate::statistics::stats::{Pentanomial, Sample, Trinomial};
 
 /// Decimals of Elo in tables.
 const ELO_DECIMALS: usize = 1;

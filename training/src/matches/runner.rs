@@ -13,7 +13,7 @@ use super::arbiter::{self, Abandoned, Failure, Rules, Seat};
 use super::config::{ConfigError, MatchConfig};
 use super::files::{Files, FilesError};
 use super::plan::{Fixture, Plan};
-use super::record::GameRecord;
+use super::record::MatchGame;
 use super::report::{self, Finished};
 use super::tally::Tally;
 use crate::console::progress::Live;
@@ -64,7 +64,7 @@ pub enum MatchError {
 }
 
 /// A finished game on its way to the main thread.
-type Played = Result<(GameRecord, Option<Failure>), (u64, Abandoned)>;
+type Played = Result<(MatchGame, Option<Failure>), (u64, Abandoned)>;
 
 /// What all workers share.
 struct Setting<'a> {
@@ -125,7 +125,7 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished, M
 struct Results<'a> {
     files: Files,
     tally: Tally,
-    kept: BTreeMap<u64, GameRecord>,
+    kept: BTreeMap<u64, MatchGame>,
     config: &'a MatchConfig,
     progress: Live,
     played: u64,
@@ -152,11 +152,7 @@ impl Results<'_> {
         Ok(!self.tally.is_over())
     }
 
-    fn count(
-        &mut self,
-        mut record: GameRecord,
-        failure: Option<Failure>,
-    ) -> Result<(), MatchError> {
+    fn count(&mut self, mut record: MatchGame, failure: Option<Failure>) -> Result<(), MatchError> {
         if let Some(failure) = failure {
             record.transcript = Some(self.files.keep_transcript(&record, &failure)?);
             record.detail = Some(failure.what);
@@ -186,7 +182,7 @@ impl Results<'_> {
             }
         }
         if is_complete {
-            let records: Vec<GameRecord> = self.kept.into_values().collect();
+            let records: Vec<MatchGame> = self.kept.into_values().collect();
             self.files.finish(&records)?;
         }
         Ok(Finished { tally: self.tally, is_complete, played: self.played, time, devices })
@@ -202,7 +198,7 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn play(&mut self, number: u64) -> Result<(GameRecord, Option<Failure>), Abandoned> {
+    fn play(&mut self, number: u64) -> Result<(MatchGame, Option<Failure>), Abandoned> {
         let setting = self.setting;
         let fixture = setting.plan.fixture(number);
         let opening = setting.book.opening(fixture.round);
@@ -218,7 +214,7 @@ impl<'a> Worker<'a> {
         let arbiter::Played { moves, ending, failure, breaches: [white_breaches, black_breaches] } =
             played?;
         let name = |side: usize| setting.config.side[side].name.clone();
-        let record = GameRecord {
+        let record = MatchGame {
             number: number + 1,
             round: format!("{}.{}", fixture.round + 1, number % 2 + 1),
             white: name(fixture.white),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use shakmaty::Color;
 
 use super::plan::Plan;
-use super::record::GameRecord;
+use super::record::MatchGame;
 use crate::game::ending::Termination;
+use crate::statistics::elo::{Pentanomial, Trinomial};
 use crate::statistics::sprt::{Decision, Sprt};
-use crate::statistics::stats::{Pentanomial, Trinomial};
 
 /// What one side did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl Tally {
     }
 
     /// Counts a game. `false` = it is counted already, or there is no such game.
-    pub fn add(&mut self, record: &GameRecord) -> bool {
+    pub fn add(&mut self, record: &MatchGame) -> bool {
         let Some(number) = record.number.checked_sub(1).filter(|&n| n < self.plan.games()) else {
             return false;
         };
@@ -202,7 +202,7 @@ impl Tally {
         true
     }
 
-    fn count_moves(&mut self, record: &GameRecord, seats: [usize; 2]) {
+    fn count_moves(&mut self, record: &MatchGame, seats: [usize; 2]) {
         let start = usize::from(record.begins_with().is_black());
         for (ply, played) in record.moves.iter().enumerate() {
             let side = &mut self.sides[seats[(start + ply) % 2]];
@@ -232,12 +232,7 @@ mod tests {
     const SIDES: [&str; 3] = ["a", "b", "c"];
 
     /// A game of the plan with this result and one move of White's, which took a second.
-    fn record(
-        plan: &Plan,
-        number: u64,
-        result: GameResult,
-        termination: Termination,
-    ) -> GameRecord {
+    fn record(plan: &Plan, number: u64, result: GameResult, termination: Termination) -> MatchGame {
         let fixture = plan.fixture(number);
         let played = MoveRecord {
             uci: "e2e4".to_owned(),
@@ -246,7 +241,7 @@ mod tests {
             nodes: Some(500),
             micros: 1_000_000,
         };
-        GameRecord {
+        MatchGame {
             number: number + 1,
             round: String::new(),
             white: SIDES[fixture.white].to_owned(),

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::search::Search as _;
+use tesla_engine::setup::factory;
 use tesla_engine::setup::machine::Machine;
-use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::shared::{SharedDevice, Usage};
@@ -52,7 +52,7 @@ impl Devices {
             if !machine.needs_device() || devices.description(&machine, is_timed).is_some() {
                 continue;
             }
-            let make = if is_timed { roster::evaluator } else { roster::shared_evaluator };
+            let make = if is_timed { factory::evaluator } else { factory::shared_evaluator };
             let (evaluator, notes) =
                 make(&machine).map_err(|sentence| format!("side {}: {sentence}", side.name))?;
             notes.into_iter().filter(|note| said.insert(note.clone())).for_each(|note| say(&note));
@@ -98,7 +98,7 @@ impl Devices {
         let shared = if is_timed { None } else { self.find(&device_of(machine)) };
         match shared {
             Some(shared) => Ok(Box::new(shared.client(machine.batch_size.unwrap_or(0)))),
-            None => Ok(roster::evaluator(machine)?.0),
+            None => Ok(factory::evaluator(machine)?.0),
         }
     }
 
@@ -113,7 +113,7 @@ impl Devices {
             return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
         }
         let evaluator = self.evaluator(&machine, side.limit.is_timed())?;
-        let mut search = roster::tree_search(&machine, evaluator);
+        let mut search = factory::tree_search(&machine, evaluator);
         search.set_hash_mb(settings.hash_mb);
         Ok(search)
     }

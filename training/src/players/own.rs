@@ -11,8 +11,8 @@ use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score as EngineScore;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::setup::factory;
 use tesla_engine::setup::machine::Machine;
-use tesla_engine::setup::roster;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::centipawns_from_score;
 use tesla_nn::transformer::panic_text;
@@ -145,7 +145,7 @@ impl Player for OwnPlayer<'_> {
         } else {
             let evaluator =
                 self.devices.evaluator(&self.machine, self.is_timed).map_err(Mishap::Fatal)?;
-            let mut search = roster::search_on(&self.machine, evaluator).map_err(Mishap::Fatal)?;
+            let mut search = factory::search_on(&self.machine, evaluator).map_err(Mishap::Fatal)?;
             search.set_hash_mb(self.settings.hash_mb);
             self.search = Some(search);
         }

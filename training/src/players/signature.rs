@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tesla_engine::search::{Info, StopToken};
+use tesla_engine::setup::factory;
 use tesla_engine::setup::mode::SearchMode;
-use tesla_engine::setup::roster;
 
 use super::side::Side;
 
@@ -19,7 +19,7 @@ pub(crate) fn search_signatures<'a>(sides: impl IntoIterator<Item = &'a Side>) -
     let modes: BTreeSet<SearchMode> =
         own.filter_map(|side| Some(side.machine().ok()?.search)).collect();
     let signature = |mode: SearchMode| {
-        let mut search = roster::bench_search_of(mode).ok()?;
+        let mut search = factory::bench_search_of(mode).ok()?;
         let (stop, hear) = (StopToken::default(), &mut |_: &str, _: &Info| {});
         let total =
             tesla_engine::commands::bench::run(search.as_mut(), SIGNATURE_NODES, &stop, hear);

@@ -6,8 +6,8 @@ use super::players::{Meeting, Players, Pool};
 use super::sources::Played;
 use crate::console::table::{Align, Table};
 use crate::game::limit::Limit;
+use crate::statistics::elo::Trinomial;
 use crate::statistics::estimate::Estimate;
-use crate::statistics::stats::Trinomial;
 
 /// The evaluations of a limit that is nothing else.
 fn evaluations(limit: &Limit) -> Option<f64> {

@@ -7,9 +7,9 @@ use super::sources::{Played, Program, configuration};
 use crate::game::limit::Limit;
 use crate::players::side::Side;
 use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
+use crate::statistics::elo::{Pentanomial, Trinomial};
 use crate::statistics::estimate::Estimate;
 use crate::statistics::rating::{Anchor, PairResult};
-use crate::statistics::stats::{Pentanomial, Trinomial};
 
 /// A configuration with its limit.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use crate::disk::journal::{Journal, JournalError};
 use crate::evaluate::Evaluated;
 use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
-use crate::matches::record::GameRecord;
+use crate::matches::record::MatchGame;
 use crate::matches::tally::Tally;
 use crate::players::side::Side;
 use crate::train::config::TrainConfig;
@@ -254,7 +254,7 @@ impl Sources {
 /// The counts of a match from its results file, without games that are `known` from another one:
 /// between sides that always answer alike they are no news.
 fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played, SourceError> {
-    let (head, records) = Journal::<GameRecord>::read_with_match(path)?;
+    let (head, records) = Journal::<MatchGame>::read_with_match(path)?;
     let config = head.get("config").cloned().unwrap_or_default();
     let mut config: MatchConfig = serde_json::from_value(config).map_err(damaged(path))?;
     // How many games are asked for is not in the file, as more may be asked for: as many rounds as

@@ -1,7 +1,7 @@
 //! Ratings of any number of players from the results between them.
 //!
 //! The model is Bradley and Terry's: the expected score of one player against another is the
-//! logistic function of their difference in Elo ([`super::stats::score_of_elo`]), and a draw counts
+//! logistic function of their difference in Elo ([`super::elo::score_of_elo`]), and a draw counts
 //! half a win. The ratings maximize the likelihood of all results at once, with a weak prior: each
 //! player has also drawn [`PRIOR_GAMES`] of a game against a player of mean strength. The prior
 //! moves a rating from 100 games by a fraction of a percent, and keeps a clean sweep finite. How
@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stats::{Pentanomial, Trinomial};
+use super::elo::{Pentanomial, Trinomial};
 
 /// Drawn games against a player of mean strength that stand in for what was known before.
 pub const PRIOR_GAMES: f64 = 0.5;

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::stats::{NORMALIZED_ELO_SCALE, Pentanomial, Trinomial, score_of_elo};
+use super::elo::{NORMALIZED_ELO_SCALE, Pentanomial, Trinomial, score_of_elo};
 
 /// What stands for the count of a result that never came up.
 pub const EMPTY_COUNT: f64 = 1e-3;

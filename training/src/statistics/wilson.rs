@@ -5,7 +5,7 @@ pub(crate) const Z_95: f64 = 1.959_963_984_540_054;
 
 /// A 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct ShareInterval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
@@ -14,15 +14,15 @@ pub struct Interval {
 
 /// Wilson's score interval of `k` successes in `n` trials, 95 %
 /// (Wilson 1927, J. Am. Stat. Assoc. 22, 209). The whole of `0..=1` for no trials.
-pub fn wilson(k: usize, n: usize) -> Interval {
+pub fn wilson(k: usize, n: usize) -> ShareInterval {
     if n == 0 {
-        return Interval { low: 0.0, high: 1.0 };
+        return ShareInterval { low: 0.0, high: 1.0 };
     }
     let (k, n) = (k as f64, n as f64);
     let (p, z2) = (k / n, Z_95 * Z_95);
     let centre = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = Z_95 * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt() / (1.0 + z2 / n);
-    Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
+    ShareInterval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
 }
 
 #[cfg(test)]
@@ -44,6 +44,6 @@ mod tests {
                 "{k}/{n} {found:?}"
             );
         }
-        assert_eq!(wilson(0, 0), Interval { low: 0.0, high: 1.0 });
+        assert_eq!(wilson(0, 0), ShareInterval { low: 0.0, high: 1.0 });
     }
 }

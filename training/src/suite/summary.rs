@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::record::{Record, Reply, TaskLabel};
 use super::verdict::Detail;
-use crate::statistics::wilson::{Interval, Z_95, wilson};
+use crate::statistics::wilson::{ShareInterval, Z_95, wilson};
 
 /// How records are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Points {
     /// Mean share of an item's points, `0..=1`.
     pub mean: f64,
     /// Normal interval of that mean, cut to `0..=1`; none for a single item.
-    pub interval: Option<Interval>,
+    pub interval: Option<ShareInterval>,
 }
 
 /// Mates of a group.
@@ -70,7 +70,7 @@ pub struct Mates {
 
 impl Summary {
     /// Interval of the share solved, `0..=1`.
-    pub fn interval(&self) -> Interval {
+    pub fn interval(&self) -> ShareInterval {
         wilson(self.solved, self.items)
     }
 
@@ -115,7 +115,7 @@ fn points(records: &[&Record]) -> Option<Points> {
         max: scored.iter().map(|(_, max)| max).sum(),
         mean,
         interval: (shares.len() > 1)
-            .then(|| Interval { low: (mean - half).max(0.0), high: (mean + half).min(1.0) }),
+            .then(|| ShareInterval { low: (mean - half).max(0.0), high: (mean + half).min(1.0) }),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::compare::Comparison;
 use super::summary::Summary;
 use crate::console::table::{Align, Table};
-use crate::statistics::wilson::Interval;
+use crate::statistics::wilson::ShareInterval;
 
 impl Table {
     /// The groups of a run. Columns that no group has anything in are left out.
@@ -76,7 +76,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-fn range(interval: Interval) -> String {
+fn range(interval: ShareInterval) -> String {
     format!("{}\u{2013}{}", percent(interval.low), percent(interval.high))
 }
 

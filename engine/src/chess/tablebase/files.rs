@@ -38,7 +38,7 @@ pub fn open(settings: &Settings) -> (Option<Tables>, Vec<String>) {
             others => format!("; {others} more files cannot be used either"),
         };
         let name = path.display();
-        notes.push(format!("the table {name} cannot be used: {error}; fetch it anew{others}"));
+        notes.push(format!("the table {name} cannot be used: {error}; download it again{others}"));
     }
     if files == 0 {
         notes.push(format!("no Syzygy tables (*.rtbw, *.rtbz) were found in {path}"));
@@ -68,7 +68,7 @@ fn known<T>(answer: Result<T, SyzygyError>) -> Result<Option<T>, String> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(error @ SyzygyError::ProbeFailed { .. }) => {
-            Err(format!("{error}; fetch this file anew, or take its folder out of SyzygyPath"))
+            Err(format!("{error}; download this file again, or take its folder out of SyzygyPath"))
         }
         Err(_) => Ok(None),
     }

@@ -7,7 +7,7 @@ use tesla_nn::evaluator::{Evaluator, Request};
 use super::Finding;
 use crate::commands::bench;
 use crate::search::clock::Stopwatch;
-use crate::setup::roster;
+use crate::setup::factory;
 use crate::setup::settings::Settings;
 
 /// Batches that are timed, behind one that is not.
@@ -17,7 +17,7 @@ const BATCHES: u32 = 3;
 pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
     let machine = settings.machine();
     // A driver's fault may come as a panic from below.
-    let started = catch_unwind(AssertUnwindSafe(|| roster::evaluator(&machine)));
+    let started = catch_unwind(AssertUnwindSafe(|| factory::evaluator(&machine)));
     match started {
         Ok(Ok((mut evaluator, notes))) => {
             tell(Finding::fine("evaluator", evaluator.description()));
@@ -33,7 +33,7 @@ pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
         }
         Err(_) => tell(Finding::broken(
             "evaluator",
-            "internal error while it started".to_owned(),
+            "internal error while starting".to_owned(),
             "try --device cpu; if that works, update the GPU's driver, or set Device = cpu; \
              please report it",
         )),
@@ -91,6 +91,6 @@ fn speed(evaluator: &mut dyn Evaluator) -> Finding {
     }
     let milliseconds = watch.elapsed().as_secs_f64() * 1e3 / f64::from(BATCHES);
     let rate = size as f64 / milliseconds.max(1e-6) * 1e3;
-    let found = format!("{rate:.0} whole evaluations a second ({size} in {milliseconds:.2} ms)");
+    let found = format!("{rate:.0} full evaluations a second ({size} in {milliseconds:.2} ms)");
     Finding::fine("speed", found)
 }

@@ -49,8 +49,8 @@ pub(super) fn memory(wanted_mb: usize) -> Finding {
         Some(free) if free >= needed => Finding::fine("memory", format!("{free} MiB free")),
         Some(free) => Finding::weak(
             "memory",
-            format!("{free} MiB free, {needed} wanted by the options' defaults"),
-            "end other programs, or lower the options Hash and KVCache",
+            format!("{free} MiB free, {needed} needed by the options' defaults"),
+            "close other programs, or lower the options Hash and KVCache",
         ),
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn memory(wanted_mb: usize) -> Finding {
 pub(super) fn drivers() -> Finding {
     let found = drivers_found();
     if !cfg!(target_os = "linux") {
-        return Finding::fine("drivers", "the system's own (not looked at)".to_owned());
+        return Finding::fine("drivers", "the system's own (not checked)".to_owned());
     }
     if found.iter().any(|name| !is_software(name)) {
         return Finding::fine("drivers", found.join(", "));
@@ -96,7 +96,7 @@ fn names_in(folder: &str) -> Vec<String> {
 /// `CacheConfig::Target`).
 pub(super) fn tuned_kernels() -> Finding {
     let Some(folder) = tuned_folder() else {
-        return Finding::fine("kernels", "tuned anew at every start: no cache folder".to_owned());
+        return Finding::fine("kernels", "tuned again at every start: no cache folder".to_owned());
     };
     let place = folder.display();
     if !folder.exists() {
@@ -104,7 +104,7 @@ pub(super) fn tuned_kernels() -> Finding {
         return Finding::fine("kernels", found);
     }
     let kilobytes = size(&folder) / 1024;
-    Finding::fine("kernels", format!("{kilobytes} kB in {place}; delete it to tune anew"))
+    Finding::fine("kernels", format!("{kilobytes} kB in {place}; delete it to tune again"))
 }
 
 /// The outermost package around the working folder has it, else the user's cache.

@@ -51,7 +51,7 @@ impl Item {
 }
 
 /// What the search says of a position.
-struct Answer {
+struct Solution {
     /// As [`Item::moves`]; `None` = no mate within the depth.
     moves: Option<i32>,
     nodes: u64,
@@ -59,7 +59,7 @@ struct Answer {
 
 /// Searches to the depth of the mate and no further: if there were a shorter one, this would find
 /// it.
-fn answer(item: &Item, pruning: Pruning) -> Result<Answer, String> {
+fn answer(item: &Item, pruning: Pruning) -> Result<Solution, String> {
     let game = Game::new(position(&item.fen)?);
     let found = solve(&game, item.plies(), pruning, EndsOnly);
     let plies = MATE - found.value.abs();
@@ -68,7 +68,7 @@ fn answer(item: &Item, pruning: Pruning) -> Result<Answer, String> {
         value if value <= -MATE_BOUND => Some(-plies / 2),
         _ => None,
     };
-    Ok(Answer { moves, nodes: found.nodes })
+    Ok(Solution { moves, nodes: found.nodes })
 }
 
 /// Solves the file's mates and says how many came out exactly.
@@ -91,9 +91,9 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
         bar.inc(1);
         answer
     });
-    let answers: Vec<Answer> = answers.collect::<Result<_, _>>()?;
+    let answers: Vec<Solution> = answers.collect::<Result<_, _>>()?;
     bar.finish_and_clear();
-    output.print("| mate in | positions | exact | positions looked at |\n|---|---|---|---|");
+    output.print("| mate in | positions | exact | positions searched |\n|---|---|---|---|");
     let mut wrong = 0;
     for moves in (-longest..=longest).filter(|&moves| moves != 0) {
         let rows = || items.iter().zip(&answers).filter(|(item, _)| item.moves == moves);
@@ -116,7 +116,7 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     {
         output.print(&format!("{}: dm {} there, {:?} here", item.fen, item.moves, answer.moves));
     }
-    if wrong > 0 { Err(format!("{wrong} mates are not as the file says")) } else { Ok(()) }
+    if wrong > 0 { Err(format!("{wrong} mates differ from the file")) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let positions = lines.map(position).collect::<Result<Vec<Chess>, _>>()?;
     if positions.is_empty() {
-        return Err("there is no position in the file; give one FEN a line".to_owned());
+        return Err("the file holds no position; write one FEN per line".to_owned());
     }
     let work: Vec<(usize, Pruning)> = Pruning::ALL
         .iter()

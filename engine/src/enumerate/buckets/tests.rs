@@ -33,7 +33,7 @@ fn each_position_is_taken_once_wherever_it_lies() {
             add(&buckets, (round * 97 + step * step) % SIZE);
         }
         match round % 8 {
-            1 | 2 => (0..BUCKETS).for_each(|bucket| buckets.send_away(bucket, &folder).unwrap()),
+            1 | 2 => (0..BUCKETS).for_each(|bucket| buckets.spill(bucket, &folder).unwrap()),
             4 => taken.extend(take_all(&buckets, &folder)),
             5 => buckets.take(7, Some(&folder), 3, &mut taken).unwrap(),
             6 => {
@@ -62,7 +62,7 @@ fn memory_is_given_back() {
         add(&buckets, index);
     }
     assert!(buckets.bytes() > 100_000 / 64 * 32);
-    (0..BUCKETS).for_each(|bucket| buckets.send_away(bucket, &folder).unwrap());
+    (0..BUCKETS).for_each(|bucket| buckets.spill(bucket, &folder).unwrap());
     assert_eq!(buckets.bytes(), 0);
     assert!(buckets.has_work());
 }
@@ -75,7 +75,7 @@ fn what_is_no_position_is_damage() {
     let index = SIZE - 1;
     add(&buckets, index);
     let bucket = bucket_of(index);
-    buckets.send_away(bucket, &folder).unwrap();
+    buckets.spill(bucket, &folder).unwrap();
     let smaller = Buckets::new(buckets.files(), SIZE - 1);
     let taken = smaller.take(bucket, Some(&folder), 1, &mut Vec::new());
     assert!(matches!(taken, Err(EnumerateError::Damaged { .. })));

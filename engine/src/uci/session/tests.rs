@@ -12,8 +12,8 @@ use super::*;
 use crate::best_first::BestFirst;
 use crate::search::Limits;
 use crate::search::clock::Budget;
+use crate::setup::factory::Made;
 use crate::setup::mode::EvaluatorKind;
-use crate::setup::roster::Made;
 
 /// What was said.
 #[derive(Clone, Default)]

@@ -15,8 +15,8 @@ fn played(uci: &str, score: Option<Score>) -> MoveRecord {
     MoveRecord { uci: uci.to_owned(), score, depth: Some(12), nodes: Some(800), micros: 520_900 }
 }
 
-fn fools_mate() -> GameRecord {
-    GameRecord {
+fn fools_mate() -> MatchGame {
+    MatchGame {
         number: 7,
         round: "3.1".to_owned(),
         white: "Tesla \"dev\" \\ {x}".to_owned(),
@@ -210,12 +210,12 @@ const STARTS: [(bool, &str); 6] = [
     (true, "bnrkqrnb/pppppppp/8/8/8/8/PPPPPPPP/BNRKQRNB w KQkq - 0 1"),
 ];
 
-fn random_game(start: usize, choices: &[u16], book: usize, text: &str) -> GameRecord {
+fn random_game(start: usize, choices: &[u16], book: usize, text: &str) -> MatchGame {
     let (chess960, fen) = STARTS[start];
     let mut position = set_up(fen, chess960).unwrap();
     let opening = Opening { fen: fen_of(&position), moves: vec![], chess960, name: None };
     let mut state = GameState::new(&opening).unwrap();
-    let mut game = GameRecord {
+    let mut game = MatchGame {
         opening,
         moves: vec![],
         white: text.to_owned(),
@@ -302,6 +302,6 @@ proptest! {
         let json = serde_json::to_string(&game).unwrap();
         let mut timeless = game;
         timeless.moves.iter_mut().for_each(|played| played.micros = 0);
-        prop_assert_eq!(serde_json::from_str::<GameRecord>(&json).unwrap(), timeless);
+        prop_assert_eq!(serde_json::from_str::<MatchGame>(&json).unwrap(), timeless);
     }
 }

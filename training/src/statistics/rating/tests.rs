@@ -1,8 +1,8 @@
 //! Checks of joint ratings and of their intervals, on simulated matches with known ratings.
 
 use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
+use crate::statistics::elo::{Pentanomial, Trinomial, elo_of_score, score_of_elo};
 use crate::statistics::rating::{Anchor, PairResult, RatingError, Ratings, fit};
-use crate::statistics::stats::{Pentanomial, Trinomial, elo_of_score, score_of_elo};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

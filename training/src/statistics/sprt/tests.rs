@@ -1,7 +1,7 @@
 //! Checks of the sequential test against published results and against brute force.
 
+use crate::statistics::elo::{Pentanomial, Trinomial, score_of_elo};
 use crate::statistics::sprt::{Decision, Sprt, SprtError, SprtModel};
-use crate::statistics::stats::{Pentanomial, Trinomial, score_of_elo};
 
 use SprtModel::{Logistic, Normalized};
 

@@ -1,4 +1,4 @@
-//! How the user's choice becomes a search that runs.
+//! Builds searches and evaluators from the user's choices.
 
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;

@@ -1,15 +1,15 @@
-//! What a run goes by: its bounds, the clock, who wants it to stop and who watches.
+//! A run's context: its limits, threads, clock, stop token and progress line.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::{Clock, Times};
-use super::crew::{Crew, Turns};
 use super::error::EnumerateError;
 use super::progress::{Progress, Status};
+use super::worker_pool::{IndexQueue, WorkerPool};
 use crate::search::StopToken;
 
-/// How a run is done, whatever it enumerates.
+/// The resources of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// Memory for the sets, bytes.
@@ -20,14 +20,14 @@ pub struct Resources {
     pub checkpoint: Duration,
 }
 
-/// A checkpoint may take this share of the time, one part in so many.
-const RARELY: u32 = 10;
+/// Checkpoints may take one part in this many of the time.
+const CHECKPOINT_RARITY: u32 = 10;
 
-/// The course of a run.
+/// A run's limits, threads, clock, stop token and progress line.
 #[derive(Debug)]
-pub(super) struct Course<'a> {
+pub(super) struct RunContext<'a> {
     resources: Resources,
-    crew: Arc<Crew>,
+    workers: Arc<WorkerPool>,
     clock: Clock,
     stop: &'a StopToken,
     progress: Progress,
@@ -35,11 +35,11 @@ pub(super) struct Course<'a> {
     due: Duration,
 }
 
-impl<'a> Course<'a> {
-    /// Starts, or goes on after runs that took so long.
+impl<'a> RunContext<'a> {
+    /// Starts a run, or resumes one whose earlier parts took `earlier`.
     ///
     /// # Errors
-    /// When there are no threads to be had.
+    /// When the threads cannot be started.
     pub(super) fn new(
         resources: &Resources,
         earlier: Times,
@@ -47,7 +47,7 @@ impl<'a> Course<'a> {
     ) -> Result<Self, EnumerateError> {
         Ok(Self {
             resources: resources.clone(),
-            crew: Arc::new(Crew::new(resources.threads)?),
+            workers: Arc::new(WorkerPool::new(resources.threads)?),
             clock: Clock::new(earlier),
             stop,
             progress: Progress::new(),
@@ -66,16 +66,16 @@ impl<'a> Course<'a> {
     }
 
     /// The threads.
-    pub(super) fn crew(&self) -> Arc<Crew> {
-        Arc::clone(&self.crew)
+    pub(super) fn workers(&self) -> Arc<WorkerPool> {
+        Arc::clone(&self.workers)
     }
 
-    /// What it took until now.
+    /// The time taken so far.
     pub(super) fn times(&self) -> Times {
         self.clock.times()
     }
 
-    /// Whether somebody wants it to stop.
+    /// Whether a stop was requested.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.is_stopped()
     }
@@ -93,28 +93,29 @@ impl<'a> Course<'a> {
         let began = self.clock.elapsed();
         save(self)?;
         let now = self.clock.elapsed();
-        self.due = now + self.resources.checkpoint.max(now.saturating_sub(began) * RARELY);
+        self.due =
+            now + self.resources.checkpoint.max(now.saturating_sub(began) * CHECKPOINT_RARITY);
         Ok(())
     }
 
-    /// Tells how it stands, and ends the turns when a checkpoint is due or somebody wants to stop.
-    pub(super) fn watch(&mut self, turns: &Turns, status: &Status) {
+    /// Shows the progress; stops the queue when a checkpoint is due or a stop was requested.
+    pub(super) fn watch(&mut self, queue: &IndexQueue, status: &Status) {
         if self.is_due() {
-            turns.stop();
+            queue.stop();
         }
-        self.watch_stop(turns, status);
+        self.watch_stop(queue, status);
     }
 
-    /// Tells how it stands, and ends the turns when somebody wants to stop.
-    pub(super) fn watch_stop(&mut self, turns: &Turns, status: &Status) {
+    /// Shows the progress; stops the queue when a stop was requested.
+    pub(super) fn watch_stop(&mut self, queue: &IndexQueue, status: &Status) {
         self.progress.show(status);
         if self.is_stopped() {
-            turns.stop();
+            queue.stop();
         }
     }
 }
 
-impl Drop for Course<'_> {
+impl Drop for RunContext<'_> {
     fn drop(&mut self) {
         self.progress.end();
     }

@@ -1,4 +1,4 @@
-//! What a thread has found and not yet put where it belongs.
+//! A write buffer for each thread: positions and roots found, but not yet in their sets.
 
 use super::buckets::{BUCKETS, Buckets, bucket_of};
 use super::distinct::{Distinct, PARTS};
@@ -6,20 +6,20 @@ use super::expand::Sink;
 use super::packed::Packed;
 use super::tally::Class;
 
-/// Positions or roots for one bucket or part: enough that its lock is no burden.
-const HANDFUL: usize = 64;
+/// Positions or roots buffered for one bucket or part: enough that its lock costs little.
+const BUFFERED: usize = 64;
 
-/// A thread's hands.
+/// The positions and roots that one thread has found since it last wrote them.
 #[derive(Debug)]
-pub(super) struct Hands<'a> {
+pub(super) struct WriteBuffer<'a> {
     buckets: &'a Buckets,
     roots: &'a Distinct,
     children: Vec<Vec<u128>>,
     packed: Vec<Vec<Packed>>,
 }
 
-impl<'a> Hands<'a> {
-    /// Empty hands.
+impl<'a> WriteBuffer<'a> {
+    /// An empty buffer.
     pub(super) fn new(buckets: &'a Buckets, roots: &'a Distinct) -> Self {
         Self {
             buckets,
@@ -29,8 +29,8 @@ impl<'a> Hands<'a> {
         }
     }
 
-    /// Puts everything where it belongs.
-    pub(super) fn empty(self) {
+    /// Writes everything to the sets.
+    pub(super) fn flush(self) {
         for (bucket, children) in self.children.iter().enumerate() {
             self.buckets.add(bucket, children);
         }
@@ -40,12 +40,12 @@ impl<'a> Hands<'a> {
     }
 }
 
-impl Sink for Hands<'_> {
+impl Sink for WriteBuffer<'_> {
     fn child(&mut self, index: u128) {
         let bucket = bucket_of(index);
         let children = &mut self.children[bucket];
         children.push(index);
-        if children.len() == HANDFUL {
+        if children.len() == BUFFERED {
             self.buckets.add(bucket, children);
             children.clear();
         }
@@ -55,7 +55,7 @@ impl Sink for Hands<'_> {
         let part = self.roots.part_of(class.number(), root);
         let packed = &mut self.packed[part];
         packed.push(root);
-        if packed.len() == HANDFUL {
+        if packed.len() == BUFFERED {
             self.roots.add(part, packed);
             packed.clear();
         }

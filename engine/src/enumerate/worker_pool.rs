@@ -1,4 +1,4 @@
-//! Threads that do one thing together, and one that watches them.
+//! A thread pool that runs one job on all its threads, watched by the caller.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,17 +8,17 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::error::EnumerateError;
 
-/// How often the watching thread looks.
+/// How often the caller watches.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The threads of a run, the same from its beginning to its end.
 #[derive(Debug)]
-pub(super) struct Crew {
+pub(super) struct WorkerPool {
     pool: ThreadPool,
 }
 
-impl Crew {
-    /// So many threads.
+impl WorkerPool {
+    /// Starts `threads` threads, at least one.
     ///
     /// # Errors
     /// When the system refuses.
@@ -27,17 +27,17 @@ impl Crew {
         Ok(Self { pool: pool.map_err(|error| EnumerateError::Threads(error.to_string()))? })
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub(super) fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
-    /// Runs `job` on every thread and calls `watch` now and then until all are through. Answers
-    /// with what they return, or with one of their errors.
+    /// Runs `job` on every thread and calls `watch` now and then until all are done. Returns
+    /// their results, or one of their errors.
     ///
     /// # Errors
     /// An error of a job.
-    pub(super) fn together<T: Send>(
+    pub(super) fn run_on_all<T: Send>(
         &self,
         watch: &mut dyn FnMut(),
         job: &(dyn Fn() -> Result<T, EnumerateError> + Sync),
@@ -67,15 +67,15 @@ impl Crew {
     ///
     /// # Errors
     /// An error of a job.
-    pub(super) fn each(
+    pub(super) fn for_each(
         &self,
         end: usize,
         job: &(dyn Fn(usize) -> Result<(), EnumerateError> + Sync),
     ) -> Result<(), EnumerateError> {
-        let turns = Turns::new(end);
-        self.together(&mut || {}, &|| {
-            while let Some(number) = turns.next() {
-                job(number).inspect_err(|_| turns.stop())?;
+        let queue = IndexQueue::new(end);
+        self.run_on_all(&mut || {}, &|| {
+            while let Some(number) = queue.next() {
+                job(number).inspect_err(|_| queue.stop())?;
             }
             Ok(())
         })?;
@@ -83,21 +83,21 @@ impl Crew {
     }
 }
 
-/// Numbers that threads take in turn, until there are no more or somebody says stop.
+/// Indices that threads take one by one until none are left or the queue is stopped.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct IndexQueue {
     next: AtomicUsize,
     end: usize,
     stopped: AtomicBool,
 }
 
-impl Turns {
-    /// The numbers below `end`.
+impl IndexQueue {
+    /// The indices below `end`.
     pub(super) fn new(end: usize) -> Self {
         Self { next: AtomicUsize::new(0), end, stopped: AtomicBool::new(false) }
     }
 
-    /// The next number.
+    /// The next index.
     pub(super) fn next(&self) -> Option<usize> {
         if self.is_stopped() {
             return None;
@@ -106,17 +106,17 @@ impl Turns {
         (number < self.end).then_some(number)
     }
 
-    /// How many were taken.
+    /// The number of indices taken.
     pub(super) fn taken(&self) -> usize {
         self.next.load(Ordering::Relaxed).min(self.end)
     }
 
-    /// There are no more from now on.
+    /// Hands out no more indices.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody said so.
+    /// Whether [`IndexQueue::stop`] was called.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -131,19 +131,20 @@ mod tests {
     #[test]
     fn every_number_is_taken_once() {
         let sum = AtomicU64::new(0);
-        let crew = Crew::new(3).unwrap();
-        crew.each(1_000, &|number| {
-            sum.fetch_add(number as u64, Ordering::Relaxed);
-            Ok(())
-        })
-        .unwrap();
+        let workers = WorkerPool::new(3).unwrap();
+        workers
+            .for_each(1_000, &|number| {
+                sum.fetch_add(number as u64, Ordering::Relaxed);
+                Ok(())
+            })
+            .unwrap();
         assert_eq!(sum.into_inner(), 499_500);
     }
 
     #[test]
     fn an_error_ends_it() {
         let count = AtomicU64::new(0);
-        let result = Crew::new(2).unwrap().each(1_000_000, &|_| {
+        let result = WorkerPool::new(2).unwrap().for_each(1_000_000, &|_| {
             count.fetch_add(1, Ordering::Relaxed);
             Err(EnumerateError::TooWide)
         });

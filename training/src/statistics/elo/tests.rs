@@ -1,7 +1,7 @@
 //! Checks of Elo, normalized Elo and likelihood of superiority against published results.
 
+use crate::statistics::elo::{Pentanomial, Trinomial, elo_of_score, score_of_elo};
 use crate::statistics::estimate::Estimate;
-use crate::statistics::stats::{Pentanomial, Trinomial, elo_of_score, score_of_elo};
 use statrs::distribution::{Beta, ContinuousCDF};
 
 fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
