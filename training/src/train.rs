@@ -7,4 +7,5 @@ pub mod dataset;
 pub mod labels;
 pub mod loss;
 mod muon;
+pub mod optimizer;
 pub mod trainer;

@@ -12,47 +12,12 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Shape, Tensor, TensorData};
-use serde::{Deserialize, Serialize};
 use tesla_nn::model::Model;
 
 use super::muon;
+use super::optimizer::Optimizer;
 
 pub use saved::StateError;
-
-/// Settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdamW {
-    /// Decay of the first moment.
-    pub beta_1: f32,
-    /// Decay of the second moment.
-    pub beta_2: f32,
-    /// Added to the root of the second moment.
-    pub epsilon: f32,
-    /// Decoupled weight decay per step, times the learning rate.
-    pub weight_decay: f32,
-    /// Largest global norm of the gradient.
-    pub clip_norm: f32,
-    /// Rate of Muon, which moves the matrices between hidden layers, as a share of the learning
-    /// rate; 0 = `AdamW` moves them too.
-    pub muon: f32,
-    /// Decay of Muon's momentum.
-    pub momentum: f32,
-}
-
-impl Default for AdamW {
-    fn default() -> Self {
-        Self {
-            beta_1: 0.9,
-            beta_2: 0.99,
-            epsilon: 1e-8,
-            weight_decay: 0.01,
-            clip_norm: 1.0,
-            muon: 0.0,
-            momentum: 0.95,
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Moments {
@@ -68,7 +33,7 @@ impl Moments {
     /// Muon's step for a matrix of this shape; the second moment is not used.
     fn muon_step(
         self,
-        settings: &AdamW,
+        settings: &Optimizer,
         rate: f32,
         [value, grad]: [Tensor<1>; 2],
         shape: &Shape,
@@ -137,7 +102,13 @@ impl State {
     }
 
     /// One step: `model` moves against `gradient` at the learning rate `rate`.
-    pub fn step(&mut self, settings: &AdamW, rate: f32, model: Model, gradient: Gradient) -> Model {
+    pub fn step(
+        &mut self,
+        settings: &Optimizer,
+        rate: f32,
+        model: Model,
+        gradient: Gradient,
+    ) -> Model {
         self.steps += 1;
         let Gradient { grads, norm, scale } = gradient;
         let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
@@ -175,7 +146,7 @@ impl burn::module::ModuleVisitor for Norm<'_> {
 struct Mover<'a> {
     state: &'a mut State,
     grads: GradientsParams,
-    settings: &'a AdamW,
+    settings: &'a Optimizer,
     rate: f32,
     /// Clips, and takes the loss's scale away again.
     clip: f32,
@@ -202,7 +173,7 @@ impl ModuleMapper for Mover<'_> {
         let Some(grad) = self.grads.remove::<D>(id) else {
             return Param::from_mapped_value(id, tensor, mapper);
         };
-        let AdamW { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
+        let Optimizer { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
         let shape = tensor.shape();
         let length = shape.num_elements();
         let grad = grad.reshape([length]) * self.clip;
@@ -234,7 +205,7 @@ impl ModuleMapper for Mover<'_> {
 struct ListMover<'a> {
     state: &'a mut State,
     rest: &'a [f32],
-    settings: &'a AdamW,
+    settings: &'a Optimizer,
     rate: f32,
     clip: f32,
     path: Vec<String>,
@@ -243,7 +214,7 @@ struct ListMover<'a> {
 impl ListMover<'_> {
     /// Moves `values` and their moments.
     fn step(&self, grads: &[f32], values: &mut [f32], [first, second]: [&mut [f32]; 2]) {
-        let AdamW { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
+        let Optimizer { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
         let steps = self.state.steps as i32;
         let [unbias_1, unbias_2] = [beta_1, beta_2].map(|beta| 1.0 / (1.0 - beta.powi(steps)));
         let keep = if decays(&self.path) { 1.0 - self.rate * weight_decay } else { 1.0 };

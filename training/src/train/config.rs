@@ -8,8 +8,8 @@ use tesla_nn::device::DeviceChoice;
 use tesla_nn::model::{ModelConfig, Precision};
 
 use crate::console::options::{Shown, options};
-use crate::train::adamw::AdamW;
 use crate::train::loss::LossWeights;
+use crate::train::optimizer::Optimizer;
 
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;
@@ -37,7 +37,7 @@ options! {
         /// whole run.
         decay_steps: Option<u64> = None;
         /// Optimizer.
-        optimizer: AdamW = AdamW::default();
+        optimizer: Optimizer = Optimizer::default();
         /// Weights of the parts of the loss.
         loss: LossWeights = LossWeights::default();
     }
@@ -184,7 +184,7 @@ impl TrainConfig {
     }
 
     fn check_optimizer(&self) -> Result<(), String> {
-        let AdamW { beta_1, beta_2, epsilon, weight_decay, clip_norm, muon, momentum } =
+        let Optimizer { beta_1, beta_2, epsilon, weight_decay, clip_norm, muon, momentum } =
             self.optimizer;
         for (name, beta) in [("beta_1", beta_1), ("beta_2", beta_2), ("momentum", momentum)] {
             if !(0.0..1.0).contains(&beta) {

@@ -6,7 +6,7 @@
 
 use burn::tensor::Tensor;
 
-use super::adamw::AdamW;
+use super::optimizer::Optimizer;
 
 /// Steps of the Newton-Schulz iteration.
 const ITERATIONS: usize = 5;
@@ -18,7 +18,7 @@ const QUINTIC: [f32; 3] = [3.4445, -4.7750, 2.0315];
 const ADAMW_STEP: f32 = 0.2;
 
 /// Whether Muon moves the parameter of this path in the network.
-pub(super) fn moves(settings: &AdamW, path: &[String], dimensions: usize) -> bool {
+pub(super) fn moves(settings: &Optimizer, path: &[String], dimensions: usize) -> bool {
     settings.muon > 0.0
         && dimensions == 2
         && path.last().is_some_and(|name| name == "weight")
@@ -27,11 +27,11 @@ pub(super) fn moves(settings: &AdamW, path: &[String], dimensions: usize) -> boo
 
 /// One step: the matrix and its momentum, `[rows, columns]` each, after `grad`, which is clipped.
 pub(super) fn step(
-    settings: &AdamW,
+    settings: &Optimizer,
     rate: f32,
     [matrix, momentum, grad]: [Tensor<2>; 3],
 ) -> [Tensor<2>; 2] {
-    let AdamW { momentum: keep, muon, weight_decay, .. } = *settings;
+    let Optimizer { momentum: keep, muon, weight_decay, .. } = *settings;
     let [rows, columns] = matrix.dims();
     let momentum = momentum * keep + grad.clone() * (1.0 - keep);
     let ahead = momentum.clone() * keep + grad * (1.0 - keep);
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn steps_are_as_long_as_the_rate_says() {
         let device = Device::default();
-        let settings = AdamW { muon: 0.5, weight_decay: 0.0, ..AdamW::default() };
+        let settings = Optimizer { muon: 0.5, weight_decay: 0.0, ..Optimizer::default() };
         let grad = Tensor::<2>::random([32, 64], Distribution::Normal(0.0, 1.0), &device);
         let zero = Tensor::<2>::zeros([32, 64], &device);
         let [moved, _] = step(&settings, 0.01, [zero.clone(), zero, grad]);
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn output_layers_tables_and_biases_are_left_to_adamw() {
-        let on = AdamW { muon: 1.0, ..AdamW::default() };
-        let is_moved = |settings: &AdamW, path: &str, dimensions| {
+        let on = Optimizer { muon: 1.0, ..Optimizer::default() };
+        let is_moved = |settings: &Optimizer, path: &str, dimensions| {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             moves(settings, &path, dimensions)
         };
@@ -106,6 +106,6 @@ mod tests {
             assert!(!is_moved(&on, other, 2), "{other}");
         }
         assert!(!is_moved(&on, "blocks.0.query.bias", 1));
-        assert!(!is_moved(&AdamW::default(), "blocks.0.query.weight", 2));
+        assert!(!is_moved(&Optimizer::default(), "blocks.0.query.weight", 2));
     }
 }

@@ -140,7 +140,8 @@ fn weights_that_are_no_numbers_replace_none() {
     let mut trainer = open(config(1), &folder);
     trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
     let good = weights_of(&trainer);
-    let settings = crate::train::adamw::AdamW { clip_norm: f32::NAN, ..trainer.config.optimizer };
+    let settings =
+        crate::train::optimizer::Optimizer { clip_norm: f32::NAN, ..trainer.config.optimizer };
     let jobs = jobs(&dataset(), 0);
     let pass = Pass {
         weights: &LossWeights::default(),
@@ -265,7 +266,7 @@ fn both_kinds_of_gradients_take_the_same_step() {
         let Grads::Tensors(tensors) = &graph else { panic!("a graph makes tensors") };
         let mut list = Listed { list: Vec::new(), tensors };
         trainer.model.visit(&mut list);
-        let settings = crate::train::adamw::AdamW { muon, ..trainer.config.optimizer };
+        let settings = crate::train::optimizer::Optimizer { muon, ..trainer.config.optimizer };
         let list = Grads::List(list.list);
         let after = [list, graph].map(|grads| {
             let gradient = State::measured(&trainer.model, grads, 1.0);
