@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Shape, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use tesla_nn::model::Model;
 
 use super::muon;
@@ -28,22 +28,6 @@ struct Moments {
 impl Moments {
     fn zeros(length: usize, device: &Device) -> Self {
         Self { first: Tensor::zeros([length], device), second: Tensor::zeros([length], device) }
-    }
-
-    /// Muon's step for a matrix of this shape; the second moment is not used.
-    fn muon_step(
-        self,
-        settings: &Optimizer,
-        rate: f32,
-        [value, grad]: [Tensor<1>; 2],
-        shape: &Shape,
-    ) -> (Tensor<1>, Self) {
-        let [rows, columns] = shape.dims();
-        let square = |list: Tensor<1>| list.reshape([rows, columns]);
-        let operands = [square(value), square(self.first), square(grad)];
-        let [value, first] = muon::step(settings, rate, operands);
-        let [value, first] = [value, first].map(|matrix| matrix.reshape([rows * columns]));
-        (value, Self { first, second: self.second })
     }
 }
 
@@ -85,6 +69,30 @@ impl std::fmt::Debug for Gradient {
 }
 
 impl State {
+    /// Muon's step of the matrix at `path` against a clipped gradient; the second moment is unused.
+    fn muon_step<const D: usize>(
+        &mut self,
+        (settings, rate): (&Optimizer, f32),
+        path: String,
+        matrix: Tensor<D>,
+        grad: Tensor<1>,
+    ) -> Tensor<D> {
+        let shape = matrix.shape();
+        let (length, [rows, columns]) = (shape.num_elements(), shape.dims());
+        let old = self.moments.remove(&path);
+        let Moments { first, second } =
+            old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
+        let operands = [
+            matrix.reshape([rows, columns]),
+            first.reshape([rows, columns]),
+            grad.reshape([rows, columns]),
+        ];
+        let [matrix, first] = muon::step(settings, rate, operands);
+        let first = first.reshape([length]);
+        self.moments.insert(path, Moments { first, second });
+        Tensor::from_inner(matrix.reshape(shape)).require_grad()
+    }
+
     /// The gradient of `model`'s loss times `scale`, with its norm.
     pub fn measured(model: &Model, grads: Grads, scale: f32) -> Gradient {
         let norm = match &grads {
@@ -178,15 +186,13 @@ impl ModuleMapper for Mover<'_> {
         let length = shape.num_elements();
         let grad = grad.reshape([length]) * self.clip;
         let path = self.path.join(".");
-        let old = self.state.moments.remove(&path);
-        let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
         if muon::moves(self.settings, &self.path, D) {
-            let value = tensor.inner().reshape([length]);
-            let (value, moments) = old.muon_step(self.settings, self.rate, [value, grad], &shape);
-            self.state.moments.insert(path, moments);
-            let moved = Tensor::from_inner(value.reshape(shape)).require_grad();
+            let moved =
+                self.state.muon_step((self.settings, self.rate), path, tensor.inner(), grad);
             return Param::from_mapped_value(id, moved, mapper);
         }
+        let old = self.state.moments.remove(&path);
+        let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
         let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);
         let second = old.second * beta_2 + grad.powi_scalar(2) * (1.0 - beta_2);
         let steps = self.state.steps as i32;
@@ -253,12 +259,8 @@ impl ModuleMapper for ListMover<'_> {
         if muon::moves(self.settings, &self.path, D) {
             let length = grads.len();
             let grad = Tensor::from_data(TensorData::new(grads.to_vec(), [length]), &device);
-            let operands = [tensor.reshape([length]), grad * self.clip];
-            let old = self.state.moments.remove(&path);
-            let old = old.unwrap_or_else(|| Moments::zeros(length, &device));
-            let (value, moments) = old.muon_step(self.settings, self.rate, operands, &shape);
-            self.state.moments.insert(path, moments);
-            let moved = Tensor::from_inner(value.reshape(shape)).require_grad();
+            let grad = grad * self.clip;
+            let moved = self.state.muon_step((self.settings, self.rate), path, tensor, grad);
             return Param::from_mapped_value(id, moved, mapper);
         }
         let mut values = numbers(tensor);
