@@ -60,7 +60,7 @@ export class Board {
       orig: move.uci.slice(0, 2),
       dest: move.uci.slice(2, 4),
       brush: move.uci === best ? "best" : move.uci === rival ? "rival" : "other",
-      modifiers: { lineWidth: 2.5 + 13.5 * Math.sqrt(move.work) },
+      modifiers: { lineWidth: Math.max(move.uci === best ? 8 : 2.5, 2.5 + 13.5 * Math.sqrt(move.work)) },
     }));
     this.ground.setAutoShapes(shapes.reverse());
   }
