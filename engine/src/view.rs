@@ -5,7 +5,7 @@
 //! * [`gate`] — searches side by side at equal evaluations on one device, and slow motion;
 //! * [`messages`] — what the page asks, what it is told, and errors that name the field;
 //! * [`kept`] — what was seen of a search, thinned; recordings on disk;
-//! * [`seat`] — one search on a thread of its own;
+//! * [`seat`] — one search on a thread of its own; `seats` — all of them on one device;
 //! * [`desk`] — the position, the seats, and who listens;
 //! * [`assets`] — the page's files, inside the program;
 //! * [`guard`] — who is answered at all;
@@ -22,6 +22,7 @@ pub mod kept;
 pub mod messages;
 pub mod routes;
 pub mod seat;
+mod seats;
 pub mod server;
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -84,7 +85,7 @@ pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
     {
         complain(&format!("no browser could be opened ({error}); open the address above yourself"));
     }
-    let served = server::serve(listener, routes::router(Arc::clone(&desk), guard), &stop);
+    let served = server::serve(listener, &routes::router(Arc::clone(&desk), guard), &stop);
     desk.end();
     if let Some(path) = &arguments.record {
         desk.recording().write(path)?;

@@ -3,7 +3,11 @@
 
 import { count, el, evaluations, percent, points, proofWords, reducedMotion, svg } from "./util.js";
 
-const SHOWN = 9;
+/** Rows that fit a window without scrolling. */
+function shownRows() {
+  const size = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return Math.max(8, Math.min(20, Math.floor((innerHeight / size - 24) / 3.1)));
+}
 const WIDTH = 1000;
 const HEIGHT = 46;
 const BASE = 41;
@@ -34,6 +38,7 @@ export class Table {
     this.onWalk = onWalk;
     this.rows = new Map();
     this.isWhole = false;
+    this.most = shownRows();
     this.axis = { ...FULL };
     this.target = { ...FULL };
     this.isZoomed = false;
@@ -84,6 +89,7 @@ export class Table {
     this.best.textContent = first ? summary(node) : "";
     const depth = progress.depth ? ` · depth ${progress.depth}` : "";
     this.counts.textContent = `${evaluations(progress.evaluations)}${depth}`;
+    this.most = shownRows();
     const moves = this.chosen(node);
     this.aim(moves);
     this.arrange(moves, isSamePlace);
@@ -92,7 +98,7 @@ export class Table {
       this.rows.get(move.uci).show(move, { best: node.best, leader, isSamePlace });
     }
     const hidden = node.moves.length - moves.length;
-    this.more.hidden = node.moves.length <= SHOWN;
+    this.more.hidden = node.moves.length <= this.most;
     this.more.textContent = hidden > 0 ? `${hidden} more moves` : "Fewer moves";
     this.showLine(first);
     if (!isSamePlace || reducedMotion()) this.step(1);
@@ -112,12 +118,12 @@ export class Table {
     const guessed = node.moves.filter((move) => !move.isEvaluated && !move.proof);
     guessed.sort((left, right) => (right.policy ?? 0) - (left.policy ?? 0));
     const all = [...known, ...guessed];
-    if (this.isWhole || all.length <= SHOWN) return all;
-    const shown = all.slice(0, SHOWN);
+    if (this.isWhole || all.length <= this.most) return all;
+    const shown = all.slice(0, this.most);
     const rivals = node.moves.filter((move) => move.uci !== node.leader);
     const likeliest = rivals.reduce((best, move) =>
       ((move.overtake ?? 0) > (best?.overtake ?? 0) ? move : best), null);
-    if (likeliest && !shown.includes(likeliest)) shown[SHOWN - 1] = likeliest;
+    if (likeliest && !shown.includes(likeliest)) shown[this.most - 1] = likeliest;
     return shown;
   }
 

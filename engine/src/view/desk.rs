@@ -1,32 +1,24 @@
 //! The desk: owns the position and the searches, takes orders, and tells everybody who listens.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, unbounded};
 use serde::Serialize;
-use shakmaty::{Move, Position};
-use tesla_nn::shared::SharedDevice;
+use shakmaty::Position;
 use tokio::sync::broadcast;
 
-use super::gate::{Gate, Gated};
+use super::gate::Gate;
 use super::kept::{Kept, Recording};
 use super::messages::{GoOrder, Line, LookOrder, PaceOrder, PositionOrder, Refusal, Seen, State};
-use super::seat::{Run, Seat};
+use super::seats::{Seats, Work};
 use crate::search::snapshot::{Snapshot, VERSION};
 use crate::search::{Limits, StopToken};
-use crate::setup::factory;
-use crate::setup::machine::Machine;
-use crate::setup::mode::SearchMode;
 use crate::setup::settings::Settings;
 
 /// News that may wait for a slow reader; older ones are dropped.
 const WAITING: usize = 1024;
-/// Memory for each search, MiB.
-const HASH_MB: usize = 128;
 /// How long the end waits for a search to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -72,14 +64,6 @@ struct Inside {
     running: usize,
     kept: Kept,
     replay: Option<Recording>,
-}
-
-/// What the desk's thread does.
-#[derive(Debug)]
-enum Work {
-    Load,
-    Run { number: u64, modes: Vec<(SearchMode, StopToken)>, line: Box<Line>, limits: Limits },
-    Look(u64, Vec<Move>),
 }
 
 impl Desk {
@@ -265,6 +249,18 @@ impl Desk {
         self.tell(run, snapshot);
     }
 
+    /// What evaluates positions from now on.
+    pub(super) fn set_evaluator(&self, description: &str) {
+        let mut inside = self.inside();
+        description.clone_into(&mut inside.state.evaluator);
+        self.told(&inside);
+    }
+
+    /// Where the searches wait for each other.
+    pub(super) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
     /// One search of this run has ended.
     pub(super) fn ended(&self, run: u64) {
         let mut inside = self.inside();
@@ -300,109 +296,5 @@ impl Inside {
         self.line = line;
         self.kept.clear();
         self.running = 0;
-    }
-}
-
-/// The searches, made when they are first asked for, all on one device.
-struct Seats {
-    machine: Machine,
-    device: Option<SharedDevice>,
-    seats: BTreeMap<SearchMode, (Seat, Arc<AtomicU64>)>,
-    /// Number of the last runner at the gate.
-    runners: u64,
-}
-
-impl Seats {
-    fn new(machine: Machine) -> Self {
-        Self { machine, device: None, seats: BTreeMap::new(), runners: 0 }
-    }
-
-    fn work(&mut self, work: Work, desk: &Arc<Desk>) {
-        match work {
-            Work::Load => self.load(desk),
-            Work::Run { number, modes, line, limits } => {
-                self.load(desk);
-                self.run(number, &modes, (&line, &limits), desk);
-            }
-            Work::Look(run, path) => {
-                for (seat, _) in self.seats.values() {
-                    seat.look_at(run, path.clone());
-                }
-            }
-        }
-    }
-
-    /// Starts the device; without a network or a device that works, pieces are counted.
-    fn load(&mut self, desk: &Arc<Desk>) {
-        if self.device.is_some() {
-            return;
-        }
-        let (evaluator, notes) = match factory::shared_evaluator(&self.machine) {
-            Ok(made) => made,
-            Err(sentence) => {
-                desk.note(&format!("{sentence}; the classical evaluator is used instead"));
-                self.machine = self.machine.without_network();
-                match factory::shared_evaluator(&self.machine) {
-                    Ok(made) => made,
-                    Err(sentence) => return desk.note(&sentence),
-                }
-            }
-        };
-        for note in notes {
-            desk.note(&note);
-        }
-        match SharedDevice::start(evaluator) {
-            Ok(device) => {
-                let mut inside = desk.inside();
-                inside.state.evaluator = device.description().to_owned();
-                desk.told(&inside);
-                self.device = Some(device);
-            }
-            Err(error) => desk.note(&format!("the device cannot be started: {error}")),
-        }
-    }
-
-    fn run(
-        &mut self,
-        number: u64,
-        modes: &[(SearchMode, StopToken)],
-        (line, limits): (&Line, &Limits),
-        desk: &Arc<Desk>,
-    ) {
-        let mut runs = Vec::new();
-        for (mode, stop) in modes {
-            self.runners += 1;
-            match self.seat(*mode, desk) {
-                Ok(()) => runs.push((*mode, self.runners, stop.clone())),
-                Err(sentence) => {
-                    desk.note(&sentence);
-                    desk.ended(number);
-                }
-            }
-        }
-        desk.gate.open(runs.iter().map(|(_, runner, stop)| (*runner, stop.clone())), limits.nodes);
-        for (mode, runner, stop) in runs {
-            let (game, limits) = (line.game.clone(), limits.clone());
-            if let Some((seat, _)) = self.seats.get(&mode) {
-                seat.run(Run { number, runner, game, limits, stop });
-            }
-        }
-    }
-
-    /// Makes this search, if it is not there yet.
-    fn seat(&mut self, mode: SearchMode, desk: &Arc<Desk>) -> Result<(), String> {
-        if self.seats.contains_key(&mode) {
-            return Ok(());
-        }
-        let device = self.device.as_ref().ok_or("there is nothing to evaluate positions with")?;
-        let runner = Arc::new(AtomicU64::new(0));
-        let client = Box::new(device.client(0));
-        let gated = Gated::new(client, desk.gate.clone(), Arc::clone(&runner));
-        let machine = Machine { search: mode, ..self.machine.clone() }.used();
-        let mut search = factory::search_on(&machine, Box::new(gated))?;
-        search.set_hash_mb(HASH_MB);
-        let seat = Seat::new(search, desk.gate.clone(), Arc::clone(&runner), desk);
-        self.seats.insert(mode, (seat, runner));
-        Ok(())
     }
 }

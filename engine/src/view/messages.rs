@@ -28,8 +28,8 @@ pub struct Refusal {
 
 impl Refusal {
     /// About this field.
-    pub fn new(field: &str, error: impl ToString) -> Self {
-        Self { error: error.to_string(), field: field.to_owned() }
+    pub fn new(field: &str, error: impl Into<String>) -> Self {
+        Self { error: error.into(), field: field.to_owned() }
     }
 }
 
@@ -43,7 +43,7 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
         let field = error.path().to_string();
         Refusal { error: format!("{field}: {}", error.inner()), field }
     })?;
-    reader.end().map_err(|error| Refusal::new("end", error))?;
+    reader.end().map_err(|error| Refusal::new("end", error.to_string()))?;
     Ok(read)
 }
 
@@ -87,7 +87,9 @@ impl PositionOrder {
     pub fn game(&self) -> Result<Line, Refusal> {
         let start = match &self.fen {
             None => Chess::default(),
-            Some(fen) => from_fen(fen, false).map_err(|error| Refusal::new("fen", error))?,
+            Some(fen) => {
+                from_fen(fen, false).map_err(|error| Refusal::new("fen", error.to_string()))?
+            }
         };
         if self.moves.len() > MOST_MOVES {
             return Err(Refusal::new("moves", format!("a game has at most {MOST_MOVES} moves")));
@@ -349,6 +351,6 @@ mod tests {
         state.set_line(&line);
         assert_eq!(state.over.as_deref(), Some("Checkmate"));
         assert!(state.check && state.legal.is_empty());
-        assert_eq!(state.moves[3].san, "Qh4#");
+        assert_eq!(state.moves.last().unwrap().san, "Qh4#");
     }
 }

@@ -8,7 +8,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{interval, timeout};
 
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When the system does not let us.
-pub fn serve(listener: Bound, router: Router, stop: &StopToken) -> Result<(), String> {
+pub fn serve(listener: Bound, router: &Router, stop: &StopToken) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("the page cannot be served: {error}");
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fault)?;
@@ -42,17 +42,9 @@ pub fn serve(listener: Bound, router: Router, stop: &StopToken) -> Result<(), St
             tokio::select! {
                 accepted = listener.accept() => {
                     // One connection that fails is no reason to end.
-                    let Ok((stream, _)) = accepted else { continue };
-                    let (router, places) = (router.clone(), Arc::clone(&places));
-                    tokio::spawn(async move {
-                        let Ok(Ok(_place)) = timeout(PLACE, places.acquire_owned()).await else { return };
-                        let _ = http1::Builder::new()
-                            .timer(TokioTimer::new())
-                            .header_read_timeout(HEAD)
-                            .max_buf_size(BUFFER)
-                            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
-                            .await;
-                    });
+                    if let Ok((stream, _)) = accepted {
+                        tokio::spawn(answer(stream, router.clone(), Arc::clone(&places)));
+                    }
                 }
                 _ = look.tick() => if stop.is_stopped() { return Ok(()) }
             }
@@ -61,4 +53,16 @@ pub fn serve(listener: Bound, router: Router, stop: &StopToken) -> Result<(), St
     // Streams of news never end by themselves.
     runtime.shutdown_background();
     served.map_err(fault)
+}
+
+/// Answers what comes over one connection, once there is a place for it.
+async fn answer(stream: TcpStream, router: Router, places: Arc<Semaphore>) {
+    let Ok(Ok(_place)) = timeout(PLACE, places.acquire_owned()).await else { return };
+    // A connection that breaks off is the other side's business.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .await;
 }
