@@ -51,9 +51,9 @@ export class Chart {
       ? [{ series: [lines.length, lines.length - 1], fill: tint }] : [];
     const axis = { stroke: dim, font, grid: { stroke: rule, width: 1 }, ticks: { show: false } };
     const options = {
-      width: this.box.clientWidth || 300, height: this.box.clientHeight || 150, padding: [10, 12, 0, 0],
+      width: this.box.clientWidth || 300, height: this.box.clientHeight || 150, padding: [10, 18, 0, 0],
       legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-      scales: { x: { time: false, distr: 3, log: 10, range: (_, low, high) => [low, Math.max(high, low * 1.5)] }, y: { range: (_, low, high) => around(low, high) } },
+      scales: { x: { time: false, distr: 3, log: 10, range: (_, low, high) => [low, Math.max(high, low * 1.5) ** 1.12] }, y: { range: (_, low, high) => around(low, high) } },
       axes: [{ ...axis, size: 26, values: (_, splits) => splits.map(short) }, { ...axis, size: 34 }],
       series: [{ label: "evaluations" }, ...series], bands,
       hooks: { draw: [(plot) => { this.drawNow(plot); this.drawLabels(plot, lines); }] },
