@@ -224,8 +224,10 @@ impl BestFirst {
             } else {
                 vec![node.played]
             };
+            let below = self.tree.expansion_of(child);
             moves.push(MoveSnapshot {
                 value: Some(points(child_value(node, model))),
+                static_value: below.map(|below| points(1.0 - below.static_value)),
                 policy: Some(node.policy),
                 proof: Proof::of(node.score().before_move()),
                 ..candidate.told(&place.position, &line)
