@@ -86,8 +86,17 @@ impl Desk {
         let mut state = State { version: VERSION, review: pgn, ..State::default() };
         state.set_line(&line);
         let is_replay = replay.is_some();
-        let inside =
-            Inside { state, line, stops: Vec::new(), running: 0, kept: Kept::default(), replay };
+        let inside = Inside {
+            state,
+            line,
+            stops: Vec::new(),
+            running: 0,
+            kept: Kept::default(),
+            review: (0, StopToken::default()),
+            reviewed: None,
+            annotated: None,
+            replay,
+        };
         let (sender, orders) = unbounded();
         let desk = Arc::new(Self {
             inside: Mutex::new(inside),

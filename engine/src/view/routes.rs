@@ -62,9 +62,12 @@ pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
                 ordered(&body, |order| desk.look(&order))
             }),
         )
-        .route("/review", post(|State(desk): Shared, body: Bytes| async move {
-            ordered(&body, |order| desk.review(&order))
-        }))
+        .route(
+            "/review",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |order| desk.review(&order))
+            }),
+        )
         .route("/review.pgn", get(annotated))
         .route("/{*path}", get(|Path(path): Path<String>| async move { asset(&path) }))
         .with_state(desk);
