@@ -112,6 +112,7 @@ export class Review {
   draw() {
     const { verdicts, total, losses, moves } = this.news;
     this.graph.hidden = verdicts.length === 0;
+    if (verdicts.length === 0) return;
     const across = (ply) => (total < 2 ? 0 : (ply / (total - 1)) * WIDTH);
     const up = (value) => HEIGHT - (Math.max(0, Math.min(100, value)) / 100) * HEIGHT;
     const at = (ply, value) => `${across(ply).toFixed(1)} ${up(value).toFixed(1)}`;

@@ -18,7 +18,7 @@ async function check(name, what) {
     console.log(`ok ${name}${said ? `: ${said}` : ""}`);
   } catch (error) {
     failures += 1;
-    console.log(`not ok ${name}: ${error.message.split("\n").slice(0, 3).join(" ")}`);
+    console.log(`not ok ${name}: ${error.message.slice(0, 600).split("\n").slice(0, 3).join(" ")}`);
   }
 }
 
@@ -57,7 +57,7 @@ async function accessible(page) {
   await page.evaluate(axeSource());
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   const serious = found.violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-  const sentence = ({ id, nodes }) => `${id} at ${nodes.slice(0, 3).map(({ target }) => target).join(", ")}`;
+  const sentence = ({ id, nodes }) => `${id} at ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 90)).join(", ")}`;
   expect(serious.length === 0, serious.map(sentence).join("; "));
 }
 
@@ -128,7 +128,7 @@ async function live(browser, recording) {
   for (const width of [390, 1280, 3840]) {
     for (const colorScheme of ["light", "dark"]) {
       await check(`${width} px, ${colorScheme}: no overflow, axe`, async () => {
-        await page.setViewportSize({ width, height: Math.max(844, width * 0.56) });
+        await page.setViewportSize({ width, height: Math.max(844, Math.round(width * 0.56)) });
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         await page.waitForTimeout(250);
         expect((await overflow(page)) <= 0, `${await overflow(page)} px too wide`);
