@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -10,9 +11,9 @@ use super::span::Span;
 use crate::console::options::{options, shown_as_displayed};
 use crate::disk::hash::sha256;
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
-use crate::game::openings::{Book, BookError, BookOptions, Order};
+use crate::game::openings::{Book, BookOptions, Order};
 use crate::players::devices::Devices;
-use crate::players::side::{Side, SideError};
+use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 
 /// Most games of a run: their numbers are kept in memory.
@@ -82,55 +83,18 @@ fn is_one(count: &u8) -> bool {
     *count == one()
 }
 
-/// Why a run makes no sense.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The teacher as it is written down.
-    #[error(transparent)]
-    Teacher(#[from] SideError),
-    /// The book.
-    #[error(transparent)]
-    Book(#[from] BookError),
-    /// A number out of its range.
-    #[error("{name} is {value}; it must be {wanted}")]
-    Range {
-        /// The option.
-        name: &'static str,
-        /// Its value.
-        value: String,
-        /// What is allowed.
-        wanted: String,
-    },
-    /// Nothing would end a thought; a teacher has no clock.
-    #[error("a teacher needs a limit for each move; give it --nodes, --depth or --movetime")]
-    NoLimit,
-    /// Our own search is asked for its best move only.
-    #[error(
-        "our own search scores its best move only; name a UCI engine with --teacher for --multipv \
-         {0}, or leave that out"
-    )]
-    OwnVariations(u8),
-    /// All games would be the same.
-    #[error(
-        "all games would be the same: they start alike and no move is random; give --openings, \
-         --random or --random-plies, or ask for one game"
-    )]
-    NoChance,
-}
-
 impl DatagenConfig {
     /// Checks all that can be checked before a game.
     ///
     /// # Errors
     /// A sentence on the first thing that is wrong.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<()> {
         let limit = &self.teacher.limit;
-        if limit.nodes.is_none() && limit.depth.is_none() && limit.movetime.is_none() {
-            return Err(ConfigError::NoLimit);
-        }
+        ensure!(
+            limit.nodes.is_some() || limit.depth.is_some() || limit.movetime.is_some(),
+            "a teacher needs a limit for each move; give it --nodes, --depth or --movetime"
+        );
         self.teacher.check()?;
-        let range =
-            |name, value: String, wanted: String| ConfigError::Range { name, value, wanted };
         let counts = [
             ("--games", self.games, MOST_GAMES),
             ("--shard-games", self.shard_games, LARGEST_SHARD),
@@ -139,26 +103,33 @@ impl DatagenConfig {
             ("--multipv", u64::from(self.multipv), 255),
         ];
         for (name, value, most) in counts {
-            if !(1..=most).contains(&value) {
-                return Err(range(name, value.to_string(), format!("from 1 to {most}")));
-            }
+            let is_known = (1..=most).contains(&value);
+            ensure!(is_known, "{name} is {value}; it must be from 1 to {most}");
         }
-        let one = |share| Span { low: share, high: share };
-        for (name, Span { low, high }) in
-            [("--random", self.random), ("--best-of-share", one(self.best_of_share))]
-        {
-            if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
-                let value = if low < high { format!("{low}..{high}") } else { low.to_string() };
-                return Err(range(name, value, "from 0 to 1".to_owned()));
-            }
-        }
-        if self.multipv > 1 && self.teacher.is_own() {
-            return Err(ConfigError::OwnVariations(self.multipv));
-        }
+        let is_share = |share| (0.0..=1.0).contains(&share);
+        ensure!(
+            is_share(self.random.low) && is_share(self.random.high),
+            "--random is {}; it must be from 0 to 1",
+            self.random
+        );
+        ensure!(
+            is_share(self.best_of_share),
+            "--best-of-share is {}; it must be from 0 to 1",
+            self.best_of_share
+        );
+        self.adjudication().check()?;
+        ensure!(
+            self.multipv == 1 || !self.teacher.is_own(),
+            "our own search scores its best move only; name a UCI engine with --teacher for \
+             --multipv {}, or leave that out",
+            self.multipv
+        );
         let is_random = self.random.high > 0.0 || self.random_plies.high > 0;
-        if self.games > 1 && !is_random && self.openings.is_none() {
-            return Err(ConfigError::NoChance);
-        }
+        ensure!(
+            self.games == 1 || is_random || self.openings.is_some(),
+            "all games would be the same: they start alike and no move is random; give \
+             --openings, --random or --random-plies, or ask for one game"
+        );
         Ok(())
     }
 
@@ -166,11 +137,11 @@ impl DatagenConfig {
     ///
     /// # Errors
     /// When the book cannot be read.
-    pub fn book(&self) -> Result<Book, ConfigError> {
+    pub fn book(&self) -> Result<Book> {
         let Some(path) = &self.openings else { return Ok(Book::start_position(false)) };
         let order = Order::Random { seed: self.seed };
         let options = BookOptions { chess960: false, plies: self.plies, order, start: 0 };
-        Ok(Book::read(path, &options)?)
+        Book::read(path, &options)
     }
 
     /// How games end before the rules end them; the longest game apart.

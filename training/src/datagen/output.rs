@@ -3,24 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail};
 use tesla_nn::files::{self, FileError};
 
 use super::store::shard_name;
 use super::unique::Unique;
-use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, RecordError};
-
-/// Why nothing can be written.
-#[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// There is something already.
-    #[error(
-        "{0} exists already, and nothing is written over; name another file or folder with --out"
-    )]
-    Exists(PathBuf),
-    /// A file.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-}
+use crate::labelled::{self, EXTENSION, GameRecord, GameWriter};
 
 /// What shards are called behind their names until all of them are whole: half of what was asked
 /// for must not pass for the whole, also after a power cut.
@@ -48,15 +36,19 @@ impl Output {
     ///
     /// # Errors
     /// When the file exists, or the folder holds games or cannot be made.
-    pub fn create(path: &Path, shard_games: u64) -> Result<Self, OutputError> {
+    pub fn create(path: &Path, shard_games: u64) -> Result<Self> {
         let is_file = labelled::is_games_file(path);
         let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
         if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
-            return Err(OutputError::Exists(path.to_owned()));
+            bail!(
+                "{} exists already, and nothing is written over; name another file or folder with \
+                 --out",
+                path.display()
+            );
         }
-        files::make_folder(folder).map_err(RecordError::from)?;
+        files::make_folder(folder)?;
         if !is_file {
-            remove_unfinished(folder).map_err(RecordError::from)?;
+            remove_unfinished(folder)?;
         }
         Ok(Self {
             path: path.to_owned(),
@@ -75,7 +67,7 @@ impl Output {
     ///
     /// # Errors
     /// When the disk refuses, or the format has no room for the game.
-    pub fn add(&mut self, game: &GameRecord) -> Result<(), OutputError> {
+    pub fn add(&mut self, game: &GameRecord) -> Result<()> {
         if !self.unique.insert(game) {
             self.dropped += 1;
             return Ok(());
@@ -104,23 +96,21 @@ impl Output {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn finish(mut self) -> Result<(Vec<PathBuf>, u64, u64), OutputError> {
+    pub fn finish(mut self) -> Result<(Vec<PathBuf>, u64, u64)> {
         self.close()?;
         if self.shard_games.is_some() {
             for (number, file) in self.files.iter_mut().enumerate() {
                 let path = self.path.join(shard_name(number as u64));
-                fs::rename(&*file, &path)
-                    .map_err(|error| RecordError::File(FileError::at("write", &path)(error)))?;
+                fs::rename(&*file, &path).map_err(FileError::at("write", &path))?;
                 *file = path;
             }
-            files::sync_folder(&self.path)
-                .map_err(|error| RecordError::File(FileError::at("write", &self.path)(error)))?;
+            files::sync_folder(&self.path).map_err(FileError::at("write", &self.path))?;
         }
         self.is_finished = true;
         Ok((std::mem::take(&mut self.files), self.kept, self.dropped))
     }
 
-    fn close(&mut self) -> Result<(), OutputError> {
+    fn close(&mut self) -> Result<()> {
         Ok(self.writer.take().map_or(Ok(()), GameWriter::finish)?)
     }
 }

@@ -5,48 +5,24 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
-use super::config::{ConfigError, DatagenConfig};
-use super::game::{self, GameError};
-use super::store::{Store, StoreError};
+use super::config::DatagenConfig;
+use super::game;
+use super::store::Store;
 use crate::console::progress::Live;
 use crate::game::openings::Book;
 use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
-use crate::players::lineup::{self, EngineError};
-use crate::players::player::Player;
+use crate::players::lineup::{self};
+use crate::players::player::{Mishap, Player};
 use crate::players::pool::RunContext;
 
 /// How often a game is tried. A teacher that always answers alike fails alike, and then the run
 /// must not go on for ever.
 const ATTEMPTS: usize = 3;
-
-/// Why a run cannot begin or go on. What was made is on disk in any case.
-#[derive(Debug, thiserror::Error)]
-pub enum DatagenError {
-    /// The run as it is written down.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The folder.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Our own search cannot play.
-    #[error("{0}")]
-    Own(String),
-    /// The engine cannot be started, or somebody wanted to stop before it was.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A game could not be made.
-    #[error("game {number}: {why}; what was made is kept, and the same command goes on")]
-    Game {
-        /// From 0.
-        number: u64,
-        /// What is wrong.
-        why: GameError,
-    },
-}
 
 /// A run that ended or was stopped.
 #[derive(Debug)]
@@ -68,19 +44,19 @@ pub struct Finished {
 }
 
 /// A game on its way to the main thread, with what went wrong before it came about.
-type Made = (u64, Result<GameRecord, GameError>, Vec<String>);
+type Made = (u64, Result<GameRecord, Mishap>, Vec<String>);
 
 /// Makes the games of a run in the context's folder, or those that are left.
 ///
 /// # Errors
 /// When it cannot begin or go on; what was made stays.
-pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished, DatagenError> {
+pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished> {
     let RunContext { folder, pool, say } = *context;
     config.check()?;
     let book = config.book()?;
     let teacher = std::slice::from_ref(&config.teacher);
     let names = lineup::try_engines(teacher, config.patience(), false, pool.interrupted)?;
-    let devices = Devices::start(teacher, say).map_err(DatagenError::Own)?;
+    let devices = Devices::start(teacher, say)?;
     let name = names.first().and_then(Option::as_deref);
     let fingerprint = config.fingerprint(&book, &devices, name);
     let store = Store::open(folder, fingerprint, config.games, config.shard_games)?;
@@ -137,10 +113,12 @@ impl Worker<'_> {
                     self.teacher = Some(teacher);
                     game
                 }
-                Err(sentence) => Err(GameError::Fatal(sentence)),
+                Err(sentence) => Err(Mishap::Fatal(sentence)),
             };
             match game {
-                Err(GameError::Failed(what)) if mishaps.len() + 1 < ATTEMPTS => mishaps.push(what),
+                Err(Mishap::Failed { what, .. }) if mishaps.len() + 1 < ATTEMPTS => {
+                    mishaps.push(what);
+                }
                 game => return (number, game, mishaps),
             }
         }
@@ -160,7 +138,7 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    fn hear(&mut self, made: Option<Made>) -> Result<bool, DatagenError> {
+    fn hear(&mut self, made: Option<Made>) -> Result<bool> {
         let Some((number, game, mishaps)) = made else {
             self.progress.tick();
             return Ok(true);
@@ -171,13 +149,15 @@ impl Results<'_> {
         }
         match game {
             Ok(game) => self.keep(number, game)?,
-            Err(GameError::Stopped) => {}
-            Err(why) => return Err(DatagenError::Game { number, why }),
+            Err(Mishap::Stopped) => {}
+            Err(why) => {
+                bail!("game {number}: {why}; what was made is kept, and the same command goes on")
+            }
         }
         Ok(true)
     }
 
-    fn keep(&mut self, number: u64, game: GameRecord) -> Result<(), DatagenError> {
+    fn keep(&mut self, number: u64, game: GameRecord) -> Result<()> {
         self.made += 1;
         self.positions += game.plies.len() as u64;
         self.store.add(number, game)?;
