@@ -11,12 +11,12 @@ use tesla_engine::search::StopToken;
 use tesla_nn::files::FileError;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
-use crate::console::progress::bar;
 use crate::datagen::binpack::BinpackGames;
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::Output;
 use crate::datagen::pgn::PgnGames;
 use crate::datagen::pieces::{ReadError, Taken};
+use tesla_engine::console::terminal::bar;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -78,7 +78,7 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
     let formats = args.inputs.iter().map(|path| args.format_of(path));
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
     let mut output = Output::create(&args.out, args.shard_games)?;
-    let bar = bar(args.inputs.len() as u64, "{bar:20} {pos}/{len} files, {elapsed} gone  {msg}");
+    let bar = bar(args.inputs.len() as u64, "files");
     let mut import = Import { args, interrupted, counts: Counts::default(), bar };
     silence_binpack_reader();
     let is_whole = import.files(&formats, &mut output);

@@ -8,10 +8,10 @@ use clap::Args;
 use tesla_engine::search::StopToken;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
-use crate::console::progress::bar;
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::Output;
 use crate::labelled::{GameReader, find_files};
+use tesla_engine::console::terminal::bar;
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         files.extend(find_files(input)?);
     }
     let mut output = Output::create(&args.out, args.shard_games)?;
-    let bar = bar(files.len() as u64, "{bar:20} {pos}/{len} files, {elapsed} gone, {eta} left");
+    let bar = bar(files.len() as u64, "files");
     let mut lines = String::new();
     for file in &files {
         let mut games = 0_u64;

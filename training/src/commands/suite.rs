@@ -12,9 +12,7 @@ use tesla_engine::search::StopToken;
 use tesla_nn::files;
 
 use super::{GOES_ON, Outcome, print, stopped};
-use crate::console::progress::bar;
 use crate::console::table::Table;
-use crate::disk::hash::sha256;
 use crate::disk::journal::{Journal, Resumed};
 use crate::game::limit::MoveLimit;
 use crate::players::devices::Devices;
@@ -28,6 +26,8 @@ use crate::suite::{
     self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
     estimate_rating, puzzle_results, summarize,
 };
+use tesla_engine::console::terminal::bar;
+use tesla_nn::files::sha256;
 
 /// The command line of an examination.
 #[derive(Debug, Args)]
@@ -207,8 +207,7 @@ fn examine(
     let path = folder.join(&name);
     let Resumed { mut journal, mut records, .. } =
         Journal::<Record>::open(&path, &fingerprint(identity, suite))?;
-    let template = "{prefix} {bar:20} {pos}/{len}, {eta} left";
-    let bar = bar(suite.items.len() as u64, template).with_prefix(name);
+    let bar = bar(suite.items.len() as u64, &format!("of {name}"));
     bar.set_position(records.len() as u64);
     let keep = |record: &Record| journal.append(record);
     let is_whole = exam.ask(&suite.items, keep, &mut records, &bar)?;

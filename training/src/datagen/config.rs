@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::span::Span;
 use crate::console::options::{options, shown_as_displayed};
-use crate::disk::hash::sha256;
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::openings::{Book, BookOptions, Order};
 use crate::players::devices::Devices;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
+use tesla_nn::files::sha256;
 
 /// Most games of a run: their numbers are kept in memory.
 const MOST_GAMES: u64 = 1_000_000_000;

@@ -6,13 +6,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use tesla_engine::console::terminal::{LiveLine, bar};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
 use super::config::DatagenConfig;
 use super::game;
 use super::store::Store;
-use crate::console::progress::Live;
 use crate::game::openings::Book;
 use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
@@ -65,7 +65,10 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     if done > 0 {
         say(&format!("{done} of {} games were made before; the run goes on", config.games));
     }
-    let progress = Live::new(config.games, done);
+    let progress = LiveLine::new(bar(config.games, "games"));
+    progress.bar.set_position(done);
+    // What was played before says nothing about this run's pace.
+    progress.bar.reset_eta();
     let mut results =
         Results { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
     let worker = |stop| {
@@ -73,7 +76,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
         move |number| worker.make(number)
     };
     let outcome = pool.run(missing, worker, |made| results.hear(made));
-    results.progress.end();
+    results.progress.bar.finish_and_clear();
     outcome?;
     let (games, dropped) = results.store.counts();
     Ok(Finished {
@@ -128,7 +131,7 @@ impl Worker<'_> {
 /// Where games come in: the main thread's part.
 struct Results<'a> {
     store: Store,
-    progress: Live,
+    progress: LiveLine,
     say: &'a dyn Fn(&str),
     /// Games made before this run.
     done: u64,
@@ -145,7 +148,7 @@ impl Results<'_> {
         };
         for what in mishaps {
             let sentence = format!("game {number} is made again, for the teacher failed: {what}");
-            self.progress.aside(|| (self.say)(&sentence));
+            self.progress.bar.suspend(|| (self.say)(&sentence));
         }
         match game {
             Ok(game) => self.keep(number, game)?,
@@ -168,7 +171,8 @@ impl Results<'_> {
             self.positions as f64 / seconds,
             self.store.counts().1
         );
-        self.progress.news(self.done + self.made, text);
+        self.progress.bar.set_position(self.done + self.made);
+        self.progress.show(text);
         Ok(())
     }
 }

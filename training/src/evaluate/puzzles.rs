@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tesla_engine::search::StopToken;
 
-use crate::console::progress::bar;
 use crate::console::table::{Align, Table};
 use crate::game::limit::Limit;
 use crate::players::devices::Devices;
@@ -20,6 +19,7 @@ use crate::suite::examiner::{Examination, MakePlayer};
 use crate::suite::{
     Grouping, Item, MateLimits, Record, Summary, estimate_rating, puzzle_results, summarize,
 };
+use tesla_engine::console::terminal::bar;
 
 /// Nobody is waited for here: the players are ours and have no clocks.
 const PATIENCE: Duration = Duration::from_hours(1);
@@ -150,8 +150,7 @@ fn ask<'a>(
 ) -> anyhow::Result<Vec<Record>> {
     let exam =
         Examination { player, limit, patience: PATIENCE, mates: MateLimits::default(), pool };
-    let bar = bar(items.len() as u64, "{prefix} {bar:20} {pos}/{len}, {eta} left");
-    bar.set_prefix(name.to_owned());
+    let bar = bar(items.len() as u64, &format!("puzzles by {name}"));
     let mut records = Vec::new();
     exam.ask(items, |_| Ok(()), &mut records, &bar)?;
     bar.finish_and_clear();

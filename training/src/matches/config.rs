@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::arbiter::Rules;
 use super::plan::{Plan, Tournament};
 use crate::console::options::{options, shown_as_value};
-use crate::disk::hash::sha256;
 use crate::disk::toml::{self};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::limit::Limit;
@@ -20,6 +19,7 @@ use crate::players::devices::Devices;
 use crate::players::side::{Side, complete_sides};
 use crate::players::signature::search_signatures;
 use crate::statistics::sprt::Sprt;
+use tesla_nn::files::sha256;
 
 /// Most games of a pairing.
 const MOST_GAMES: u64 = 1_000_000;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use tesla_engine::console::terminal::{LiveLine, bar};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
@@ -17,7 +18,6 @@ use super::plan::{Fixture, Plan};
 use super::record::MatchGame;
 use super::report::{self, Finished};
 use super::tally::Tally;
-use crate::console::progress::Live;
 use crate::game::openings::Book;
 use crate::players::devices::Devices;
 use crate::players::lineup::{self};
@@ -78,11 +78,14 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
         ));
     }
     let setting = Setting { config, plan, book, rules, devices: &devices };
-    let progress = Live::new(setting.plan.games(), tally.games());
+    let progress = LiveLine::new(bar(setting.plan.games(), "games"));
+    progress.bar.set_position(tally.games());
+    // What was played before says nothing about this run's pace.
+    progress.bar.reset_eta();
     let mut results = Results { files, tally, kept, config, progress, played: 0 };
     let started = Instant::now();
     let outcome = if results.tally.is_over() { Ok(()) } else { results.play(&setting, context) };
-    results.progress.end();
+    results.progress.bar.finish_and_clear();
     outcome?;
     results.close(started.elapsed(), devices.usage())
 }
@@ -93,7 +96,7 @@ struct Results<'a> {
     tally: Tally,
     kept: BTreeMap<u64, MatchGame>,
     config: &'a MatchConfig,
-    progress: Live,
+    progress: LiveLine,
     played: u64,
 }
 
@@ -128,7 +131,8 @@ impl Results<'_> {
         self.kept.insert(record.number, record);
         self.played += 1;
         let text = report::line(self.config, &self.tally);
-        self.progress.news(self.tally.games(), text);
+        self.progress.bar.set_position(self.tally.games());
+        self.progress.show(text);
         Ok(())
     }
 

@@ -23,7 +23,6 @@ use tesla_nn::files::{self, FileError};
 use tesla_nn::model::Model;
 use tesla_nn::weights;
 
-use crate::console::progress::bar;
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
 use crate::train::dataset::Dataset;
@@ -33,6 +32,7 @@ use guard::Ruling;
 use log::{Log, Pace};
 use progress::Progress;
 use step::{Job, Memory, Pass};
+use tesla_engine::console::terminal::bar;
 
 pub use log::{LogLine, read_log};
 
@@ -214,8 +214,7 @@ impl Trainer {
         stop: &StopToken,
         say: &dyn Fn(&str),
     ) -> Result<(), TrainError> {
-        let template = "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}";
-        let bar = bar(self.config.steps, template);
+        let bar = bar(self.config.steps, "steps");
         let mut log = Log::open(&self.folder, self.progress.step)?;
         if self.progress.step == 0 {
             // From here on a kill finds a run to resume, its start included.

@@ -14,7 +14,6 @@ use tesla_engine::chess::game::Game;
 use tesla_engine::search::StopToken;
 
 use super::observe::{Observation, Observer};
-use crate::console::progress::bar;
 use crate::disk::journal::{Journal, Resumed};
 use crate::labelled::{GameRecord, unpack};
 use crate::players::devices::Devices;
@@ -22,6 +21,7 @@ use crate::players::pool::RunContext;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 use crate::train::dataset::Dataset;
+use tesla_engine::console::terminal::bar;
 
 /// The file of observations in a folder.
 pub const FILE: &str = "observations.jsonl";
@@ -116,7 +116,7 @@ pub fn collect(
         Journal::<Observation>::open(&context.folder.join(FILE), &fingerprint)?;
     let known: HashSet<u32> = records.iter().map(|seen: &Observation| seen.position).collect();
     let missing = (0..plan.positions).filter(|number| !known.contains(number)).collect();
-    let bar = bar(u64::from(plan.positions), "{bar:30} position {pos}/{len} left {eta_precise}");
+    let bar = bar(u64::from(plan.positions), "positions");
     bar.set_position(records.len() as u64);
     let worker = |stop: StopToken| {
         let mut observer =

@@ -13,7 +13,6 @@ use tesla_engine::search::StopToken;
 use tesla_nn::files::{self};
 
 use super::spsa::{NOTHING, PairResult, Path, Schedule};
-use crate::console::progress::bar;
 use crate::disk::journal::{Journal, Resumed};
 use crate::game::openings::Book;
 use crate::matches::arbiter::{self, Rules, Seat};
@@ -23,6 +22,7 @@ use crate::players::lineup;
 use crate::players::player::Mishap;
 use crate::players::pool::RunContext;
 use crate::players::side::Side;
+use tesla_engine::console::terminal::bar;
 
 /// The pairs that were played.
 const FILE: &str = "spsa.jsonl";
@@ -101,7 +101,7 @@ pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -
     if !records.is_empty() {
         say(&format!("{} of {} pairs were played before", records.len(), schedule.pairs));
     }
-    let bar = bar(schedule.pairs, "{bar:20} pair {pos}/{len}, {eta} left  {wide_msg}");
+    let bar = bar(schedule.pairs, "pairs");
     let mut path = Path::of(schedule, start.clone(), &records);
     let mut written = Instant::now();
     while path.batches() < schedule.batches() && !pool.interrupted.is_stopped() {

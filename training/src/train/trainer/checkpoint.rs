@@ -11,9 +11,9 @@ use tesla_nn::weights::{self, WeightsError};
 
 use super::progress::Progress;
 use super::{TrainError, access, replace};
-use crate::disk::hash::sha256;
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
+use tesla_nn::files::sha256;
 
 /// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
 const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
