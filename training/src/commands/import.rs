@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::FileError;
 
@@ -16,7 +17,6 @@ use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::{Output, Written};
 use crate::datagen::pgn::PgnGames;
 use crate::datagen::pieces::{ReadError, Taken};
-use tesla_engine::console::terminal::bar;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

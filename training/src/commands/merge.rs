@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::{Output, Written};
 use crate::labelled::{GameReader, find_files};
-use tesla_engine::console::terminal::bar;
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]

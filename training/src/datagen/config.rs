@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tesla_nn::files::sha256;
 
 use super::line::Material;
 use super::span::Span;
@@ -15,7 +16,6 @@ use crate::game::openings::{Book, BookOptions, Order};
 use crate::players::devices::Devices;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
-use tesla_nn::files::sha256;
 
 /// What games are made of.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search as _, StopToken, Task};
 use tesla_engine::tree::node::ExpansionId;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 
 use super::dice::Dice;
 use crate::labelled::{GameRecord, RecordError, find_files, read_file, unpack};
-use tesla_nn::files::sha256;
 
 /// A line of moves.
 #[derive(Clone, Debug, PartialEq)]

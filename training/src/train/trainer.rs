@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::{self, FileError};
 use tesla_nn::model::Model;
@@ -36,7 +37,6 @@ use held_out::Sample;
 use log::{Log, Pace};
 use progress::Progress;
 use step::{Job, Memory, Pass};
-use tesla_engine::console::terminal::bar;
 
 pub use log::{LogLine, read_log};
 

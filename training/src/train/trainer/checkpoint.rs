@@ -6,6 +6,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights::{self, Loaded, WeightsError};
 
@@ -14,7 +15,6 @@ use super::progress::Progress;
 use super::{TrainError, access, replace};
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
-use tesla_nn::files::sha256;
 
 /// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
 const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
