@@ -16,6 +16,8 @@ use tesla_engine::console::output::Output;
 use tesla_engine::console::terminal::{end_at_once, finish, interruptible};
 use tesla_engine::setup::options::Shown;
 use tesla_engine::uci::{self, Remains};
+#[cfg(feature = "view")]
+use tesla_engine::view::{self, ViewArgs};
 
 /// Tree and batches are many small allocations; on a CPU network this halves their cost.
 #[global_allocator]
@@ -67,6 +69,9 @@ enum Command {
     Analyse(AnalyseArgs),
     /// Annotates games with what each move lost, and prints a table
     Review(ReviewArgs),
+    /// Shows the search at work, on a page in the browser
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
     Minimax(MinimaxCommand),
@@ -147,6 +152,8 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             finish(analyse::run(&arguments, input, output).map(done))
         }
         Command::Review(arguments) => finish(review::run(&arguments, output).map(done)),
+        #[cfg(feature = "view")]
+        Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),
         Command::Experience(command) => {
             let result = interruptible().and_then(|stop| experience::run(&command, &stop, output));

@@ -6,6 +6,7 @@ pub mod config;
 pub mod dataset;
 pub mod gate;
 pub mod labels;
+pub mod learnt;
 pub mod loss;
 mod muon;
 pub mod optimizer;

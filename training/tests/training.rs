@@ -18,6 +18,7 @@ use tesla_training::players::pool::{Pool, RunContext};
 use tesla_training::train::config::TrainConfig;
 use tesla_training::train::dataset::Dataset;
 use tesla_training::train::gate::{Gate, GateConfig, read_gates};
+use tesla_training::train::learnt;
 use tesla_training::train::loss::{LossWeights, consistency};
 use tesla_training::train::optimizer::Optimizer;
 use tesla_training::train::trainer::{TrainError, Trainer};
@@ -212,6 +213,25 @@ fn a_killed_run_resumes_from_its_last_checkpoint() {
         ends.push(end);
     }
     assert!(ends[0] != ends[1] && ends[1] != ends[2]);
+}
+
+#[test]
+fn a_run_knows_its_games() {
+    let folder = Folder::new("learnt");
+    write(&folder.file("a.games.zst"), &games(6, 1));
+    write(&folder.file("b.games.zst"), &games(5, 2));
+    let [a, b] = ["a", "b"]
+        .map(|name| Dataset::read(&folder.file(&format!("{name}.games.zst")), "").unwrap());
+    let (run, network) = (folder.file("run"), folder.file("run/checkpoint/weights.safetensors"));
+    assert_eq!(learnt::count(&network, &a).unwrap(), None);
+    learnt::note(&run, &a).unwrap();
+    assert_eq!(learnt::count(&network, &a).unwrap(), Some(6));
+    assert_eq!(learnt::count(&network, &b).unwrap(), Some(0));
+    // Resumed with other data.
+    learnt::note(&run, &b).unwrap();
+    learnt::note(&run, &b).unwrap();
+    assert_eq!(std::fs::metadata(run.join("games.learnt")).unwrap().len(), 11 * 8);
+    assert_eq!(learnt::count(&run.join("tesla.safetensors"), &b).unwrap(), Some(5));
 }
 
 /// Networks meet the last one that passed; a match that has a result is not played again.

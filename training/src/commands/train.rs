@@ -10,15 +10,13 @@ use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
 use super::{GOES_ON, Outcome, stopped};
-use crate::labelled::{RecordError, find_files, read_file};
+use crate::labelled::{HELD_OUT, RecordError, find_files, read_file};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
 use crate::train::gate::{Gate, GateLine};
+use crate::train::learnt;
 use crate::train::trainer::Trainer;
-
-/// How the names of held-out files begin.
-const HELD_OUT: &str = "valid";
 
 /// The command line of a run.
 #[derive(Debug, Args)]
@@ -151,6 +149,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         }
         (None, false) => say("a new run"),
     }
+    learnt::note(&args.out, &dataset)?;
     match args.held_out()? {
         Some(dataset) => trainer.hold_out(&dataset),
         None => say("no held-out games: nothing will tell how good the network is on others"),

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tesla_nn::files::{self, FileError};
 
-use super::unique::Unique;
 use crate::disk::journal::{Journal, JournalError};
 use crate::game::state::{fen_of, set_up};
+use crate::labelled::unique::Unique;
 use crate::labelled::{
     self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply, RecordError,
 };
