@@ -65,13 +65,13 @@ enum Command {
     },
     /// Tells what the program sees of this machine, and what to do about each error
     Doctor(DoctorArgs),
-    /// Shows the search at work, on a page in the browser
-    #[cfg(feature = "view")]
-    View(ViewArgs),
     /// Answers queries in JSON, a line each on stdin and stdout: many positions on one device
     Analyse(AnalyseArgs),
     /// Annotates games with what each move lost, and prints a table
     Review(ReviewArgs),
+    /// Shows the search at work, on a page in the browser
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
     Minimax(MinimaxCommand),
@@ -147,13 +147,13 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
         Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),
-        #[cfg(feature = "view")]
-        Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Analyse(arguments) => {
             let input = std::io::stdin().lock();
             finish(analyse::run(&arguments, input, output).map(done))
         }
         Command::Review(arguments) => finish(review::run(&arguments, output).map(done)),
+        #[cfg(feature = "view")]
+        Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),
         Command::Experience(command) => {
             let result = interruptible().and_then(|stop| experience::run(&command, &stop, output));

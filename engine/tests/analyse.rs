@@ -34,7 +34,12 @@ fn queries_are_answered_on_standard_output() {
 
 #[test]
 fn wrong_options_are_told() {
-    for (option, fault) in [("Hash", "NAME=VALUE"), ("Hash=much", "Hash"), ("Magic=1", "Magic")] {
+    for (option, fault) in [
+        ("Hash", "NAME=VALUE"),
+        ("Hash=much", "Hash"),
+        ("Magic=1", "Magic"),
+        ("Search=Minimax", "not Minimax"),
+    ] {
         let told = tesla(&["analyse", "--set", option], b"");
         assert_eq!(told.status.code(), Some(2));
         let text = String::from_utf8(told.stderr).unwrap();

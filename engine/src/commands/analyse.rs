@@ -27,7 +27,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use self::pool::{Pool, Register, Tell, Work};
-use self::query::{Analysis, Defaults, Order, Query};
+use self::query::{Analysis, Defaults, Order, Query, TELLING};
 use self::reply::{Refusal, Reply, Terminated, Version};
 use crate::console::lines::{Line, next_line};
 use crate::console::output::Output;
@@ -63,7 +63,11 @@ impl AnalyseArgs {
             })?;
             settings.set(name, value).map_err(|error| error.to_string())?;
         }
-        Ok((settings.machine(), settings.hash_mb))
+        let machine = settings.machine();
+        if TELLING.contains(&machine.search) {
+            return Ok((machine, settings.hash_mb));
+        }
+        Err(format!("Search is Tesla, PUCT or AlphaBeta here, not {}", machine.search))
     }
 }
 

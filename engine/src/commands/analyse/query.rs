@@ -316,7 +316,7 @@ impl Query {
 }
 
 /// The search modes that tell of their moves.
-const TELLING: [SearchMode; 3] = [SearchMode::Tesla, SearchMode::Puct, SearchMode::AlphaBeta];
+pub const TELLING: [SearchMode; 3] = [SearchMode::Tesla, SearchMode::Puct, SearchMode::AlphaBeta];
 
 /// Reads the value of one field.
 fn put<T: DeserializeOwned>(field: &mut T, value: Value) -> Result<(), String> {
