@@ -13,7 +13,6 @@ use burn::tensor::{DType, Device};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
@@ -77,9 +76,7 @@ pub struct Loaded {
 
 /// First eight hexadecimal digits of the SHA-256 of `bytes`.
 pub fn short_hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let first = digest.iter().take(4).fold(0_u32, |sum, &byte| sum << 8 | u32::from(byte));
-    format!("{first:08x}")
+    files::sha256(bytes)[..8].to_owned()
 }
 
 /// Reads a network from a file; a hash in the file's name must be the content's.

@@ -12,33 +12,20 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tesla_nn::files::{self, FileError};
 
 use super::arbiter::Failure;
 use super::config::MatchConfig;
-use super::pgn::{PgnError, PgnTags, to_pgn};
+use super::pgn::{PgnTags, to_pgn};
 use super::record::MatchGame;
 use crate::disk::journal::{Journal, JournalError, Resumed};
 use crate::players::side::Side;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
-
-/// Why the folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FilesError {
-    /// The results file.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A file.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A record is no game.
-    #[error(transparent)]
-    Pgn(#[from] PgnError),
-}
 
 /// How long the moves of one game took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +66,7 @@ impl Files {
         folder: &Path,
         config: &MatchConfig,
         fingerprint: Value,
-    ) -> Result<(Self, Vec<MatchGame>), FilesError> {
+    ) -> Result<(Self, Vec<MatchGame>)> {
         files::make_folder(folder)?;
         let results = folder.join("results.jsonl");
         let Resumed { journal, mut records, .. } =
@@ -120,7 +107,7 @@ impl Files {
     /// # Errors
     /// When the disk refuses.
     #[expect(clippy::disallowed_methods, reason = "the hour at which a game ended, for people")]
-    pub fn append(&mut self, record: &MatchGame) -> Result<(), FilesError> {
+    pub fn append(&mut self, record: &MatchGame) -> Result<()> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let times = Times {
             game: record.number,
@@ -143,11 +130,7 @@ impl Files {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn keep_transcript(
-        &self,
-        record: &MatchGame,
-        failure: &Failure,
-    ) -> Result<String, FilesError> {
+    pub fn keep_transcript(&self, record: &MatchGame, failure: &Failure) -> Result<String> {
         files::make_folder(&self.folder.join("transcripts"))?;
         let side = failure.side.fold_wb(&record.white, &record.black);
         let name: String =
@@ -169,12 +152,12 @@ impl Files {
     ///
     /// # Errors
     /// When the disk refuses; the files then stay as they are.
-    pub fn finish(mut self, records: &[MatchGame]) -> Result<(), FilesError> {
+    pub fn finish(mut self, records: &[MatchGame]) -> Result<()> {
         self.write_pgn(records)?;
         Ok(self.journal.replace(&self.fingerprint, records)?)
     }
 
-    fn pgn_of(&self, record: &MatchGame) -> Result<String, FilesError> {
+    fn pgn_of(&self, record: &MatchGame) -> Result<String> {
         let limit = |name: &String| self.tags.get(name).cloned().unwrap_or_default();
         let tags = PgnTags {
             event: self.event.clone(),
@@ -183,10 +166,10 @@ impl Files {
             white_time_control: limit(&record.white),
             black_time_control: limit(&record.black),
         };
-        Ok(to_pgn(record, &tags)?)
+        to_pgn(record, &tags)
     }
 
-    fn write_pgn(&mut self, records: &[MatchGame]) -> Result<(), FilesError> {
+    fn write_pgn(&mut self, records: &[MatchGame]) -> Result<()> {
         let path = self.folder.join("games.pgn");
         let mut text = String::new();
         for record in records {

@@ -117,6 +117,11 @@ impl Dataset {
         &self.games[index]
     }
 
+    /// Pieces on the board before each ply of a game.
+    pub fn pieces(&self, index: usize) -> &[u8] {
+        &self.pieces[index]
+    }
+
     /// Number of labelled positions.
     pub fn positions(&self) -> usize {
         self.pieces.iter().map(Vec::len).sum()
