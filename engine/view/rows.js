@@ -254,6 +254,7 @@ class Row {
     classList.toggle("proven", Boolean(move.proof));
     classList.toggle("dim", !move.isEvaluated && !move.proof);
     classList.toggle("sharp", move.error === null);
+    classList.toggle("unknown", move.value === null);
     this.isLeader = move.uci === leader?.uci;
     this.goal = { value: move.value ?? 50, error: Math.max(0.2, Math.min(move.error ?? 0.2, 30)),
       leader: leader?.value ?? 50 };
