@@ -35,6 +35,12 @@ pub enum FilesError {
     /// A file.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Games of who knows what.
+    #[error(
+        "{0} is there but no results.jsonl, so it is of no match that could go on, and nothing is \
+         written over; name another folder with --out"
+    )]
+    Strangers(PathBuf),
     /// A record is no game.
     #[error(transparent)]
     Pgn(#[from] PgnError),
@@ -82,6 +88,10 @@ impl Files {
     ) -> Result<(Self, Vec<MatchGame>), FilesError> {
         files::make_folder(folder)?;
         let results = folder.join("results.jsonl");
+        let own = ["games.pgn", "times.jsonl", "report.md"].map(|name| folder.join(name));
+        if let Some(stranger) = own.into_iter().find(|path| !results.exists() && path.exists()) {
+            return Err(FilesError::Strangers(stranger));
+        }
         let Resumed { journal, mut records, .. } =
             Journal::<MatchGame>::open(&results, &fingerprint)?;
         let times_path = folder.join("times.jsonl");
