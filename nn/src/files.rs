@@ -7,14 +7,18 @@
 //! Reading: [`read_bounded`], [`read_text`] and [`open`] accept regular files only, so that no
 //! pipe makes a program wait and no device fills its memory.
 //!
+//! [`sha256`] tells one content from another.
+//!
 //! Errors: [`FileError`] names the path, what was tried, the system's words and the remedy.
 
 mod error;
+mod hash;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use error::{FileCause, FileError, FileKind};
+pub use hash::sha256;
 pub use read::{open, read_bounded, read_text};
 pub use write::{NewFile, make_folder, remove_unfinished, replace, sync_folder};

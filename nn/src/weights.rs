@@ -7,7 +7,6 @@
 //! eight hexadecimal digits of the file's SHA-256.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use burn::store::{FloatCastAdapter, ModuleSnapshot, SafetensorsStore};
@@ -15,7 +14,6 @@ use burn::tensor::{DType, Device};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
@@ -81,9 +79,7 @@ pub struct Loaded {
 
 /// First eight hexadecimal digits of the SHA-256 of `bytes`.
 pub fn short_hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    let first = digest.iter().take(4).fold(0_u32, |sum, &byte| sum << 8 | u32::from(byte));
-    format!("{first:08x}")
+    files::sha256(bytes)[..8].to_owned()
 }
 
 /// Reads a network from a file; a hash in the file's name must be the content's.
@@ -156,15 +152,8 @@ pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError>
 /// The SHA-256 of the tensors' bytes in the order of their names.
 fn payload_of(mut tensors: Vec<(String, TensorView<'_>)>) -> String {
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut sha = Sha256::new();
-    for (_, tensor) in &tensors {
-        sha.update(tensor.data());
-    }
-    sha.finalize().iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let parts: Vec<&[u8]> = tensors.iter().map(|(_, tensor)| tensor.data()).collect();
+    files::sha256(&parts.concat())
 }
 
 /// A header with fewer layers than the file would play with a part of the network.

@@ -1,5 +1,5 @@
-//! What people say to a command and see of it: options, tables and progress.
+//! What people say to a command and see of it: options and tables.
 
 pub(crate) mod options;
-pub(crate) mod progress;
+pub(crate) mod pairs;
 pub mod table;

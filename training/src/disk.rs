@@ -1,5 +1,4 @@
-//! Files of runs: journals that survive a crash, config files, fingerprints.
+//! Files of runs: journals that survive a crash, and config files.
 
-pub(crate) mod hash;
 pub mod journal;
 pub mod toml;

@@ -13,12 +13,12 @@ use std::thread;
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
+use tesla_engine::console::terminal::bar;
 use tesla_nn::batch::Batch;
 use tesla_nn::decode::decode;
 use tesla_nn::evaluator::Evaluation;
 use tesla_nn::model::{Model, VALUE_BINS};
 
-use crate::console::progress::bar;
 use crate::train::dataset::{Dataset, WindowRef};
 use crate::train::labels::Labels;
 use figures::Observation;
@@ -127,7 +127,7 @@ pub fn evaluate(
         .collect();
     windows.sort_by_key(|window| window.length);
     batches.extend(windows.chunks(BATCH).map(<[WindowRef]>::to_vec));
-    let bar = bar(batches.len() as u64, "{bar:30} batch {pos}/{len} left {eta_precise}");
+    let bar = bar(batches.len() as u64, "batches");
     let next = AtomicUsize::new(0);
     let work = || {
         let mut figures = Figures::default();

@@ -2,6 +2,7 @@
 
 pub mod adjudicate;
 pub mod ending;
+pub(crate) mod epd;
 pub mod limit;
 pub mod opening;
 pub mod openings;

@@ -1,6 +1,6 @@
 //! Training and measuring Tesla's evaluator. Each folder knows only those above it:
 //!
-//! * [`console`], [`disk`], [`statistics`] — tables and progress; files that survive a crash; what
+//! * [`console`], [`disk`], [`statistics`] — options and tables; files that survive a crash; what
 //!   results prove;
 //! * [`labelled`] — labelled games on disk;
 //! * [`game`] — one game by the rules; [`players`] — who plays it;

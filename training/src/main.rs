@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tesla_engine::console::terminal::interruptible;
 use tesla_training::commands::{
-    datagen, evaluate, export, import, inspect, matches, merge, report, suite, train, tune,
+    Outcome, datagen, evaluate, export, import, inspect, matches, merge, report, suite, train, tune,
 };
 
 /// glibc gives big tensors back to the system after every operation; mimalloc keeps them, which
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn run(command: Command) -> Outcome {
     match command {
         Command::Train(args) => train::run(&args, &interruptible()?, &complain),
         Command::Evaluate(args) => done(evaluate::run(&args, &complain)),
@@ -91,8 +91,8 @@ fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
 }
 
-fn done<E>(result: Result<(), E>) -> Result<ExitCode, E> {
-    result.map(|()| ExitCode::SUCCESS)
+fn done<E: Into<Box<dyn std::error::Error>>>(result: Result<(), E>) -> Outcome {
+    result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
 
 #[expect(clippy::print_stderr, reason = "the one place where errors reach people")]

@@ -1,6 +1,6 @@
 //! Matches between searches, networks and UCI engines.
 //!
-//! * [`config`], [`plan`], [`sprt`] — what is to be played;
+//! * [`config`], [`plan`] — what is to be played;
 //! * [`arbiter`], [`runner`] — playing it;
 //! * [`record`], [`files`], [`pgn`] — keeping it;
 //! * [`tally`], [`report`] — counting and telling.
@@ -13,5 +13,4 @@ pub mod plan;
 pub mod record;
 pub mod report;
 pub mod runner;
-pub mod sprt;
 pub mod tally;

@@ -34,11 +34,7 @@ pub struct Output<'a> {
 ///
 /// # Errors
 /// A sentence, when a path holds nothing or something damaged, or a file cannot be written.
-pub fn write(
-    paths: &[PathBuf],
-    output: &Output<'_>,
-    say: &dyn Fn(&str),
-) -> Result<(), Box<dyn std::error::Error>> {
+pub fn write(paths: &[PathBuf], output: &Output<'_>, say: &dyn Fn(&str)) -> anyhow::Result<()> {
     let sources = Sources::read(paths)?;
     let mut sections = Vec::new();
     sections.extend(games::section(&sources.matches));
@@ -46,11 +42,10 @@ pub fn write(
     sections.extend(law::sections(&sources.tunings));
     sections.extend(training::section(&sources.runs));
     sections.extend(learning::section(&sources.learnings));
-    if sections.is_empty() {
-        return Err(
-            "nothing was measured in these folders yet; come back when the runs have begun".into(),
-        );
-    }
+    anyhow::ensure!(
+        !sections.is_empty(),
+        "nothing was measured in these folders yet; come back when the runs have begun"
+    );
     let counted = counted(&sources);
     let repeated: u64 = sources.matches.iter().map(|played| played.repeated).sum();
     if repeated > 0 {

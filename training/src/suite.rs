@@ -12,7 +12,6 @@
 mod compare;
 mod epd;
 pub mod examiner;
-mod fault;
 mod item;
 mod judge;
 mod mate;
@@ -29,7 +28,6 @@ mod tests;
 mod verdict;
 
 pub use compare::{Comparison, compare};
-pub use fault::{Fault, SuiteError};
 pub use item::{Answer, Item, JudgeBy, Task};
 pub use judge::judge;
 pub use mate::{Claim, MateLimits, MateVerdict, MoveCheck, PvCheck};

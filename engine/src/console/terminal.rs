@@ -18,57 +18,65 @@ pub const INTERRUPTED: u8 = 130;
 /// Exit code of a command that could not be done.
 const FAULT: u8 = 2;
 
-/// How often a [`Line`] is said where it cannot be drawn.
+/// How often a [`LiveLine`] is printed where it cannot be drawn.
 const QUIET: Duration = Duration::from_mins(1);
 
-/// A bar on standard error; it is drawn on a terminal only.
-pub fn bar(length: usize, what: &str) -> ProgressBar {
+/// A bar on standard error for so many of `what`; it is drawn on a terminal only.
+pub fn bar(length: u64, what: &str) -> ProgressBar {
     let template = format!(
         "{{bar:20}} {{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{eta}} left  {{wide_msg}}"
     );
     let style = ProgressStyle::with_template(&template);
-    let bar = ProgressBar::new(length as u64);
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// The live line, on standard error, of work whose end nobody knows. Without a terminal it is said
-/// now and then.
+/// A bar, or a spinner for work whose end nobody knows, with a text that changes. Without a
+/// terminal the text is printed now and then.
 #[derive(Debug)]
-pub struct Line {
-    spinner: ProgressBar,
-    /// Where there is no terminal: when it was said last.
-    said: Option<Stopwatch>,
+pub struct LiveLine {
+    /// What is drawn.
+    pub bar: ProgressBar,
+    /// Where there is no terminal: when the text was printed last.
+    printed: Option<Stopwatch>,
+    text: String,
 }
 
-impl Default for Line {
+impl Default for LiveLine {
     fn default() -> Self {
         let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let said = (!std::io::stderr().is_terminal()).then(Stopwatch::start);
-        Self { spinner: ProgressBar::new_spinner().with_style(style), said }
+        Self::new(ProgressBar::new_spinner().with_style(style))
     }
 }
 
-impl Line {
-    /// Tells how it stands.
-    #[expect(clippy::print_stderr, reason = "progress where no line can be drawn")]
+impl LiveLine {
+    /// A line that begins with this bar.
+    pub fn new(bar: ProgressBar) -> Self {
+        let printed = (!std::io::stderr().is_terminal()).then(Stopwatch::start);
+        Self { bar, printed, text: String::new() }
+    }
+
+    /// Shows this text from now on.
     pub fn show(&mut self, text: String) {
-        match &mut self.said {
-            None => {
-                self.spinner.set_message(text);
-                self.spinner.tick();
-            }
-            Some(said) if said.elapsed() >= QUIET => {
-                *said = Stopwatch::start();
-                eprintln!("{text}");
+        self.bar.set_message(text.clone());
+        self.text = text;
+        self.tick();
+    }
+
+    /// Shows that work goes on.
+    #[expect(clippy::print_stderr, reason = "progress where no line can be drawn")]
+    pub fn tick(&mut self) {
+        match &mut self.printed {
+            None => self.bar.tick(),
+            Some(printed) if printed.elapsed() >= QUIET => {
+                *printed = Stopwatch::start();
+                match self.bar.length() {
+                    Some(length) => eprintln!("{}/{length}: {}", self.bar.position(), self.text),
+                    None => eprintln!("{}", self.text),
+                }
             }
             Some(_) => {}
         }
-    }
-
-    /// Takes the line away.
-    pub fn end(&self) {
-        self.spinner.finish_and_clear();
     }
 }
 

@@ -5,21 +5,20 @@
 //! one's place. So at any moment the state there is fits the files there are.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest as _, Sha256};
+use tesla_nn::files;
 
 use super::error::EnumerateError;
 use super::log::{self, Log};
 use crate::console::lock;
 
 const STATE: &str = "state";
-const NEW_STATE: &str = "state.new";
 const LOCK: &str = "lock";
 const FORMAT: &str = "tesla-enumeration";
 
@@ -41,7 +40,7 @@ impl Folder {
         if !path.join(STATE).exists() {
             for entry in fs::read_dir(path).map_err(EnumerateError::io(path))? {
                 let name = entry.map_err(EnumerateError::io(path))?.file_name();
-                if name != LOCK && name != NEW_STATE {
+                if name != LOCK && !is_half_a_state(&name) {
                     return Err(EnumerateError::Strangers(path.to_owned()));
                 }
             }
@@ -49,10 +48,16 @@ impl Folder {
         let lock_path = path.join(LOCK);
         let lock = File::create(&lock_path).map_err(EnumerateError::io(&lock_path))?;
         match lock::take(&lock) {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(EnumerateError::Locked(path.to_owned())),
-            Err(TryLockError::Error(source)) => Err(EnumerateError::Io { path: lock_path, source }),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(EnumerateError::Locked(path.to_owned())),
+            Err(TryLockError::Error(source)) => {
+                return Err(EnumerateError::Io { path: lock_path, source });
+            }
         }
+        let state = path.join(STATE);
+        files::remove_unfinished(&state)
+            .map_err(|error| EnumerateError::io(&state)(error.into()))?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
     /// Where it is.
@@ -65,19 +70,14 @@ impl Folder {
     /// # Errors
     /// When the disk refuses; the last state stays then.
     pub(super) fn save(&self, state: &impl Serialize) -> Result<(), EnumerateError> {
-        let new = self.path.join(NEW_STATE);
-        let json = serde_json::to_string_pretty(state)
-            .map_err(|error| EnumerateError::io(&new)(io::Error::other(error)))?;
-        let text = format!("{FORMAT} {} {}\n{json}", log::VERSION, hash(&json));
+        let path = self.path.join(STATE);
         let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, self.path.join(STATE))?;
-            // The new name, too, has to reach the disk; folders cannot be opened everywhere.
-            File::open(&self.path).map_or(Ok(()), |folder| folder.sync_all())
+            let json = serde_json::to_string_pretty(state)?;
+            let hash = files::sha256(json.as_bytes());
+            let text = format!("{FORMAT} {} {hash}\n{json}", log::VERSION);
+            Ok(files::replace(&path, text.as_bytes())?)
         };
-        write().map_err(EnumerateError::io(&new))
+        write().map_err(EnumerateError::io(&path))
     }
 
     /// Deletes the files that the state no longer speaks of, and those that no state ever did.
@@ -121,19 +121,16 @@ pub(super) fn load<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>, Enum
     if words.next() != Some(&log::VERSION.to_string()) {
         return Err(damaged("it is from another version of this program"));
     }
-    if words.next() != Some(&hash(json)) {
+    if words.next() != Some(&files::sha256(json.as_bytes())) {
         return Err(damaged("its contents do not match its checksum"));
     }
     serde_json::from_str(json).map(Some).map_err(|_| damaged("its contents are not a state"))
 }
 
-fn hash(text: &str) -> String {
-    let mut hexadecimal = String::new();
-    for byte in Sha256::digest(text) {
-        // Writing to a String cannot fail.
-        let _ = write!(hexadecimal, "{byte:02x}");
-    }
-    hexadecimal
+/// Whether a file of this name is a state that a killed run did not finish.
+fn is_half_a_state(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("state.") && name.ends_with(".new")
 }
 
 #[cfg(test)]
@@ -169,6 +166,23 @@ mod tests {
         drop(folder);
         fs::write(test.path().join("letter.txt"), "dear").unwrap();
         assert!(matches!(Folder::open(test.path()), Err(EnumerateError::Strangers(_))));
+    }
+
+    /// What a crash leaves while a state is written: the old one, and half of the next.
+    #[test]
+    fn half_a_state_is_of_no_use() {
+        let test = TestFolder::new();
+        let half = test.path().join("state.abc123.new");
+        fs::write(&half, "tesla-enum").unwrap();
+        let folder = Folder::open(test.path()).unwrap();
+        assert!(!half.exists(), "it is no stranger's");
+        folder.save(&1_u32).unwrap();
+        drop(folder);
+        fs::write(&half, "tesla-enum").unwrap();
+        let folder = Folder::open(test.path()).unwrap();
+        assert_eq!((load(test.path()).unwrap(), half.exists()), (Some(1_u32), false));
+        folder.save(&2_u32).unwrap();
+        assert_eq!(load(test.path()).unwrap(), Some(2_u32));
     }
 
     #[test]

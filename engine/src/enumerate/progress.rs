@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::tally::grouped;
-use crate::console::terminal::Line;
+use crate::console::terminal::LiveLine;
 use crate::search::clock::Stopwatch;
 
 /// What the progress line shows.
@@ -22,7 +22,7 @@ pub(super) struct Status {
 /// The line, and what it needs to compute the speed.
 #[derive(Debug)]
 pub(super) struct Progress {
-    line: Line,
+    line: LiveLine,
     started: Stopwatch,
     /// The count when this run began.
     first: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Progress {
 impl Progress {
     /// Starts the line.
     pub(super) fn new() -> Self {
-        Self { line: Line::default(), started: Stopwatch::start(), first: None }
+        Self { line: LiveLine::default(), started: Stopwatch::start(), first: None }
     }
 
     /// Shows the progress.
@@ -51,6 +51,6 @@ impl Progress {
 
     /// Removes the line.
     pub(super) fn end(&self) {
-        self.line.end();
+        self.line.bar.finish_and_clear();
     }
 }

@@ -6,10 +6,11 @@
 //! moves of the games that were on. A file is written anew under another name, forced to the disk,
 //! and put in its place. Beside it lies a lock.
 
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+
+use tesla_nn::files;
 
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
 use crate::console::lock;
@@ -73,13 +74,6 @@ pub(super) struct Opened {
     pub(super) cut_bytes: usize,
 }
 
-/// A name beside the file's.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
-    name.push(ending);
-    path.with_file_name(name)
-}
-
 /// Reads a file's records, which stays as it is; answers with the bytes of its whole part. A file
 /// of no bytes is a new one.
 ///
@@ -122,12 +116,15 @@ impl ExperienceFile {
         mut take: impl FnMut(Record),
     ) -> Result<(Self, Opened), FileError> {
         let io_error = |source| FileError::Io { path: path.to_owned(), source };
-        let lock = File::options().create(true).append(true).open(beside(path, ".lock"));
+        let mut beside = path.file_name().unwrap_or_default().to_owned();
+        beside.push(".lock");
+        let lock = File::options().create(true).append(true).open(path.with_file_name(beside));
         let lock = lock.map_err(io_error)?;
         lock::take(&lock).map_err(|error| match error {
             TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
             TryLockError::Error(source) => io_error(source),
         })?;
+        files::remove_unfinished(path).map_err(|error| io_error(error.into()))?;
         let mut records = 0;
         let found = match read(path, |record| {
             records += 1;
@@ -136,17 +133,12 @@ impl ExperienceFile {
             Err(FileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
             found => Some(found?).filter(|&(whole, _)| whole > 0),
         };
-        let Some((whole, opened)) = found else {
-            let file = write_whole(path, &HEADER).map_err(io_error)?;
-            let length = HEADER.len() as u64;
-            let file = Self { path: path.to_owned(), file, length, records: 0, _lock: lock };
-            return Ok((file, Opened { cut_bytes: 0 }));
-        };
-        // Not for appending: Windows then refuses to cut.
-        let mut file = File::options().write(true).open(path).map_err(io_error)?;
+        if found.is_none() {
+            files::replace(path, &HEADER).map_err(|error| io_error(error.into()))?;
+        }
+        let (whole, opened) = found.unwrap_or((HEADER.len(), Opened { cut_bytes: 0 }));
         let length = whole as u64;
-        file.set_len(length).map_err(io_error)?;
-        file.seek(SeekFrom::Start(length)).map_err(io_error)?;
+        let file = open_at(path, length).map_err(io_error)?;
         Ok((Self { path: path.to_owned(), file, length, records, _lock: lock }, opened))
     }
 
@@ -193,34 +185,18 @@ impl ExperienceFile {
             record.write(&mut bytes);
             count += 1;
         }
-        self.file = write_whole(&self.path, &bytes)?;
+        files::replace(&self.path, &bytes)?;
         (self.length, self.records) = (bytes.len() as u64, count);
+        self.file = open_at(&self.path, self.length)?;
         Ok(())
     }
 }
 
-/// Puts a file of these bytes in the place of `path`, by another name and on the disk first; the
-/// file is open for more.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    let new = beside(path, ".new");
-    // What a crash left there is of no use.
-    match std::fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = File::options().create_new(true).append(true).open(&new)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)?;
-    sync_folder(path);
+/// Opens a file for more behind its first `length` bytes; what follows them is cut off.
+fn open_at(path: &Path, length: u64) -> io::Result<File> {
+    // Not for appending: Windows then refuses to cut.
+    let mut file = File::options().write(true).open(path)?;
+    file.set_len(length)?;
+    file.seek(SeekFrom::Start(length))?;
     Ok(file)
-}
-
-/// Forces a new name to the disk, where the system can do that.
-fn sync_folder(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Not every system opens folders; the file itself is safe in any case.
-    if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
-        let _ = folder.sync_all();
-    }
 }

@@ -94,7 +94,7 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
         output.print(&sentence);
     }
     let done = || memory.ask(|experience| experience.totals().games);
-    let bar = bar(args.games as usize, "games");
+    let bar = bar(u64::from(args.games), "games");
     bar.set_position(u64::from(done()));
     bar.reset_eta();
     let (own, _) = Memory::open(&args.file, args.size).map_err(|error| error.to_string())?;

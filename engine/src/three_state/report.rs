@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Entry, Experience, GameResult, Packed, PastGame, State, file, pawns};
+use tesla_nn::files;
+
+use super::{Entry, Experience, GameResult, Packed, PastGame, State, pawns};
 
 /// Games at the end of a row of the table: 1, 10, 100 and so on.
 fn rows_of(games: usize) -> Vec<(usize, usize)> {
@@ -169,9 +171,7 @@ pub(crate) fn write_csv(experience: &Experience, path: &Path) -> Result<(), Stri
             game.positions
         );
     }
-    file::write_whole(path, text.as_bytes())
-        .map(drop)
-        .map_err(|error| format!("{} cannot be written ({error})", path.display()))
+    files::replace(path, text.as_bytes()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -207,7 +207,7 @@ fn half_a_new_file_is_of_no_use() {
     let folder = Folder::new();
     let records = history(20);
     let bytes = write(&folder.file(), &records);
-    let half = folder.0.join("some.experience.new");
+    let half = folder.0.join("some.experience.abc123.new");
     std::fs::write(&half, &bytes[..bytes.len() / 2]).unwrap();
     assert_eq!(reopened(&folder.file()), (learnt(&records), 0));
     let (mut file, _) = ExperienceFile::open(&folder.file(), |_| {}).unwrap();

@@ -17,7 +17,7 @@ const CROWDED: [&str; 3] = [
 const LIMITS: [&str; 4] = ["nodes 1", "nodes 500", "depth 1", "movetime 20"];
 
 /// How long any of them may take. Without a bound it is hours.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn options(index: usize) -> &'static [&'static str] {
     match index {
@@ -31,7 +31,9 @@ fn options(index: usize) -> &'static [&'static str] {
 /// Whether a `go` is answered in time.
 fn is_answered(search: &str, option: usize, fen: &str, limit: &str) -> Result<(), TestCaseError> {
     let mut engine = Engine::alone(search);
-    options(option).iter().for_each(|option| engine.send(&format!("setoption name {option}")));
+    for option in options(option) {
+        engine.send(&format!("setoption name {option}"));
+    }
     engine.ready();
     engine.send(&format!("position fen {fen}"));
     let asked = Instant::now();

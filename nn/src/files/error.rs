@@ -91,6 +91,15 @@ impl std::error::Error for FileError {
     }
 }
 
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        match error.cause {
+            FileCause::System(error) => error,
+            _ => Self::other(error),
+        }
+    }
+}
+
 impl fmt::Display for FileCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Args;
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
 
 use super::{GOES_ON, Outcome, print, stopped};
 use crate::datagen::config::{DatagenConfig, DatagenOptions};
-use crate::datagen::runner::{self, DatagenError, Finished};
+use crate::datagen::runner::{self, Finished};
 use crate::datagen::statistics::Statistics;
 use crate::game::limit::MoveLimit;
 use crate::labelled::find_files;
 use crate::players::devices::device_lines;
-use crate::players::peer::Fault;
+use crate::players::lineup;
 use crate::players::pool::{Pool, RunContext};
 use crate::players::side::{Side, parse_sides};
 
@@ -47,7 +48,7 @@ pub struct DatagenArgs {
 }
 
 impl DatagenArgs {
-    fn config(&self) -> Result<DatagenConfig, Box<dyn std::error::Error>> {
+    fn config(&self) -> anyhow::Result<DatagenConfig> {
         let mut config = self.options.over(DatagenConfig::default());
         if self.no_resign {
             config.resign = None;
@@ -57,7 +58,7 @@ impl DatagenArgs {
     }
 
     /// The teacher, in the words that `match` has for a side.
-    fn side(&self, multipv: u8) -> Result<Side, Box<dyn std::error::Error>> {
+    fn side(&self, multipv: u8) -> anyhow::Result<Side> {
         let mut words = vec!["name=teacher".to_owned()];
         words.extend(self.teacher.iter().map(|program| format!("cmd={program}")));
         words.extend(self.arg.iter().map(|arg| format!("arg={arg}")));
@@ -65,7 +66,7 @@ impl DatagenArgs {
         if multipv > 1 && self.teacher.is_some() {
             words.push(format!("option.MultiPV={multipv}"));
         }
-        let mut side = parse_sides(&words)?.pop().ok_or("there is no teacher")?;
+        let mut side = parse_sides(&words)?.pop().context("there is no teacher")?;
         side.limit = self.limit.into();
         Ok(side)
     }
@@ -87,7 +88,7 @@ pub fn run(args: &DatagenArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> O
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };
     let context = RunContext { folder: &args.out, pool, say };
     let finished = match runner::run(&config, &context) {
-        Err(DatagenError::Engine(error)) if error.fault == Fault::Interrupted => {
+        Err(error) if lineup::is_interrupted(&error) => {
             return Ok(stopped(say, "stopped before the first game"));
         }
         other => other?,

@@ -20,7 +20,7 @@ pub struct ExportArgs {
 ///
 /// # Errors
 /// A sentence, when the weights cannot be read or the file cannot be written.
-pub fn run(args: &ExportArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+pub fn run(args: &ExportArgs, say: &dyn Fn(&str)) -> anyhow::Result<()> {
     let network = tesla_nn::weights::load_file(&args.weights, &Device::flex())?;
     let path = tesla_nn::weights::save(&network.model, &network.config, &args.out)?;
     say(&format!("wrote {}", path.display()));

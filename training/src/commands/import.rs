@@ -5,11 +5,13 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
+use tesla_nn::files::FileError;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
-use crate::console::progress::bar;
 use crate::datagen::binpack::BinpackGames;
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::{Output, Written};
@@ -79,7 +81,7 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
     let formats = args.inputs.iter().map(|path| args.format_of(path));
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
     let mut output = Output::create(&args.out, args.shard_games, args.valid)?;
-    let bar = bar(args.inputs.len() as u64, "{bar:20} {pos}/{len} files, {elapsed} gone  {msg}");
+    let bar = bar(args.inputs.len() as u64, "files");
     let mut import = Import { args, interrupted, counts: Counts::default(), bar };
     silence_binpack_reader();
     let is_whole = import.files(&formats, &mut output);
@@ -135,14 +137,10 @@ struct Import<'a> {
 
 impl Import<'_> {
     /// `false` = somebody wants to stop.
-    fn files(
-        &mut self,
-        formats: &[Format],
-        output: &mut Output,
-    ) -> Result<bool, Box<dyn std::error::Error>> {
+    fn files(&mut self, formats: &[Format], output: &mut Output) -> Result<bool> {
         for (path, format) in self.args.inputs.iter().zip(formats) {
-            let cannot = |error| format!("cannot read {}: {error}", path.display());
-            let file = BufReader::new(File::open(path).map_err(cannot)?);
+            let file = File::open(path).map_err(FileError::at("read", path))?;
+            let file = BufReader::new(file);
             let is_whole = match format {
                 Format::Pgn => self.file(path, PgnGames::new(file), output)?,
                 Format::Binpack => {
@@ -162,26 +160,26 @@ impl Import<'_> {
         path: &Path,
         games: impl Iterator<Item = Result<Taken, ReadError>>,
         output: &mut Output,
-    ) -> Result<bool, Box<dyn std::error::Error>> {
+    ) -> Result<bool> {
         for game in games {
             if self.interrupted.is_stopped() {
                 return Ok(false);
             }
             let place = path.display();
             match game {
-                Ok(game) => self.game(game, output).map_err(|error| format!("{place}: {error}"))?,
+                Ok(game) => self.game(game, output).map_err(|error| anyhow!("{place}: {error}"))?,
                 Err(ReadError::Bad { .. }) if self.args.lenient => self.counts.bad += 1,
                 Err(error @ ReadError::Bad { .. }) => {
                     let hint = "mend it, or leave out what cannot be read with --lenient";
-                    return Err(format!("{place}, {error}; {hint}").into());
+                    bail!("{place}, {error}; {hint}");
                 }
-                Err(error) => return Err(format!("cannot read {place}: {error}").into()),
+                Err(error) => bail!("cannot read {place}: {error}"),
             }
         }
         Ok(true)
     }
 
-    fn game(&mut self, game: Taken, output: &mut Output) -> Result<(), Box<dyn std::error::Error>> {
+    fn game(&mut self, game: Taken, output: &mut Output) -> Result<()> {
         self.counts.read += 1;
         if self.counts.read.is_multiple_of(1000) {
             self.bar.set_message(format!("{} games", self.counts.read));
@@ -191,14 +189,12 @@ impl Import<'_> {
             self.counts.unfinished += 1;
             return Ok(());
         }
-        if gaps > 0 && !self.args.skip_unscored {
-            return Err(format!(
-                "game {}: {gaps} moves behind the first score have none; leave them out with \
-                 --skip-unscored, which cuts the game there",
-                self.counts.read
-            )
-            .into());
-        }
+        ensure!(
+            gaps == 0 || self.args.skip_unscored,
+            "game {}: {gaps} moves behind the first score have none; leave them out with \
+             --skip-unscored, which cuts the game there",
+            self.counts.read
+        );
         self.counts.gaps += gaps;
         self.counts.unscored += u64::from(games.is_empty());
         for game in &games {

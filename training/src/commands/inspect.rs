@@ -29,7 +29,7 @@ pub struct InspectArgs {
 ///
 /// # Errors
 /// When a file cannot be read or is damaged, or there are no games.
-pub fn run(args: &InspectArgs) -> Result<(), Box<dyn std::error::Error>> {
+pub fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let files = find_files(&args.path)?;
     let summary = Statistics::of_files(&files)?.finish();
     if summary.games == 0 {

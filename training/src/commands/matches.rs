@@ -11,9 +11,8 @@ use super::{GOES_ON, Outcome, print, stopped};
 use crate::console::table::Table;
 use crate::game::limit::{Limit, MoveLimit, TimeControl};
 use crate::matches::config::{MatchConfig, MatchOptions};
-use crate::matches::runner::MatchError;
 use crate::matches::{report, runner};
-use crate::players::peer::Fault;
+use crate::players::lineup;
 use crate::players::pool::{Pool, RunContext};
 use crate::players::side;
 
@@ -44,14 +43,14 @@ pub struct MatchArgs {
 
 impl MatchArgs {
     /// The match of the file, or the default one, with what the command line says in its place.
-    fn over(&self, base: MatchConfig) -> Result<MatchConfig, Box<dyn std::error::Error>> {
+    fn over(&self, base: MatchConfig) -> anyhow::Result<MatchConfig> {
         let mut config = self.options.over(base);
         config.limit = Limit { tc: self.tc, ..self.limit.into() }.or(config.limit);
         let sides = side::parse_sides(&self.side)?;
         if !sides.is_empty() {
             config.side = sides;
         }
-        Ok(config.complete()?)
+        config.complete()
     }
 }
 
@@ -76,7 +75,7 @@ pub fn run(args: &MatchArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };
     let context = RunContext { folder: &args.out, pool, say };
     let finished = match runner::run(&config, &context) {
-        Err(MatchError::Engine(error)) if error.fault == Fault::Interrupted => {
+        Err(error) if lineup::is_interrupted(&error) => {
             return Ok(stopped(say, "stopped before the first game"));
         }
         other => other?,

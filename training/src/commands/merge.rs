@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
-use crate::console::progress::bar;
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::{Output, Written};
 use crate::labelled::{GameReader, find_files};
@@ -43,7 +43,7 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         files.extend(find_files(input)?);
     }
     let mut output = Output::create(&args.out, args.shard_games, args.valid)?;
-    let bar = bar(files.len() as u64, "{bar:20} {pos}/{len} files, {elapsed} gone, {eta} left");
+    let bar = bar(files.len() as u64, "files");
     let mut lines = String::new();
     for file in &files {
         let mut games = 0_u64;

@@ -28,7 +28,7 @@ pub struct ReportArgs {
 ///
 /// # Errors
 /// A sentence, when a path holds nothing or something damaged, or the page cannot be written.
-pub fn run(args: &ReportArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+pub fn run(args: &ReportArgs, say: &dyn Fn(&str)) -> anyhow::Result<()> {
     let output =
         report::Output { title: &args.title, page: &args.out, pictures: args.svg.as_deref() };
     report::write(&args.paths, &output, say)

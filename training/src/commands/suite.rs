@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use anyhow::bail;
+use clap::Args;
 use serde_json::{Value, json};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 
 use super::{GOES_ON, Outcome, print, stopped};
-use crate::console::progress::bar;
 use crate::console::table::Table;
-use crate::disk::hash::sha256;
 use crate::disk::journal::{Journal, Resumed};
 use crate::game::limit::MoveLimit;
 use crate::players::devices::Devices;
@@ -27,36 +28,6 @@ use crate::suite::{
     self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
     estimate_rating, puzzle_results, summarize,
 };
-
-/// Width of a band of puzzle ratings in the table.
-const RATING_BAND: u32 = 200;
-
-/// How items are grouped in the table, besides the line for all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum By {
-    /// Not at all.
-    Whole,
-    /// By the suite's own themes (the Strategic Test Suite).
-    Theme,
-    /// Puzzles by rating, in bands of 200.
-    Rating,
-    /// Puzzles by theme.
-    PuzzleTheme,
-    /// Mates by distance.
-    Mate,
-}
-
-impl From<By> for Grouping {
-    fn from(by: By) -> Self {
-        match by {
-            By::Whole => Self::Whole,
-            By::Theme => Self::Theme,
-            By::Rating => Self::Rating(RATING_BAND),
-            By::PuzzleTheme => Self::PuzzleTheme,
-            By::Mate => Self::Mate,
-        }
-    }
-}
 
 /// The command line of an examination.
 #[derive(Debug, Args)]
@@ -93,23 +64,20 @@ pub struct SuiteArgs {
     lenient: bool,
     /// Groups in the tables.
     #[arg(long, value_enum, default_value = "whole")]
-    by: By,
+    by: Grouping,
     /// How long an engine is waited for beyond its time, seconds.
     #[arg(long, default_value_t = 60)]
     patience: u64,
 }
 
 impl SuiteArgs {
-    fn sides(&self) -> Result<Vec<Side>, Box<dyn std::error::Error>> {
+    fn sides(&self) -> anyhow::Result<Vec<Side>> {
         let mut sides = side::parse_sides(&self.side)?;
         side::complete_sides(&mut sides, self.limit.into())?;
-        match sides.iter().find(|side| side.limit.tc.is_some()) {
-            Some(Side { name, .. }) => {
-                Err(format!("side {name}: a suite has no clock; give it movetime, nodes or depth")
-                    .into())
-            }
-            None => Ok(sides),
+        if let Some(Side { name, .. }) = sides.iter().find(|side| side.limit.tc.is_some()) {
+            bail!("side {name}: a suite has no clock; give it movetime, nodes or depth");
         }
+        Ok(sides)
     }
 
     fn options(&self) -> Options {
@@ -135,10 +103,10 @@ pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         .map(|path| suite::read(path, &args.options()))
         .collect::<Result<_, _>>()?;
     check_names(&suites, &sides)?;
-    if let Err(error) = lineup::try_engines(&sides, patience, false, interrupted) {
-        let is_stopped = error.fault == Fault::Interrupted;
-        return if is_stopped { Ok(stopped(say, GOES_ON)) } else { Err(error.into()) };
-    }
+    match lineup::try_engines(&sides, patience, false, interrupted) {
+        Err(error) if error.fault == Fault::Interrupted => return Ok(stopped(say, GOES_ON)),
+        names => names?,
+    };
     let devices = Devices::start(&sides, say)?;
     files::make_folder(&args.out)?;
     let identities = identities(&sides, &devices);
@@ -234,13 +202,12 @@ fn examine(
     (side, identity): (&Side, &Value),
     suite: &Suite,
     folder: &Path,
-) -> Result<Option<Vec<Record>>, Box<dyn std::error::Error>> {
+) -> anyhow::Result<Option<Vec<Record>>> {
     let name = file_name(suite, side);
     let path = folder.join(&name);
     let Resumed { mut journal, mut records, .. } =
         Journal::<Record>::open(&path, &fingerprint(identity, suite))?;
-    let template = "{prefix} {bar:20} {pos}/{len}, {eta} left";
-    let bar = bar(suite.items.len() as u64, template).with_prefix(name);
+    let bar = bar(suite.items.len() as u64, &format!("of {name}"));
     bar.set_position(records.len() as u64);
     let keep = |record: &Record| journal.append(record);
     let is_whole = exam.ask(&suite.items, keep, &mut records, &bar)?;
@@ -249,7 +216,7 @@ fn examine(
 }
 
 fn tables(
-    by: By,
+    by: Grouping,
     suite: &Suite,
     sides: &[Side],
     answers: &[Vec<Record>],
@@ -263,8 +230,8 @@ fn tables(
     for (side, records) in sides.iter().zip(answers) {
         parts.push(format!("{} ({})\n", side.name, side.limit));
         let mut groups = summarize(records, Grouping::Whole);
-        if by != By::Whole {
-            groups.extend(summarize(records, by.into()));
+        if by != Grouping::Whole {
+            groups.extend(summarize(records, by));
         }
         parts.push(show(&Table::of_summaries(&groups)));
         let mut failures: BTreeMap<&str, usize> = BTreeMap::new();

@@ -15,7 +15,7 @@ use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
 use crate::players::devices::Devices;
 use crate::players::pool::{Pool, RunContext};
-use crate::players::side::{Side, SideError, parse_sides};
+use crate::players::side::{Side, parse_sides};
 use crate::train::dataset::Dataset;
 use crate::tune::fit;
 use crate::tune::log::{self, Material, Plan};
@@ -130,7 +130,7 @@ pub fn run(command: &TuneCommand, interrupted: &StopToken, say: &dyn Fn(&str)) -
 }
 
 /// Our own search with these options.
-fn side(options: &[String]) -> Result<Side, SideError> {
+fn side(options: &[String]) -> anyhow::Result<Side> {
     let mut words = vec!["name=Tesla".to_owned()];
     words.extend(options.iter().map(|option| format!("option.{option}")));
     // A side for each name.

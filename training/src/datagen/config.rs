@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tesla_nn::files::sha256;
 
 use super::line::Material;
 use super::span::Span;
 use crate::console::options::{options, shown_as_displayed};
-use crate::disk::hash::sha256;
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
-use crate::game::openings::{Book, BookError, BookOptions, Order};
-use crate::labelled::RecordError;
+use crate::game::openings::{Book, BookOptions, Order};
 use crate::players::devices::Devices;
-use crate::players::side::{Side, SideError};
+use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 
 /// What games are made of.
@@ -108,69 +108,18 @@ fn is_none<T: Default + PartialEq>(number: &T) -> bool {
     *number == T::default()
 }
 
-/// Why a run makes no sense.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The teacher as it is written down.
-    #[error(transparent)]
-    Teacher(#[from] SideError),
-    /// The book.
-    #[error(transparent)]
-    Book(#[from] BookError),
-    /// A number out of its range.
-    #[error("{name} is {value}; it must be {wanted}")]
-    Range {
-        /// The option.
-        name: &'static str,
-        /// Its value.
-        value: String,
-        /// What is allowed.
-        wanted: String,
-    },
-    /// Nothing would end a thought; a teacher has no clock.
-    #[error("a teacher needs a limit for each move; give it --nodes, --depth or --movetime")]
-    NoLimit,
-    /// Our own search is asked for its best move only.
-    #[error(
-        "our own search scores its best move only; name a UCI engine with --teacher for --multipv \
-         {0}, or leave that out"
-    )]
-    OwnVariations(u8),
-    /// Games to label anew.
-    #[error(transparent)]
-    Material(#[from] RecordError),
-    /// More games than there are.
-    #[error("--relabel has {there} games; ask for as many with --games, not for {wanted}")]
-    TooFewGames {
-        /// Games of the files.
-        there: usize,
-        /// Games of the run.
-        wanted: u64,
-    },
-    /// An option that only lines have.
-    #[error("--span and --trees are for games that are labelled anew; name some with --relabel")]
-    NoMaterial,
-    /// All games would be the same.
-    #[error(
-        "all games would be the same: they start alike and no move is random; give --openings, \
-         --random or --random-plies, or ask for one game"
-    )]
-    NoChance,
-}
-
 impl DatagenConfig {
     /// Checks all that can be checked before a game.
     ///
     /// # Errors
     /// A sentence on the first thing that is wrong.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<()> {
         let limit = &self.teacher.limit;
-        if limit.nodes.is_none() && limit.depth.is_none() && limit.movetime.is_none() {
-            return Err(ConfigError::NoLimit);
-        }
+        ensure!(
+            limit.nodes.is_some() || limit.depth.is_some() || limit.movetime.is_some(),
+            "a teacher needs a limit for each move; give it --nodes, --depth or --movetime"
+        );
         self.teacher.check()?;
-        let range =
-            |name, value: String, wanted: String| ConfigError::Range { name, value, wanted };
         let counts = [
             ("--games", self.games, MOST_GAMES),
             ("--shard-games", self.shard_games, LARGEST_SHARD),
@@ -179,30 +128,38 @@ impl DatagenConfig {
             ("--multipv", u64::from(self.multipv), 255),
         ];
         for (name, value, most) in counts {
-            if !(1..=most).contains(&value) {
-                return Err(range(name, value.to_string(), format!("from 1 to {most}")));
-            }
+            let is_known = (1..=most).contains(&value);
+            ensure!(is_known, "{name} is {value}; it must be from 1 to {most}");
         }
-        let one = |share| Span { low: share, high: share };
-        for (name, Span { low, high }) in
-            [("--random", self.random), ("--best-of-share", one(self.best_of_share))]
-        {
-            if !(0.0..=1.0).contains(&low) || !(0.0..=1.0).contains(&high) {
-                let value = if low < high { format!("{low}..{high}") } else { low.to_string() };
-                return Err(range(name, value, "from 0 to 1".to_owned()));
-            }
-        }
-        if self.multipv > 1 && self.teacher.is_own() {
-            return Err(ConfigError::OwnVariations(self.multipv));
-        }
-        if self.relabel.is_none() && (self.span > 0 || self.trees > 0) {
-            return Err(ConfigError::NoMaterial);
-        }
+        let is_share = |share| (0.0..=1.0).contains(&share);
+        ensure!(
+            is_share(self.random.low) && is_share(self.random.high),
+            "--random is {}; it must be from 0 to 1",
+            self.random
+        );
+        ensure!(
+            is_share(self.best_of_share),
+            "--best-of-share is {}; it must be from 0 to 1",
+            self.best_of_share
+        );
+        self.adjudication().check()?;
+        ensure!(
+            self.multipv == 1 || !self.teacher.is_own(),
+            "our own search scores its best move only; name a UCI engine with --teacher for \
+             --multipv {}, or leave that out",
+            self.multipv
+        );
+        ensure!(
+            self.relabel.is_some() || self.span == 0 && self.trees == 0,
+            "--span and --trees are for games that are labelled anew; name some with --relabel"
+        );
         let is_random =
             self.relabel.is_some() || self.random.high > 0.0 || self.random_plies.high > 0;
-        if self.games > 1 && !is_random && self.openings.is_none() {
-            return Err(ConfigError::NoChance);
-        }
+        ensure!(
+            self.games == 1 || is_random || self.openings.is_some(),
+            "all games would be the same: they start alike and no move is random; give \
+             --openings, --random or --random-plies, or ask for one game"
+        );
         Ok(())
     }
 
@@ -210,24 +167,25 @@ impl DatagenConfig {
     ///
     /// # Errors
     /// When the book cannot be read.
-    pub fn book(&self) -> Result<Book, ConfigError> {
+    pub fn book(&self) -> Result<Book> {
         let Some(path) = &self.openings else { return Ok(Book::start_position(false)) };
         let order = Order::Random { seed: self.seed };
         let options = BookOptions { chess960: false, plies: self.plies, order, start: 0 };
-        Ok(Book::read(path, &options)?)
+        Book::read(path, &options)
     }
 
     /// The games that are labelled anew, if any are.
     ///
     /// # Errors
     /// When they cannot be read, or are fewer than the run wants.
-    pub fn material(&self) -> Result<Option<Material>, ConfigError> {
+    pub fn material(&self) -> Result<Option<Material>> {
         let Some(path) = &self.relabel else { return Ok(None) };
         let material = Material::read(path)?;
         let (there, wanted) = (material.games(), self.games);
-        if self.trees == 0 && wanted > there as u64 {
-            return Err(ConfigError::TooFewGames { there, wanted });
-        }
+        ensure!(
+            self.trees > 0 || wanted <= there as u64,
+            "--relabel has {there} games; ask for as many with --games, not for {wanted}"
+        );
         Ok(Some(material))
     }
 

@@ -1,6 +1,7 @@
 //! One game with its labels: the teacher is asked about every position, and by design not always
 //! obeyed.
 
+use anyhow::Result;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position};
 use tesla_engine::search::StopToken;
@@ -10,39 +11,12 @@ use super::dice::Dice;
 use super::line::Line;
 use super::score;
 use crate::game::adjudicate::Adjudicator;
-use crate::game::ending::Ending;
+use crate::game::ending::{Ending, Termination};
 use crate::game::openings::Book;
 use crate::game::score::Score;
-use crate::game::state::{GameState, OpeningError};
+use crate::game::state::GameState;
 use crate::labelled::{self, Candidate, GameRecord, Ply};
 use crate::players::player::{Mishap, Player, Reply, Turn};
-
-/// Why there is no game.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GameError {
-    /// The run is being stopped.
-    #[error("the run was stopped")]
-    Stopped,
-    /// The teacher failed; it is started anew with the next game.
-    #[error("{0}")]
-    Failed(String),
-    /// No game can be made.
-    #[error("{0}")]
-    Fatal(String),
-    /// The opening cannot be played.
-    #[error(transparent)]
-    Opening(#[from] OpeningError),
-}
-
-impl From<Mishap> for GameError {
-    fn from(mishap: Mishap) -> Self {
-        match mishap {
-            Mishap::Stopped => Self::Stopped,
-            Mishap::Failed { what, .. } => Self::Failed(what),
-            Mishap::Fatal(sentence) => Self::Fatal(sentence),
-        }
-    }
-}
 
 /// A game while it is played and labelled.
 struct LabelledGame<'a> {
@@ -63,9 +37,10 @@ pub fn play(
     number: u64,
     teacher: &mut dyn Player,
     stop: &StopToken,
-) -> Result<GameRecord, GameError> {
+) -> Result<GameRecord, Mishap> {
     let mut dice = Dice::new(config.seed, number);
-    let start = start(config, book, number, &mut dice)?;
+    let start = start(config, book, number, &mut dice);
+    let start = start.map_err(|error| Mishap::Fatal(error.to_string()))?;
     let random = dice.share(config.random);
     teacher.new_game(false)?;
     let mut state = GameState::from_position(start.clone());
@@ -75,7 +50,7 @@ pub fn play(
     let (mut plies, mut others) = (Vec::new(), Vec::new());
     loop {
         if stop.is_stopped() {
-            return Err(GameError::Stopped);
+            return Err(Mishap::Stopped);
         }
         let (best, score, reply) = game.judged()?;
         let played = game.choose(best, random)?;
@@ -84,7 +59,7 @@ pub fn play(
         if config.multipv > 1 {
             others.push(game.others(&reply)?);
         }
-        game.state.play(uci(played)).map_err(|illegal| GameError::Fatal(illegal.to_string()))?;
+        game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
         let ruled = game.state.outcome();
         if let Some(ending) = ruled.or_else(|| adjudicator.observe(&game.state, Some(score))) {
             return Ok(GameRecord { start, result: result(ending), plies, others });
@@ -102,14 +77,14 @@ pub fn label(
     line: &Line,
     teacher: &mut dyn Player,
     stop: &StopToken,
-) -> Result<GameRecord, GameError> {
+) -> Result<GameRecord, Mishap> {
     let Line { start, moves, to_end, result } = line;
     let state = GameState::from_position(start.clone());
     let mut game = LabelledGame { config, teacher, dice: Dice::new(config.seed, 0), state };
     let (mut plies, mut others) = (Vec::new(), Vec::new());
     for played in moves.iter().copied().map(Some).chain(to_end.then_some(None)) {
         if stop.is_stopped() {
-            return Err(GameError::Stopped);
+            return Err(Mishap::Stopped);
         }
         if game.state.outcome().is_some() {
             break;
@@ -119,21 +94,14 @@ pub fn label(
         plies.push(ply);
         others.extend((config.multipv > 1).then_some(candidates));
         if let Some(played) = played {
-            game.state
-                .play(uci(played))
-                .map_err(|illegal| GameError::Fatal(illegal.to_string()))?;
+            game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
         }
     }
     Ok(GameRecord { start: start.clone(), result: *result, plies, others })
 }
 
 /// Where the labels begin: an opening of the book and random plies.
-fn start(
-    config: &DatagenConfig,
-    book: &Book,
-    number: u64,
-    dice: &mut Dice,
-) -> Result<Chess, OpeningError> {
+fn start(config: &DatagenConfig, book: &Book, number: u64, dice: &mut Dice) -> Result<Chess> {
     let mut position = GameState::new(book.opening(number))?.position().clone();
     for _ in 0..dice.whole(config.random_plies) {
         let mut after: Vec<Chess> =
@@ -168,27 +136,27 @@ fn result(ending: Ending) -> u8 {
 
 impl LabelledGame<'_> {
     /// Asks about the position, or about some of its moves.
-    fn ask(&mut self, only: &[UciMove]) -> Result<Reply, GameError> {
+    fn ask(&mut self, only: &[UciMove]) -> Result<Reply, Mishap> {
         let limit = &self.config.teacher.limit;
         let allowance = limit.move_time().unwrap_or_default();
         let allowance = allowance.saturating_add(self.config.patience());
         let turn = Turn { state: &self.state, limit, clocks: [None; 2], allowance, only };
-        Ok(self.teacher.play(&turn)?)
+        self.teacher.play(&turn)
     }
 
     /// The teacher's best move and its score.
-    fn judged(&mut self) -> Result<(Move, Score, Reply), GameError> {
+    fn judged(&mut self) -> Result<(Move, Score, Reply), Mishap> {
         let reply = self.ask(&[])?;
         let best = self.legal(reply.best)?;
         let Some(score) = reply.score else {
             let what = format!("the teacher gave its move {} no score", reply.best);
-            return Err(GameError::Failed(what));
+            return Err(Mishap::Failed { how: Termination::BadUci, what });
         };
         Ok((best, score, reply))
     }
 
     /// The label of the position, from which this move was played; without one, the best.
-    fn labelled(&mut self, played: Option<Move>) -> Result<(Ply, Vec<Candidate>), GameError> {
+    fn labelled(&mut self, played: Option<Move>) -> Result<(Ply, Vec<Candidate>), Mishap> {
         let (best, score, reply) = self.judged()?;
         let others = self.others(&reply)?;
         let pack = labelled::pack;
@@ -196,15 +164,16 @@ impl LabelledGame<'_> {
         Ok((Ply { played, best: pack(best), score: score::pack(score) }, others))
     }
 
-    fn legal(&self, answer: UciMove) -> Result<Move, GameError> {
+    fn legal(&self, answer: UciMove) -> Result<Move, Mishap> {
         answer.to_move(self.state.position()).map_err(|_| {
             let position = self.state.uci_position();
-            GameError::Failed(format!("the teacher answered {answer} to \"{position}\""))
+            let what = format!("the teacher answered {answer} to \"{position}\"");
+            Mishap::Failed { how: Termination::IllegalMove, what }
         })
     }
 
     /// What the teacher says of other moves than its best.
-    fn others(&self, reply: &Reply) -> Result<Vec<Candidate>, GameError> {
+    fn others(&self, reply: &Reply) -> Result<Vec<Candidate>, Mishap> {
         let candidate = |&(answer, score): &_| {
             let played = labelled::pack(self.legal(answer)?);
             Ok(Candidate { played, score: score::pack(score) })
@@ -213,7 +182,7 @@ impl LabelledGame<'_> {
     }
 
     /// The move to be played: the best one, or by chance another one.
-    fn choose(&mut self, best: Move, random: f64) -> Result<Move, GameError> {
+    fn choose(&mut self, best: Move, random: f64) -> Result<Move, Mishap> {
         if !self.dice.chance(random) {
             return Ok(best);
         }
@@ -232,7 +201,7 @@ impl LabelledGame<'_> {
                 if few.contains(&chosen) {
                     return Ok(chosen);
                 }
-                Err(GameError::Fatal(
+                Err(Mishap::Fatal(
                     "the teacher does not heed searchmoves, so it cannot choose among random \
                      moves; set --best-of-share 0"
                         .to_owned(),
@@ -290,7 +259,7 @@ mod tests {
         }
     }
 
-    fn make(config: &DatagenConfig, number: u64) -> (Result<GameRecord, GameError>, Vec<usize>) {
+    fn make(config: &DatagenConfig, number: u64) -> (Result<GameRecord, Mishap>, Vec<usize>) {
         let mut teacher = First { asked: Vec::new(), answers: VecDeque::new() };
         let stop = StopToken::default();
         let book = config.book().unwrap();
@@ -360,14 +329,14 @@ mod tests {
             play(config, &book, 0, &mut teacher, &StopToken::default()).unwrap_err()
         };
         let crash = Mishap::Failed { how: Termination::Crash, what: "it is gone".to_owned() };
-        assert_eq!(fault(Err(crash), &config), GameError::Failed("it is gone".to_owned()));
+        assert_eq!(fault(Err(crash.clone()), &config), crash);
         let illegal = fault(Ok(Some("e2e5")), &config);
-        assert!(matches!(illegal, GameError::Failed(what) if what.contains("e2e5")));
+        assert!(matches!(illegal, Mishap::Failed { what, .. } if what.contains("e2e5")));
         let share = Span { low: 1.0, high: 1.0 };
         let config = DatagenConfig { random: share, best_of_share: 1.0, best_of: 2, ..config };
         // The first legal move is the best one, so it is not among those to choose from.
         let first = uci(Chess::default().legal_moves()[0]).to_string();
         let deaf = fault(Ok(Some(first.leak())), &config);
-        assert!(matches!(deaf, GameError::Fatal(what) if what.contains("searchmoves")));
+        assert!(matches!(deaf, Mishap::Fatal(what) if what.contains("searchmoves")));
     }
 }

@@ -11,9 +11,9 @@ use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search as _, StopToken, Task};
 use tesla_engine::tree::node::ExpansionId;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 
 use super::dice::Dice;
-use crate::disk::hash::sha256;
 use crate::labelled::{GameRecord, RecordError, find_files, read_file, unpack};
 
 /// A line of moves.

@@ -3,30 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail, ensure};
 use tesla_nn::files::{self, FileError};
 
 use super::store::shard_name;
 use crate::labelled::unique::{Unique, hash};
-use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, HELD_OUT, RecordError};
-
-/// Why nothing can be written.
-#[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// There is something already.
-    #[error(
-        "{0} exists already, and nothing is written over; name another file or folder with --out"
-    )]
-    Exists(PathBuf),
-    /// A share that is none.
-    #[error("--valid is {0}; it must be a share from 0 to below 1, as 0.02")]
-    Valid(f64),
-    /// One file has no place for two kinds of games.
-    #[error("--valid needs a folder; {0} is one file")]
-    NoFolder(PathBuf),
-    /// A file.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-}
+use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, HELD_OUT};
 
 /// What shards are called behind their names until all of them are whole: half of what was asked
 /// for must not pass for the whole, also after a power cut.
@@ -71,21 +53,24 @@ impl Output {
     ///
     /// # Errors
     /// When the file exists, or the folder holds games or cannot be made.
-    pub fn create(path: &Path, shard_games: u64, valid: f64) -> Result<Self, OutputError> {
+    pub fn create(path: &Path, shard_games: u64, valid: f64) -> Result<Self> {
         let is_file = labelled::is_games_file(path);
-        if !(0.0..1.0).contains(&valid) {
-            return Err(OutputError::Valid(valid));
-        }
-        if is_file && valid > 0.0 {
-            return Err(OutputError::NoFolder(path.to_owned()));
-        }
+        ensure!(
+            (0.0..1.0).contains(&valid),
+            "--valid is {valid}; it must be a share from 0 to below 1, as 0.02"
+        );
+        ensure!(!is_file || valid <= 0.0, "--valid needs a folder; {} is one file", path.display());
         let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
         if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
-            return Err(OutputError::Exists(path.to_owned()));
+            bail!(
+                "{} exists already, and nothing is written over; name another file or folder with \
+                 --out",
+                path.display()
+            );
         }
-        files::make_folder(folder).map_err(RecordError::from)?;
+        files::make_folder(folder)?;
         if !is_file {
-            remove_unfinished(folder).map_err(RecordError::from)?;
+            remove_unfinished(folder)?;
         }
         Ok(Self {
             path: path.to_owned(),
@@ -106,7 +91,7 @@ impl Output {
     ///
     /// # Errors
     /// When the disk refuses, or the format has no room for the game.
-    pub fn add(&mut self, game: &GameRecord) -> Result<(), OutputError> {
+    pub fn add(&mut self, game: &GameRecord) -> Result<()> {
         if !self.unique.insert(game) {
             self.dropped += 1;
             return Ok(());
@@ -146,7 +131,7 @@ impl Output {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn finish(mut self) -> Result<Written, OutputError> {
+    pub fn finish(mut self) -> Result<Written> {
         self.close()?;
         let shards = self.files.len();
         if let Some(writer) = self.valid.1.take() {
@@ -157,19 +142,17 @@ impl Output {
             for (number, file) in self.files.iter_mut().enumerate() {
                 let name = if number < shards { shard_name(number as u64) } else { valid_name() };
                 let path = self.path.join(name);
-                fs::rename(&*file, &path)
-                    .map_err(|error| RecordError::File(FileError::at("write", &path)(error)))?;
+                fs::rename(&*file, &path).map_err(FileError::at("write", &path))?;
                 *file = path;
             }
-            files::sync_folder(&self.path)
-                .map_err(|error| RecordError::File(FileError::at("write", &self.path)(error)))?;
+            files::sync_folder(&self.path).map_err(FileError::at("write", &self.path))?;
         }
         self.is_finished = true;
         let Self { kept, held_out, dropped, .. } = self;
         Ok(Written { files: std::mem::take(&mut self.files), kept, held_out, dropped })
     }
 
-    fn close(&mut self) -> Result<(), OutputError> {
+    fn close(&mut self) -> Result<()> {
         Ok(self.writer.take().map_or(Ok(()), GameWriter::finish)?)
     }
 }

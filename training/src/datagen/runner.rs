@@ -5,50 +5,26 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
+use tesla_engine::console::terminal::{LiveLine, bar};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
-use super::config::{ConfigError, DatagenConfig, Source};
+use super::config::{DatagenConfig, Source};
 use super::dice::Dice;
-use super::game::{self, GameError};
+use super::game;
 use super::line::{Line, Material, Trees};
-use super::store::{Store, StoreError};
-use crate::console::progress::Live;
+use super::store::Store;
 use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
-use crate::players::lineup::{self, EngineError};
-use crate::players::player::Player;
+use crate::players::lineup;
+use crate::players::player::{Mishap, Player};
 use crate::players::pool::RunContext;
 use crate::players::side::Side;
 
 /// How often a game is tried. A teacher that always answers alike fails alike, and then the run
 /// must not go on for ever.
 const ATTEMPTS: usize = 3;
-
-/// Why a run cannot begin or go on. What was made is on disk in any case.
-#[derive(Debug, thiserror::Error)]
-pub enum DatagenError {
-    /// The run as it is written down.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The folder.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Our own search cannot play.
-    #[error("{0}")]
-    Own(String),
-    /// The engine cannot be started, or somebody wanted to stop before it was.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A game could not be made.
-    #[error("game {number}: {why}; what was made is kept, and the same command goes on")]
-    Game {
-        /// From 0.
-        number: u64,
-        /// What is wrong.
-        why: GameError,
-    },
-}
 
 /// A run that ended or was stopped.
 #[derive(Debug)]
@@ -70,13 +46,13 @@ pub struct Finished {
 }
 
 /// A game on its way to the main thread, with what went wrong before it came about.
-type Made = (u64, Result<GameRecord, GameError>, Vec<String>);
+type Made = (u64, Result<GameRecord, Mishap>, Vec<String>);
 
 /// Makes the games of a run in the context's folder, or those that are left.
 ///
 /// # Errors
 /// When it cannot begin or go on; what was made stays.
-pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished, DatagenError> {
+pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished> {
     let RunContext { folder, pool, say } = *context;
     config.check()?;
     let source = Source { book: config.book()?, material: config.material()? };
@@ -84,7 +60,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished,
     let names = lineup::try_engines(teacher, config.patience(), false, pool.interrupted)?;
     let searcher = (config.trees > 0).then(|| config.searcher());
     let sides: Vec<Side> = teacher.iter().cloned().chain(searcher).collect();
-    let devices = Devices::start(&sides, say).map_err(DatagenError::Own)?;
+    let devices = Devices::start(&sides, say)?;
     let name = names.first().and_then(Option::as_deref);
     let fingerprint = config.fingerprint(&source, &devices, name);
     let store = Store::open(folder, fingerprint, config.games, config.shard_games)?;
@@ -93,7 +69,10 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished,
     if done > 0 {
         say(&format!("{done} of {} games were made before; the run goes on", config.games));
     }
-    let progress = Live::new(config.games, done);
+    let progress = LiveLine::new(bar(config.games, "games"));
+    progress.bar.set_position(done);
+    // What was played before says nothing about this run's pace.
+    progress.bar.reset_eta();
     let mut results =
         Results { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
     let worker = |stop| {
@@ -103,7 +82,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished,
         move |number| worker.make(number)
     };
     let outcome = pool.run(missing, worker, |made| results.hear(made));
-    results.progress.end();
+    results.progress.bar.finish_and_clear();
     outcome?;
     let (games, dropped) = results.store.counts();
     Ok(Finished {
@@ -144,10 +123,12 @@ impl Worker<'_> {
                     self.teacher = Some(teacher);
                     game
                 }
-                Err(sentence) => Err(GameError::Fatal(sentence)),
+                Err(sentence) => Err(Mishap::Fatal(sentence)),
             };
             match game {
-                Err(GameError::Failed(what)) if mishaps.len() + 1 < ATTEMPTS => mishaps.push(what),
+                Err(Mishap::Failed { what, .. }) if mishaps.len() + 1 < ATTEMPTS => {
+                    mishaps.push(what);
+                }
                 game => return (number, game, mishaps),
             }
         }
@@ -161,7 +142,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Plays a game, or takes one of the material.
-    fn game(&mut self, number: u64, teacher: &mut dyn Player) -> Result<GameRecord, GameError> {
+    fn game(&mut self, number: u64, teacher: &mut dyn Player) -> Result<GameRecord, Mishap> {
         let Self { config, source, stop, .. } = self;
         let Some(material) = &source.material else {
             return game::play(config, &source.book, number, teacher, stop);
@@ -174,23 +155,23 @@ impl<'a> Worker<'a> {
         game::label(self.config, &line, teacher, &self.stop)
     }
 
-    fn path(&mut self, material: &Material, number: u64) -> Result<Line, GameError> {
+    fn path(&mut self, material: &Material, number: u64) -> Result<Line, Mishap> {
         let DatagenConfig { trees: evaluations, seed, .. } = *self.config;
         let trees = if let Some(trees) = self.trees.take() {
             trees
         } else {
             let search = self.devices.tree_search(&self.config.searcher());
-            Trees::new(search.map_err(GameError::Fatal)?, evaluations, self.stop.clone())
+            Trees::new(search.map_err(Mishap::Fatal)?, evaluations, self.stop.clone())
         };
         let path = self.trees.insert(trees).path(material, seed, number);
-        path.map_err(GameError::Fatal)?.ok_or(GameError::Stopped)
+        path.map_err(Mishap::Fatal)?.ok_or(Mishap::Stopped)
     }
 }
 
 /// Where games come in: the main thread's part.
 struct Results<'a> {
     store: Store,
-    progress: Live,
+    progress: LiveLine,
     say: &'a dyn Fn(&str),
     /// Games made before this run.
     done: u64,
@@ -200,24 +181,26 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    fn hear(&mut self, made: Option<Made>) -> Result<bool, DatagenError> {
+    fn hear(&mut self, made: Option<Made>) -> Result<bool> {
         let Some((number, game, mishaps)) = made else {
             self.progress.tick();
             return Ok(true);
         };
         for what in mishaps {
             let sentence = format!("game {number} is made again, for the teacher failed: {what}");
-            self.progress.aside(|| (self.say)(&sentence));
+            self.progress.bar.suspend(|| (self.say)(&sentence));
         }
         match game {
             Ok(game) => self.keep(number, game)?,
-            Err(GameError::Stopped) => {}
-            Err(why) => return Err(DatagenError::Game { number, why }),
+            Err(Mishap::Stopped) => {}
+            Err(why) => {
+                bail!("game {number}: {why}; what was made is kept, and the same command goes on")
+            }
         }
         Ok(true)
     }
 
-    fn keep(&mut self, number: u64, game: GameRecord) -> Result<(), DatagenError> {
+    fn keep(&mut self, number: u64, game: GameRecord) -> Result<()> {
         self.made += 1;
         self.positions += game.plies.len() as u64;
         self.store.add(number, game)?;
@@ -228,7 +211,8 @@ impl Results<'_> {
             self.positions as f64 / seconds,
             self.store.counts().1
         );
-        self.progress.news(self.done + self.made, text);
+        self.progress.bar.set_position(self.done + self.made);
+        self.progress.show(text);
         Ok(())
     }
 }

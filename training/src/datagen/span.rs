@@ -16,20 +16,18 @@ pub struct Span<T> {
     pub high: T,
 }
 
-/// A text that is no range.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no range; write its two ends, the smaller one first, as in 0..8, or one number")]
-pub struct SpanError(String);
-
 impl<T: FromStr + PartialOrd + Copy> FromStr for Span<T> {
-    type Err = SpanError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, SpanError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (low, high) = text.split_once("..").unwrap_or((text, text));
         let number = |text: &str| text.trim().parse::<T>().ok();
         match (number(low), number(high)) {
             (Some(low), Some(high)) if low <= high => Ok(Self { low, high }),
-            _ => Err(SpanError(text.to_owned())),
+            _ => Err(format!(
+                "'{text}' is no range; write its two ends, the smaller one first, as in 0..8, or \
+                 one number"
+            )),
         }
     }
 }

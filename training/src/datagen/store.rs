@@ -8,49 +8,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tesla_nn::files::{self, FileError};
+use tesla_nn::files;
 
-use crate::disk::journal::{Journal, JournalError};
+use crate::disk::journal::Journal;
 use crate::game::state::{fen_of, set_up};
 use crate::labelled::unique::Unique;
-use crate::labelled::{
-    self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply, RecordError,
-};
-
-/// Why the folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The journal.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A shard.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// Another file.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Shards of who knows what.
-    #[error(
-        "{0} holds .games.zst files but no games.jsonl, so they are of no run that could go on; \
-         name another folder"
-    )]
-    Strangers(PathBuf),
-    /// A game of the journal is none.
-    #[error(
-        "game {number} of the journal {path} is damaged: {what}; delete its line, and it is made \
-         again"
-    )]
-    BadGame {
-        /// The file.
-        path: PathBuf,
-        /// Number of the game.
-        number: u64,
-        /// What is wrong with it.
-        what: String,
-    },
-}
+use crate::labelled::{self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply};
 
 /// A game in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,8 +42,8 @@ impl Entry {
         Self { game, start: fen_of(&record.start), result: record.result, plies, others }
     }
 
-    fn record(&self) -> Result<GameRecord, String> {
-        let start = set_up(&self.start, false).map_err(|error| error.to_string())?;
+    fn record(&self) -> Result<GameRecord> {
+        let start = set_up(&self.start, false)?;
         let ply = |&(played, best, score): &_| Ply { played, best, score };
         let plies = self.plies.iter().map(ply).collect();
         let other = |&(played, score): &_| Candidate { played, score };
@@ -116,25 +82,30 @@ impl Store {
     /// # Errors
     /// When the folder holds another run or something else, is in use, damaged or cannot be
     /// written.
-    pub fn open(
-        folder: &Path,
-        fingerprint: Value,
-        games: u64,
-        shard_games: u64,
-    ) -> Result<Self, StoreError> {
+    pub fn open(folder: &Path, fingerprint: Value, games: u64, shard_games: u64) -> Result<Self> {
         files::make_folder(folder)?;
         let path = folder.join("games.jsonl");
-        if !path.exists() && labelled::find_files(folder).is_ok() {
-            return Err(StoreError::Strangers(folder.to_owned()));
-        }
+        ensure!(
+            path.exists() || labelled::find_files(folder).is_err(),
+            "{} holds .games.zst files but no games.jsonl, so they are of no run that could go on; \
+             name another folder",
+            folder.display()
+        );
         let resumed = Journal::<Entry>::open(&path, &fingerprint)?;
         let config = folder.join("config.json");
         files::remove_unfinished(&config)?;
         files::replace(&config, format!("{fingerprint:#}\n").as_bytes())?;
         let mut pending = BTreeMap::new();
         for entry in resumed.records {
-            let bad = |what| StoreError::BadGame { path: path.clone(), number: entry.game, what };
-            pending.insert(entry.game, entry.record().map_err(bad)?);
+            let record = entry.record().map_err(|what| {
+                anyhow!(
+                    "game {} of the journal {} is damaged: {what}; delete its line, and it is made \
+                     again",
+                    entry.game,
+                    path.display()
+                )
+            })?;
+            pending.insert(entry.game, record);
         }
         let mut store = Self {
             folder: folder.to_owned(),
@@ -156,7 +127,7 @@ impl Store {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn add(&mut self, number: u64, game: GameRecord) -> Result<(), StoreError> {
+    pub fn add(&mut self, number: u64, game: GameRecord) -> Result<()> {
         if let Some(journal) = &mut self.journal {
             journal.append(&Entry::new(number, &game))?;
         }
@@ -200,7 +171,7 @@ impl Store {
 
     /// Goes through the shards in their order as far as they are whole, and writes those that are
     /// not on disk yet.
-    fn finish_shards(&mut self) -> Result<(), StoreError> {
+    fn finish_shards(&mut self) -> Result<()> {
         let before = self.next;
         while self.next < self.shards() {
             let range = self.range(self.next);
@@ -229,7 +200,7 @@ impl Store {
     }
 
     /// Takes note of a shard's games, and counts them.
-    fn learn(&mut self, path: &Path) -> Result<u64, StoreError> {
+    fn learn(&mut self, path: &Path) -> Result<u64> {
         let mut games = 0;
         for game in GameReader::open(path)? {
             self.seen.insert(&game?);
@@ -239,7 +210,7 @@ impl Store {
     }
 
     /// Writes a shard and counts the games that it keeps.
-    fn write(&mut self, path: &Path, range: Range<u64>) -> Result<u64, StoreError> {
+    fn write(&mut self, path: &Path, range: Range<u64>) -> Result<u64> {
         // Of a run that was killed.
         files::remove_unfinished(path)?;
         let mut writer = GameWriter::create(path)?;
@@ -255,7 +226,7 @@ impl Store {
     }
 
     /// Leaves only what is in no shard in the journal.
-    fn shorten(&mut self) -> Result<(), StoreError> {
+    fn shorten(&mut self) -> Result<()> {
         let Some(journal) = self.journal.take() else { return Ok(()) };
         let entries: Vec<Entry> =
             self.pending.iter().map(|(&number, game)| Entry::new(number, game)).collect();

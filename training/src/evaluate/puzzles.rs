@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
-use crate::console::progress::bar;
 use crate::console::table::{Align, Table};
 use crate::game::limit::Limit;
 use crate::players::devices::Devices;
@@ -16,13 +16,11 @@ use crate::players::lineup;
 use crate::players::player::Player;
 use crate::players::pool::Pool;
 use crate::players::side::{Side, UciOptions, complete_sides};
-use crate::suite::examiner::{ExamError, Examination, MakePlayer};
+use crate::suite::examiner::{Examination, MakePlayer};
 use crate::suite::{
     Grouping, Item, MateLimits, Record, Summary, estimate_rating, puzzle_results, summarize,
 };
 
-/// Width of a band of ratings.
-const BAND: u32 = 200;
 /// Nobody is waited for here: the players are ours and have no clocks.
 const PATIENCE: Duration = Duration::from_hours(1);
 
@@ -91,7 +89,7 @@ impl Solved {
         Self {
             player,
             all: bands(Grouping::Whole).pop().unwrap_or_default(),
-            bands: bands(Grouping::Rating(BAND)),
+            bands: bands(Grouping::Rating),
             rating: estimate_rating(&puzzle_results(records)).to_string(),
         }
     }
@@ -105,7 +103,7 @@ pub fn solve(
     solvers: &Solvers<'_>,
     items: &[Item],
     say: &dyn Fn(&str),
-) -> Result<Vec<Solved>, Box<dyn std::error::Error>> {
+) -> anyhow::Result<Vec<Solved>> {
     let side = |name: String, nodes| Side {
         name,
         option: UciOptions(vec![
@@ -149,11 +147,10 @@ fn ask<'a>(
     name: &str,
     (player, limit): (&'a MakePlayer<'a>, &'a Limit),
     pool: Pool<'a>,
-) -> Result<Vec<Record>, ExamError> {
+) -> anyhow::Result<Vec<Record>> {
     let exam =
         Examination { player, limit, patience: PATIENCE, mates: MateLimits::default(), pool };
-    let bar = bar(items.len() as u64, "{prefix} {bar:20} {pos}/{len}, {eta} left");
-    bar.set_prefix(name.to_owned());
+    let bar = bar(items.len() as u64, &format!("puzzles by {name}"));
     let mut records = Vec::new();
     exam.ask(items, |_| Ok(()), &mut records, &bar)?;
     bar.finish_and_clear();

@@ -8,12 +8,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
 
 use super::ending::{Ending, Termination};
 use super::state::GameState;
 use crate::console::options::shown_as_displayed;
+use crate::console::pairs::from_pairs;
 use crate::game::score::Score;
 
 /// Draw when both engines see an even game.
@@ -23,11 +25,14 @@ use crate::game::score::Score;
 #[serde(deny_unknown_fields)]
 pub struct DrawRule {
     /// Full moves that must be over, counted as the FEN of the start position counts.
+    #[serde(alias = "movenumber")]
     pub move_number: u32,
     /// Consecutive moves of each side with a score near zero. A capture or a pawn move starts
     /// the count afresh, with itself as the first.
+    #[serde(alias = "movecount")]
     pub move_count: u32,
     /// Largest absolute score that is near zero, in centipawns.
+    #[serde(alias = "score")]
     pub score_cp: u32,
 }
 
@@ -38,10 +43,13 @@ pub struct DrawRule {
 #[serde(deny_unknown_fields)]
 pub struct ResignRule {
     /// Consecutive moves with a lost score.
+    #[serde(alias = "movecount")]
     pub move_count: u32,
     /// A score of minus this or less is lost, in centipawns.
+    #[serde(alias = "score")]
     pub score_cp: u32,
     /// Ask the winner too: its last `move_count` scores must all be won, as in cutechess.
+    #[serde(default, alias = "twosided")]
     pub two_sided: bool,
 }
 
@@ -59,117 +67,38 @@ pub struct Adjudication {
     pub max_moves: Option<u32>,
 }
 
-/// Why a rule's text was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RuleError {
-    /// A part is not `key=value`.
-    #[error("\"{part}\" is not of the form key=value; write for example {example}")]
-    NotAPair {
-        /// The part.
-        part: String,
-        /// A whole rule.
-        example: &'static str,
-    },
-    /// A key that the rule does not have.
-    #[error("\"{key}\" is unknown here; write for example {example}")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// A whole rule.
-        example: &'static str,
-    },
-    /// A key given twice.
-    #[error("\"{0}\" is given twice")]
-    Twice(String),
-    /// A key left out.
-    #[error("\"{key}\" is missing; write for example {example}")]
-    Missing {
-        /// The key.
-        key: &'static str,
-        /// A whole rule.
-        example: &'static str,
-    },
-    /// A value that cannot be.
-    #[error("{key}={value}: {wanted} is needed")]
-    BadValue {
-        /// The key.
-        key: String,
-        /// The value.
-        value: String,
-        /// What would do.
-        wanted: &'static str,
-    },
-}
-
-/// `key=value` pairs that a rule has not taken yet.
-struct Pairs<'a> {
-    pairs: Vec<(&'a str, &'a str)>,
-    example: &'static str,
-}
-
-impl<'a> Pairs<'a> {
-    fn split(text: &'a str, example: &'static str) -> Result<Self, RuleError> {
-        let mut pairs: Vec<(&str, &str)> = Vec::new();
-        for part in text.split(',').map(str::trim) {
-            let Some((key, value)) = part.split_once('=') else {
-                return Err(RuleError::NotAPair { part: part.to_owned(), example });
-            };
-            if pairs.iter().any(|(earlier, _)| *earlier == key) {
-                return Err(RuleError::Twice(key.to_owned()));
-            }
-            pairs.push((key, value));
+impl Adjudication {
+    /// Refuses rules that would end every game at once.
+    ///
+    /// # Errors
+    /// A sentence that names the number.
+    pub fn check(&self) -> Result<()> {
+        let numbers = [
+            ("draw's move_count", self.draw.map(|rule| rule.move_count)),
+            ("resign's move_count", self.resign.map(|rule| rule.move_count)),
+            ("resign's score_cp", self.resign.map(|rule| rule.score_cp)),
+            ("max_moves", self.max_moves),
+        ];
+        if let Some((name, _)) = numbers.iter().find(|(_, number)| *number == Some(0)) {
+            bail!("{name} is 0, which would end every game at once; make it 1 or more");
         }
-        Ok(Self { pairs, example })
-    }
-
-    fn take(&mut self, key: &str) -> Option<&'a str> {
-        let at = self.pairs.iter().position(|(name, _)| *name == key)?;
-        Some(self.pairs.swap_remove(at).1)
-    }
-
-    fn number(&mut self, key: &'static str, least: u32) -> Result<u32, RuleError> {
-        let example = self.example;
-        let value = self.take(key).ok_or(RuleError::Missing { key, example })?;
-        value.parse().ok().filter(|&number| number >= least).ok_or_else(|| RuleError::BadValue {
-            key: key.to_owned(),
-            value: value.to_owned(),
-            wanted: if least == 0 { "a whole number from 0" } else { "a whole number from 1" },
-        })
-    }
-
-    fn flag(&mut self, key: &'static str) -> Result<bool, RuleError> {
-        match self.take(key) {
-            None | Some("false") => Ok(false),
-            Some("true") => Ok(true),
-            Some(value) => Err(RuleError::BadValue {
-                key: key.to_owned(),
-                value: value.to_owned(),
-                wanted: "true or false",
-            }),
-        }
-    }
-
-    fn finish(self) -> Result<(), RuleError> {
-        match self.pairs.first() {
-            None => Ok(()),
-            Some((key, _)) => {
-                Err(RuleError::UnknownKey { key: (*key).to_owned(), example: self.example })
-            }
-        }
+        Ok(())
     }
 }
 
 impl FromStr for DrawRule {
-    type Err = RuleError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, RuleError> {
-        let mut pairs = Pairs::split(text, "movenumber=40,movecount=8,score=10")?;
-        let rule = Self {
-            move_number: pairs.number("movenumber", 0)?,
-            move_count: pairs.number("movecount", 1)?,
-            score_cp: pairs.number("score", 0)?,
-        };
-        pairs.finish().map(|()| rule)
+    fn from_str(text: &str) -> Result<Self, String> {
+        from_pairs(text, "movenumber=40,movecount=8,score=10")
+    }
+}
+
+impl FromStr for ResignRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        from_pairs(text, "movecount=4,score=600,twosided=true")
     }
 }
 
@@ -188,20 +117,6 @@ impl fmt::Display for DrawRule {
 }
 
 shown_as_displayed!(DrawRule, ResignRule);
-
-impl FromStr for ResignRule {
-    type Err = RuleError;
-
-    fn from_str(text: &str) -> Result<Self, RuleError> {
-        let mut pairs = Pairs::split(text, "movecount=4,score=600,twosided=true")?;
-        let rule = Self {
-            move_count: pairs.number("movecount", 1)?,
-            score_cp: pairs.number("score", 1)?,
-            two_sided: pairs.flag("twosided")?,
-        };
-        pairs.finish().map(|()| rule)
-    }
-}
 
 impl Score {
     /// Centipawns, with mates beyond all of them. `Mate(0)` is being mated.

@@ -19,32 +19,15 @@ pub struct TimeControl {
     pub increment: Duration,
 }
 
-/// A limit that makes no sense.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LimitError {
-    /// The text is no clock.
-    #[error("'{0}' is no time control; write seconds as in 10+0.1, 60 or 40/60+0.6")]
-    TimeControl(String),
-    /// There would be nothing to end a move.
-    #[error("it has no limit; give it nodes=N, depth=N, movetime=SECONDS or tc=10+0.1")]
-    None,
-    /// Two ways to measure time.
-    #[error("tc and movetime exclude each other; leave one out")]
-    TwoClocks,
-    /// Less than one of something.
-    #[error("{0} must be more than zero")]
-    Zero(&'static str),
-}
-
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() < 1_000_000_000)
 }
 
 impl FromStr for TimeControl {
-    type Err = LimitError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, LimitError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let (moves, rest) = match text.split_once('/') {
                 Some((moves, rest)) => (Some(moves.parse().ok().filter(|&n| n > 0)?), rest),
@@ -53,16 +36,16 @@ impl FromStr for TimeControl {
             let (time, increment) = rest.split_once('+').unwrap_or((rest, "0"));
             Some(Self { moves, time: seconds(time)?, increment: seconds(increment)? })
         };
-        read()
-            .filter(|control| control.time > Duration::ZERO)
-            .ok_or_else(|| LimitError::TimeControl(text.to_owned()))
+        read().filter(|control| control.time > Duration::ZERO).ok_or_else(|| {
+            format!("'{text}' is no time control; write seconds as in 10+0.1, 60 or 40/60+0.6")
+        })
     }
 }
 
 impl TryFrom<String> for TimeControl {
-    type Error = LimitError;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, LimitError> {
+    fn try_from(text: String) -> Result<Self, String> {
         text.parse()
     }
 }
@@ -135,15 +118,18 @@ impl Limit {
     ///
     /// # Errors
     /// A sentence on what is missing or contradictory.
-    pub fn check(&self) -> Result<(), LimitError> {
+    pub fn check(&self) -> Result<(), String> {
+        let zero = |name| Err(format!("{name} must be more than zero"));
         match self {
-            Self { nodes: None, depth: None, tc: None, movetime: None } => Err(LimitError::None),
-            Self { tc: Some(_), movetime: Some(_), .. } => Err(LimitError::TwoClocks),
-            Self { nodes: Some(0), .. } => Err(LimitError::Zero("nodes")),
-            Self { depth: Some(0), .. } => Err(LimitError::Zero("depth")),
-            Self { movetime: Some(time), .. } if !(*time > 0.0 && *time < 1e9) => {
-                Err(LimitError::Zero("movetime"))
+            Self { nodes: None, depth: None, tc: None, movetime: None } => Err("it has no limit; \
+                give it nodes=N, depth=N, movetime=SECONDS or tc=10+0.1"
+                .to_owned()),
+            Self { tc: Some(_), movetime: Some(_), .. } => {
+                Err("tc and movetime exclude each other; leave one out".to_owned())
             }
+            Self { nodes: Some(0), .. } => zero("nodes"),
+            Self { depth: Some(0), .. } => zero("depth"),
+            Self { movetime: Some(time), .. } if !(*time > 0.0 && *time < 1e9) => zero("movetime"),
             _ => Ok(()),
         }
     }
@@ -246,12 +232,13 @@ mod tests {
     #[test]
     fn limits_are_checked() {
         let none = Limit::default();
-        assert_eq!(none.check(), Err(LimitError::None));
+        assert!(none.check().unwrap_err().contains("no limit"));
         let nodes = Limit { nodes: Some(5), ..none };
         assert!(nodes.check().is_ok() && !nodes.is_timed());
         assert_eq!(none.or(nodes), nodes);
         assert_eq!(Limit { depth: Some(3), ..none }.or(nodes).nodes, None);
-        assert_eq!(Limit { nodes: Some(0), ..none }.check(), Err(LimitError::Zero("nodes")));
+        let zero = Limit { nodes: Some(0), ..none }.check();
+        assert_eq!(zero, Err("nodes must be more than zero".to_owned()));
         for time in [0.0, -1.0, f64::NAN, 1e12] {
             assert!(Limit { movetime: Some(time), ..none }.check().is_err());
         }

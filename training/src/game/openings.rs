@@ -3,8 +3,9 @@
 mod epd;
 mod pgn;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Result, anyhow, ensure};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -41,33 +42,6 @@ pub struct BookOptions {
     pub start: u64,
 }
 
-/// Why a book cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum BookError {
-    /// The file cannot be read.
-    #[error("opening book: {0}")]
-    File(#[from] FileError),
-    /// An entry is no opening.
-    #[error("opening book {path}, {place}: {what}")]
-    BadEntry {
-        /// The file.
-        path: PathBuf,
-        /// Line, or game and line, from 1.
-        place: String,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// No entries.
-    #[error("the opening book {0} holds no openings")]
-    Empty(PathBuf),
-}
-
-/// An entry that is no opening: where it stands, and what is wrong.
-struct BadEntry {
-    place: String,
-    what: String,
-}
-
 /// A list of openings and an order to take them in. Never empty.
 #[derive(Clone, Debug)]
 pub struct Book {
@@ -89,8 +63,9 @@ impl Book {
     /// # Errors
     /// When the file cannot be read or is empty, or any entry is damaged, not legal or already
     /// over. A whole PGN game is often over: then limit the plies.
-    pub fn read(path: &Path, options: &BookOptions) -> Result<Self, BookError> {
-        let bytes = std::fs::read(path).map_err(FileError::at("read", path))?;
+    pub fn read(path: &Path, options: &BookOptions) -> Result<Self> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| anyhow!("opening book: {}", FileError::at("read", path)(error)))?;
         Self::parse(path, &bytes, options)
     }
 
@@ -98,21 +73,15 @@ impl Book {
     ///
     /// # Errors
     /// As [`Book::read`].
-    pub fn parse(path: &Path, bytes: &[u8], options: &BookOptions) -> Result<Self, BookError> {
+    pub fn parse(path: &Path, bytes: &[u8], options: &BookOptions) -> Result<Self> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let openings = if is_pgn(path, bytes) {
             pgn::parse(bytes, options.chess960, options.plies)
         } else {
             epd::parse(bytes, options.chess960)
         }
-        .map_err(|BadEntry { place, what }| BookError::BadEntry {
-            path: path.to_owned(),
-            place,
-            what,
-        })?;
-        if openings.is_empty() {
-            return Err(BookError::Empty(path.to_owned()));
-        }
+        .map_err(|fault| anyhow!("opening book {}, {fault}", path.display()))?;
+        ensure!(!openings.is_empty(), "the opening book {} holds no openings", path.display());
         Ok(Self { openings, order: options.order, start: options.start })
     }
 

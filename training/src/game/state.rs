@@ -1,5 +1,6 @@
 //! The arbiter's state of one game: which moves are legal, and when the rules end the game.
 
+use anyhow::{Result, anyhow, bail, ensure};
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
@@ -13,80 +14,27 @@ const FIFTY_MOVES_PLIES: u32 = 100;
 /// How often a position must occur to make a draw (FIDE Laws of Chess, 9.2).
 const REPETITIONS: usize = 3;
 
-/// Why a start position cannot be set up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OpeningError {
-    /// The text is no FEN.
-    #[error("\"{fen}\" is not a FEN: {what}")]
-    NotAFen {
-        /// The text.
-        fen: String,
-        /// What the parser stumbled over.
-        what: String,
-    },
-    /// Such a position cannot be played.
-    #[error("\"{fen}\" cannot be played: {what}{hint}")]
-    IllegalPosition {
-        /// The position.
-        fen: String,
-        /// What is wrong with it.
-        what: String,
-        /// How to mend it, or nothing.
-        hint: &'static str,
-    },
-    /// A move of the opening is not legal.
-    #[error("move {ply} of the opening: {source}")]
-    IllegalMove {
-        /// Number of the move in the opening, from 1, counting both sides' moves.
-        ply: usize,
-        /// The move and its position.
-        source: IllegalMove,
-    },
-    /// Nothing is left to play.
-    #[error(
-        "the game is already over after {plies} moves of the opening ({})",
-        .termination.word()
-    )]
-    Over {
-        /// Moves of the opening played, both sides' counted.
-        plies: usize,
-        /// What ended it.
-        termination: Termination,
-    },
-}
-
-/// A move that the rules do not allow, or that is not written as the game's mode asks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{uci} is not a legal move in \"{fen}\"")]
-pub struct IllegalMove {
-    /// The move.
-    pub uci: String,
-    /// The position it was meant for.
-    pub fen: String,
-}
-
 /// The castling mode for a flag.
 pub(crate) fn castling_mode(chess960: bool) -> CastlingMode {
     if chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard }
 }
 
 /// The position of a FEN (X-FEN and Shredder-FEN castling too).
-pub(crate) fn set_up(fen: &str, chess960: bool) -> Result<Chess, OpeningError> {
-    let not_a_fen = |what: String| OpeningError::NotAFen { fen: fen.to_owned(), what };
-    let setup = fen.parse::<Fen>().map_err(|error| not_a_fen(error.to_string()))?.into_setup();
-    if setup.pockets.is_some() || setup.remaining_checks.is_some() {
-        return Err(not_a_fen("pockets and check counters belong to other variants".to_owned()));
-    }
+pub(crate) fn set_up(fen: &str, chess960: bool) -> Result<Chess> {
+    let setup =
+        fen.parse::<Fen>().map_err(|what| anyhow!("\"{fen}\" is not a FEN: {what}"))?.into_setup();
+    ensure!(
+        setup.pockets.is_none() && setup.remaining_checks.is_none(),
+        "\"{fen}\" is not a FEN: pockets and check counters belong to other variants"
+    );
     let hint = if !chess960 && CastlingMode::detect(&setup) == CastlingMode::Chess960 {
         "; its castling rights are those of Chess960, so play it as Chess960"
     } else {
         ""
     };
-    setup.position(castling_mode(chess960)).map_err(|error| OpeningError::IllegalPosition {
-        fen: fen.to_owned(),
-        what: error.to_string(),
-        hint,
-    })
+    setup
+        .position(castling_mode(chess960))
+        .map_err(|what| anyhow!("\"{fen}\" cannot be played: {what}{hint}"))
 }
 
 /// The FEN of a position, with X-FEN castling and an en passant square only where a capture on
@@ -113,14 +61,14 @@ impl GameState {
     ///
     /// # Errors
     /// When the position or a move is not legal, or the game ends within the opening.
-    pub fn new(opening: &Opening) -> Result<Self, OpeningError> {
+    pub fn new(opening: &Opening) -> Result<Self> {
         let position = set_up(&opening.fen, opening.chess960)?;
         let mut state = Self::from_position(position);
         state.refuse_if_over()?;
         for (index, &uci) in opening.moves.iter().enumerate() {
             state
                 .play(uci)
-                .map_err(|source| OpeningError::IllegalMove { ply: index + 1, source })?;
+                .map_err(|illegal| anyhow!("move {} of the opening: {illegal}", index + 1))?;
             state.opening_plies += 1;
             state.refuse_if_over()?;
         }
@@ -140,13 +88,12 @@ impl GameState {
         }
     }
 
-    fn refuse_if_over(&self) -> Result<(), OpeningError> {
-        match self.outcome() {
-            None => Ok(()),
-            Some(Ending { termination, .. }) => {
-                Err(OpeningError::Over { plies: self.moves.len(), termination })
-            }
+    fn refuse_if_over(&self) -> Result<()> {
+        if let Some(Ending { termination, .. }) = self.outcome() {
+            let (plies, how) = (self.moves.len(), termination.word());
+            bail!("the game is already over after {plies} moves of the opening ({how})");
         }
+        Ok(())
     }
 
     /// Ends the game as a draw once the engines have played this many moves (both sides'
@@ -160,14 +107,14 @@ impl GameState {
     ///
     /// # Errors
     /// When the move is not legal; nothing changes then.
-    pub fn play(&mut self, uci: UciMove) -> Result<(), IllegalMove> {
+    pub fn play(&mut self, uci: UciMove) -> Result<()> {
         // shakmaty reads both notations of castling; an engine in the wrong mode must not pass.
         let legal = uci
             .to_move(&self.position)
             .ok()
             .filter(|m| m.to_uci(self.position.castles().mode()) == uci);
         let Some(m) = legal else {
-            return Err(IllegalMove { uci: uci.to_string(), fen: fen_of(&self.position) });
+            bail!("{uci} is not a legal move in \"{}\"", fen_of(&self.position));
         };
         if self.position.is_irreversible(m) {
             self.repeatable.clear();

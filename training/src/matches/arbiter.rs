@@ -10,7 +10,7 @@ use crate::game::adjudicate::{Adjudication, Adjudicator};
 use crate::game::ending::{Ending, Termination};
 use crate::game::limit::{GameClock, Limit};
 use crate::game::openings::Opening;
-use crate::game::state::{GameState, OpeningError};
+use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
 
 /// What every game of a match is played by.
@@ -63,20 +63,6 @@ pub struct Failure {
     pub transcript: Vec<String>,
 }
 
-/// Why a game has no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Abandoned {
-    /// The match is being stopped.
-    #[error("the match was stopped")]
-    Stopped,
-    /// The match cannot go on.
-    #[error("{0}")]
-    Fatal(String),
-    /// The opening cannot be played.
-    #[error(transparent)]
-    Opening(#[from] OpeningError),
-}
-
 /// Plays one game; the seats are White's and Black's. `stop` abandons it between two moves.
 ///
 /// # Errors
@@ -86,9 +72,10 @@ pub fn play(
     seats: &mut [Seat<'_>; 2],
     rules: &Rules,
     stop: &StopToken,
-) -> Result<Played, Abandoned> {
+) -> Result<Played, Mishap> {
+    let state = GameState::new(opening).map_err(|error| Mishap::Fatal(error.to_string()))?;
     let mut game = InPlay {
-        state: GameState::new(opening)?,
+        state,
         adjudicator: Adjudicator::new(rules.adjudication),
         clocks: [0, 1].map(|seat: usize| seats[seat].limit.tc.map(GameClock::new)),
         moves: Vec::new(),
@@ -102,7 +89,7 @@ pub fn play(
     }
     loop {
         if stop.is_stopped() {
-            return Err(Abandoned::Stopped);
+            return Err(Mishap::Stopped);
         }
         let color = game.state.position().turn();
         let seat = &mut seats[color_index(color)];
@@ -187,10 +174,9 @@ impl InPlay<'_> {
         Some(format!("it used {:.3} s of {:.3} s", used.as_secs_f64(), had.as_secs_f64()))
     }
 
-    fn lost(self, side: Color, mishap: Mishap, player: &dyn Player) -> Result<Played, Abandoned> {
+    fn lost(self, side: Color, mishap: Mishap, player: &dyn Player) -> Result<Played, Mishap> {
         match mishap {
-            Mishap::Stopped => Err(Abandoned::Stopped),
-            Mishap::Fatal(sentence) => Err(Abandoned::Fatal(sentence)),
+            Mishap::Stopped | Mishap::Fatal(_) => Err(mishap),
             Mishap::Failed { how, what } => Ok(Played {
                 moves: self.moves,
                 ending: Ending::loss(side, how),
@@ -243,7 +229,7 @@ mod tests {
         Scripted(text.split(' ').map(reply).collect())
     }
 
-    fn run(mut white: Scripted, mut black: Scripted, limit: &str) -> Result<Played, Abandoned> {
+    fn run(mut white: Scripted, mut black: Scripted, limit: &str) -> Result<Played, Mishap> {
         let limit = Limit { tc: Some(limit.parse().unwrap()), ..Limit::default() };
         let rules = Rules {
             adjudication: Adjudication::default(),
@@ -276,7 +262,7 @@ mod tests {
         assert_eq!(played.moves.len(), 3);
         // The increment arrives after the move.
         let played = run(moves("e2e4 d2d4 a2a3", 10), moves("e7e5 e5d4", 60), "0.1+0.05");
-        assert_eq!(played, Err(Abandoned::Stopped));
+        assert_eq!(played, Err(Mishap::Stopped));
     }
 
     #[test]
@@ -298,6 +284,6 @@ mod tests {
             assert_eq!(played.failure.map(|failure| failure.side), Some(loser));
         }
         let fatal = Scripted([Err(Mishap::Fatal("no device".to_owned()))].into());
-        assert!(matches!(run(fatal, moves("e7e5", 1), "10"), Err(Abandoned::Fatal(_))));
+        assert!(matches!(run(fatal, moves("e7e5", 1), "10"), Err(Mishap::Fatal(_))));
     }
 }

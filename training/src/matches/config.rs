@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Result, anyhow, ensure};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tesla_nn::files::sha256;
 
 use super::arbiter::Rules;
 use super::plan::{Plan, Tournament};
-use super::sprt::SprtConfig;
 use crate::console::options::{options, shown_as_value};
-use crate::disk::hash::sha256;
-use crate::disk::toml::{self, ConfigFileError};
+use crate::disk::toml::{self};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::limit::Limit;
-use crate::game::openings::{Book, BookError, BookOptions, Order};
+use crate::game::openings::{Book, BookOptions, Order};
 use crate::players::devices::Devices;
-use crate::players::side::{Side, SideError, complete_sides};
+use crate::players::side::{Side, complete_sides};
 use crate::players::signature::search_signatures;
-use crate::statistics::sprt::{Sprt, SprtError};
+use crate::statistics::sprt::Sprt;
 
 /// Most games of a pairing.
 const MOST_GAMES: u64 = 1_000_000;
@@ -77,52 +77,8 @@ options! {
         patience_s: u64 = 60, as patience: u64;
         /// Stop as soon as the result is clear (two sides only): elo0=0,elo1=5 and, if wanted,
         /// alpha=0.05, beta=0.05, model=normalized or logistic.
-        sprt: Option<SprtConfig> = None, as sprt: SprtConfig = "";
+        sprt: Option<Sprt> = None, as sprt: Sprt = "";
     }
-}
-
-/// What is wrong with a match as it is written down.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file.
-    #[error(transparent)]
-    File(#[from] ConfigFileError),
-    /// Nobody to play against.
-    #[error(
-        "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish \
-         nodes=200"
-    )]
-    TooFewSides,
-    /// A side.
-    #[error(transparent)]
-    Side(#[from] SideError),
-    /// The book.
-    #[error(transparent)]
-    Book(#[from] BookError),
-    /// The test.
-    #[error("sprt: {0}")]
-    Sprt(#[from] SprtError),
-    /// A test compares two.
-    #[error("sprt is a test between two sides, and there are {0}; leave it out")]
-    SprtSides(usize),
-    /// No games, or more than anybody can play.
-    #[error("games must be from 1 to {MOST_GAMES}, not {0}")]
-    Games(u64),
-    /// A rule that would end every game at once.
-    #[error("{0} is 0, which would end every game at once; make it 1 or more, or leave it out")]
-    NoMoves(&'static str),
-    /// Sides that always answer alike would play the same games over and over, and each would count
-    /// as news.
-    #[error(
-        "the match needs {wanted} openings and has {there}: our own sides without clocks would \
-         play the same games again; give it a larger book with --openings, or fewer games"
-    )]
-    TooFewOpenings {
-        /// Rounds of the match.
-        wanted: u64,
-        /// Openings of the book, those skipped apart.
-        there: u64,
-    },
 }
 
 impl MatchConfig {
@@ -130,7 +86,7 @@ impl MatchConfig {
     ///
     /// # Errors
     /// When the file cannot be read or understood.
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+    pub fn read(path: &Path) -> Result<Self> {
         Ok(toml::read(path)?)
     }
 
@@ -138,38 +94,29 @@ impl MatchConfig {
     ///
     /// # Errors
     /// A sentence on the first thing that is wrong.
-    pub fn complete(mut self) -> Result<Self, ConfigError> {
+    pub fn complete(mut self) -> Result<Self> {
         complete_sides(&mut self.side, self.limit)?;
-        if self.side.len() < 2 {
-            return Err(ConfigError::TooFewSides);
-        }
-        if !(1..=MOST_GAMES).contains(&self.games) {
-            return Err(ConfigError::Games(self.games));
-        }
+        ensure!(
+            self.side.len() > 1,
+            "a match needs two sides, as in: --side name=A nodes=200 --side name=B cmd=stockfish \
+             nodes=200"
+        );
+        ensure!(
+            (1..=MOST_GAMES).contains(&self.games),
+            "games must be from 1 to {MOST_GAMES}, not {}",
+            self.games
+        );
         self.games = self.games.next_multiple_of(2);
-        let counts = [
-            ("draw's move_count", self.draw.map(|rule| rule.move_count)),
-            ("resign's move_count", self.resign.map(|rule| rule.move_count)),
-            ("max_moves", self.max_moves),
-        ];
-        if let Some((what, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
-            return Err(ConfigError::NoMoves(what));
+        self.rules().adjudication.check()?;
+        ensure!(
+            self.sprt.is_none() || self.side.len() == 2,
+            "sprt is a test between two sides, and there are {}; leave it out",
+            self.side.len()
+        );
+        if let Some(sprt) = self.sprt {
+            sprt.check().map_err(|fault| anyhow!("sprt: {fault}"))?;
         }
-        if self.sprt.is_some() && self.side.len() != 2 {
-            return Err(ConfigError::SprtSides(self.side.len()));
-        }
-        self.test()?;
         Ok(self)
-    }
-
-    /// The sequential test, if there is one.
-    ///
-    /// # Errors
-    /// When it makes no sense.
-    pub fn test(&self) -> Result<Option<Sprt>, SprtError> {
-        self.sprt
-            .map(|sprt| Sprt::new(sprt.model, sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta))
-            .transpose()
     }
 
     /// All games.
@@ -181,7 +128,7 @@ impl MatchConfig {
     ///
     /// # Errors
     /// When the book cannot be read, or is too small for sides that always answer alike.
-    pub fn book(&self) -> Result<Book, ConfigError> {
+    pub fn book(&self) -> Result<Book> {
         let order = match self.order {
             BookOrder::Sequential => Order::Sequential,
             BookOrder::Random => Order::Random { seed: self.seed },
@@ -191,10 +138,14 @@ impl MatchConfig {
             None => Book::start_position(chess960),
             Some(path) => Book::read(path, &BookOptions { chess960, plies, order, start })?,
         };
-        if self.is_repeatable() && self.repeats_openings_of(&book) {
-            let (wanted, there) = (self.rounds(), self.openings_left(&book));
-            return Err(ConfigError::TooFewOpenings { wanted, there });
-        }
+        // Each game played over again would count as news.
+        ensure!(
+            !self.is_repeatable() || !self.repeats_openings_of(&book),
+            "the match needs {} openings and has {}: our own sides without clocks would play the \
+             same games again; give it a larger book with --openings, or fewer games",
+            self.rounds(),
+            self.openings_left(&book)
+        );
         Ok(book)
     }
 

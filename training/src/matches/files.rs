@@ -12,39 +12,20 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tesla_nn::files::{self, FileError};
 
 use super::arbiter::Failure;
 use super::config::MatchConfig;
-use super::pgn::{PgnError, PgnTags, to_pgn};
+use super::pgn::{PgnTags, to_pgn};
 use super::record::MatchGame;
 use crate::disk::journal::{Journal, JournalError, Resumed};
 use crate::players::side::Side;
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
-
-/// Why the folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum FilesError {
-    /// The results file.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A file.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Games of who knows what.
-    #[error(
-        "{0} is there but no results.jsonl, so it is of no match that could go on, and nothing is \
-         written over; name another folder with --out"
-    )]
-    Strangers(PathBuf),
-    /// A record is no game.
-    #[error(transparent)]
-    Pgn(#[from] PgnError),
-}
 
 /// How long the moves of one game took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,12 +66,16 @@ impl Files {
         folder: &Path,
         config: &MatchConfig,
         fingerprint: Value,
-    ) -> Result<(Self, Vec<MatchGame>), FilesError> {
+    ) -> Result<(Self, Vec<MatchGame>)> {
         files::make_folder(folder)?;
         let results = folder.join("results.jsonl");
         let own = ["games.pgn", "times.jsonl", "report.md"].map(|name| folder.join(name));
         if let Some(stranger) = own.into_iter().find(|path| !results.exists() && path.exists()) {
-            return Err(FilesError::Strangers(stranger));
+            bail!(
+                "{} is there but no results.jsonl, so it is of no match that could go on, and \
+                 nothing is written over; name another folder with --out",
+                stranger.display()
+            );
         }
         let Resumed { journal, mut records, .. } =
             Journal::<MatchGame>::open(&results, &fingerprint)?;
@@ -130,7 +115,7 @@ impl Files {
     /// # Errors
     /// When the disk refuses.
     #[expect(clippy::disallowed_methods, reason = "the hour at which a game ended, for people")]
-    pub fn append(&mut self, record: &MatchGame) -> Result<(), FilesError> {
+    pub fn append(&mut self, record: &MatchGame) -> Result<()> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let times = Times {
             game: record.number,
@@ -153,11 +138,7 @@ impl Files {
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn keep_transcript(
-        &self,
-        record: &MatchGame,
-        failure: &Failure,
-    ) -> Result<String, FilesError> {
+    pub fn keep_transcript(&self, record: &MatchGame, failure: &Failure) -> Result<String> {
         files::make_folder(&self.folder.join("transcripts"))?;
         let side = failure.side.fold_wb(&record.white, &record.black);
         let name: String =
@@ -179,12 +160,12 @@ impl Files {
     ///
     /// # Errors
     /// When the disk refuses; the files then stay as they are.
-    pub fn finish(mut self, records: &[MatchGame]) -> Result<(), FilesError> {
+    pub fn finish(mut self, records: &[MatchGame]) -> Result<()> {
         self.write_pgn(records)?;
         Ok(self.journal.replace(&self.fingerprint, records)?)
     }
 
-    fn pgn_of(&self, record: &MatchGame) -> Result<String, FilesError> {
+    fn pgn_of(&self, record: &MatchGame) -> Result<String> {
         let limit = |name: &String| self.tags.get(name).cloned().unwrap_or_default();
         let tags = PgnTags {
             event: self.event.clone(),
@@ -193,10 +174,10 @@ impl Files {
             white_time_control: limit(&record.white),
             black_time_control: limit(&record.black),
         };
-        Ok(to_pgn(record, &tags)?)
+        to_pgn(record, &tags)
     }
 
-    fn write_pgn(&mut self, records: &[MatchGame]) -> Result<(), FilesError> {
+    fn write_pgn(&mut self, records: &[MatchGame]) -> Result<()> {
         let path = self.folder.join("games.pgn");
         let mut text = String::new();
         for record in records {

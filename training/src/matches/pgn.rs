@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use anyhow::{Context as _, Result, anyhow};
 use shakmaty::san::SanPlus;
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
@@ -38,25 +39,14 @@ pub struct PgnTags {
     pub black_time_control: String,
 }
 
-/// Why a record has no PGN: it is no legal game.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("game {number} cannot be written as PGN: {what}")]
-pub struct PgnError {
-    /// Number of the game.
-    pub number: u64,
-    /// What is wrong with it.
-    pub what: String,
-}
-
 /// Writes one game, with a blank line after it.
 ///
 /// # Errors
 /// When the record's opening or moves are not legal.
-pub fn to_pgn(game: &MatchGame, match_tags: &PgnTags) -> Result<String, PgnError> {
-    let error = |what| PgnError { number: game.number, what };
-    let start = set_up(&game.opening.fen, game.opening.chess960)
-        .map_err(|source| error(source.to_string()))?;
-    let movetext = movetext(game, start).map_err(error)?;
+pub fn to_pgn(game: &MatchGame, match_tags: &PgnTags) -> Result<String> {
+    let movetext = set_up(&game.opening.fen, game.opening.chess960)
+        .and_then(|start| movetext(game, start))
+        .map_err(|what| anyhow!("game {} cannot be written as PGN: {what}", game.number))?;
     Ok(format!("{}\n{}\n\n", tags(game, match_tags), wrap(&movetext)))
 }
 
@@ -106,27 +96,27 @@ fn tags(game: &MatchGame, of_match: &PgnTags) -> String {
 }
 
 /// Moves and comments, unwrapped.
-fn movetext(game: &MatchGame, mut position: Chess) -> Result<String, String> {
+fn movetext(game: &MatchGame, mut position: Chess) -> Result<String> {
     let mut text = String::new();
     let detail = game.detail.as_deref().map(|text| {
         let cut: String = text.chars().take(DETAIL_CHARACTERS).collect();
         if cut.len() < text.len() { cut + "..." } else { cut }
     });
     let ending = plain(&game.ending.describe(detail.as_deref()));
-    let book = game.opening.moves.iter().map(|&uci| Ok((uci, "book".to_owned())));
+    let book = game.opening.moves.iter().map(|&uci| anyhow::Ok((uci, "book".to_owned())));
     let played = game.moves.iter().map(|m| {
-        let uci = m.uci.parse().map_err(|_| format!("\"{}\" is not a UCI move", m.uci))?;
+        let uci = m.uci.parse().with_context(|| format!("\"{}\" is not a UCI move", m.uci))?;
         Ok((uci, comment(m)))
     });
     let last = game.opening.moves.len() + game.moves.len();
     for (index, item) in book.chain(played).enumerate() {
-        let (uci, comment): (UciMove, String) = item.map_err(|what: String| what)?;
+        let (uci, comment): (UciMove, String) = item?;
         let number = position.fullmoves();
         // Each move follows a comment, and then PGN wants Black's number too.
         let dots = position.turn().fold_wb(".", "...");
-        let m = uci
-            .to_move(&position)
-            .map_err(|_| format!("its move {} of both sides, {uci}, is not legal", index + 1))?;
+        let m = uci.to_move(&position).with_context(|| {
+            format!("its move {} of both sides, {uci}, is not legal", index + 1)
+        })?;
         let san = SanPlus::from_move_and_play_unchecked(&mut position, m);
         let reason = if index + 1 == last { format!(", {ending}") } else { String::new() };
         let _ = write!(text, "{number}{dots} {san} {{{comment}{reason}}} ");

@@ -12,8 +12,8 @@ use crate::players::devices::device_lines;
 use crate::statistics::bootstrap::{BootstrapOptions, bootstrap};
 use crate::statistics::elo::{Pentanomial, Sample, Trinomial};
 use crate::statistics::estimate::Estimate;
-use crate::statistics::rating::{Anchor, PairResult};
-use crate::statistics::sprt::{Decision, SprtModel};
+use crate::statistics::rating::PairResult;
+use crate::statistics::sprt::{Decision, Sprt, SprtModel};
 
 /// Decimals of Elo in tables.
 const ELO_DECIMALS: usize = 1;
@@ -151,8 +151,8 @@ fn pairings(config: &MatchConfig, tally: &Tally) -> Table {
 
 fn test_line(Trial { sprt, llr, decision, .. }: &Trial) -> String {
     let (lower, upper) = sprt.bounds();
-    let (elo0, elo1) = sprt.hypotheses();
-    let unit = match sprt.model() {
+    let Sprt { elo0, elo1, .. } = sprt;
+    let unit = match sprt.model {
         SprtModel::Logistic => "logistic",
         SprtModel::Normalized => "normalized",
     };
@@ -186,7 +186,7 @@ fn ratings(config: &MatchConfig, tally: &Tally, show: fn(&Table) -> String) -> S
     if !(0..config.side.len()).all(played) {
         return "Ratings: not yet, some sides have not played.\n".to_owned();
     }
-    let fit = bootstrap(config.side.len(), &results, Anchor::Mean, BootstrapOptions::default());
+    let fit = bootstrap(config.side.len(), &results, BootstrapOptions::default());
     let fit = match fit {
         Ok(fit) => fit,
         Err(error) => return format!("Ratings: {error}.\n"),

@@ -6,65 +6,27 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail, ensure};
+use tesla_engine::console::terminal::{LiveLine, bar};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
-use super::arbiter::{self, Abandoned, Failure, Rules, Seat};
-use super::config::{ConfigError, MatchConfig};
-use super::files::{Files, FilesError};
+use super::arbiter::{self, Failure, Rules, Seat};
+use super::config::MatchConfig;
+use super::files::Files;
 use super::plan::{Fixture, Plan};
 use super::record::MatchGame;
 use super::report::{self, Finished};
 use super::tally::Tally;
-use crate::console::progress::Live;
 use crate::game::openings::Book;
 use crate::players::devices::Devices;
-use crate::players::lineup::{self, EngineError};
-use crate::players::player::Player;
+use crate::players::lineup::{self};
+use crate::players::player::{Mishap, Player};
 use crate::players::pool::RunContext;
 use crate::statistics::sprt::Decision;
 
-/// Why a match cannot begin or go on. What was played is on disk in any case.
-#[derive(Debug, thiserror::Error)]
-pub enum MatchError {
-    /// The match as it is written down.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The folder.
-    #[error(transparent)]
-    Files(#[from] FilesError),
-    /// One of our own sides cannot play.
-    #[error("{0}")]
-    Own(String),
-    /// An engine cannot be started, or somebody wanted to stop before it was.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The folder's match is longer than this one.
-    #[error(
-        "the folder holds game {number} and the match has {games}; ask for as many games as were \
-         played, or name another folder"
-    )]
-    MoreGames {
-        /// Number of a game in the folder, from 1.
-        number: u64,
-        /// Games of the match.
-        games: u64,
-    },
-    /// A file that was put together by hand.
-    #[error("the folder holds game {0} twice; delete one of its lines in results.jsonl")]
-    Twice(u64),
-    /// A game could not be played.
-    #[error("game {number}: {why}")]
-    Game {
-        /// From 1.
-        number: u64,
-        /// What is wrong.
-        why: Abandoned,
-    },
-}
-
 /// A finished game on its way to the main thread.
-type Played = Result<(MatchGame, Option<Failure>), (u64, Abandoned)>;
+type Played = Result<(MatchGame, Option<Failure>), (u64, Mishap)>;
 
 /// What all workers share.
 struct Setting<'a> {
@@ -79,7 +41,7 @@ struct Setting<'a> {
 ///
 /// # Errors
 /// When it cannot begin or go on; what was played stays.
-pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished, MatchError> {
+pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     let RunContext { folder, pool, say } = *context;
     let book = config.book()?;
     if config.repeats_openings_of(&book) {
@@ -88,21 +50,25 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished, M
     let rules = config.rules();
     let names =
         lineup::try_engines(&config.side, rules.patience, config.chess960, pool.interrupted)?;
-    let devices = Devices::start(&config.side, say).map_err(MatchError::Own)?;
+    let devices = Devices::start(&config.side, say)?;
     let fingerprint = config.fingerprint(&book, &devices, &names);
     let (files, records) = Files::open(folder, config, fingerprint)?;
     let plan = config.plan();
-    let sprt = config.test().map_err(ConfigError::from)?;
-    let mut tally = Tally::new(plan.clone(), config.side.len(), sprt);
+    let mut tally = Tally::new(plan.clone(), config.side.len(), config.sprt);
     let mut kept = BTreeMap::new();
     for record in records {
-        if kept.contains_key(&record.number) {
-            return Err(MatchError::Twice(record.number));
-        }
-        if !tally.add(&record) {
-            return Err(MatchError::MoreGames { number: record.number, games: plan.games() });
-        }
-        kept.insert(record.number, record);
+        let number = record.number;
+        ensure!(
+            !kept.contains_key(&number),
+            "the folder holds game {number} twice; delete one of its lines in results.jsonl"
+        );
+        ensure!(
+            tally.add(&record),
+            "the folder holds game {number} and the match has {}; ask for as many games as were \
+             played, or name another folder",
+            plan.games()
+        );
+        kept.insert(number, record);
     }
     if !kept.is_empty() {
         say(&format!(
@@ -112,11 +78,14 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished, M
         ));
     }
     let setting = Setting { config, plan, book, rules, devices: &devices };
-    let progress = Live::new(setting.plan.games(), tally.games());
+    let progress = LiveLine::new(bar(setting.plan.games(), "games"));
+    progress.bar.set_position(tally.games());
+    // What was played before says nothing about this run's pace.
+    progress.bar.reset_eta();
     let mut results = Results { files, tally, kept, config, progress, played: 0 };
     let started = Instant::now();
     let outcome = if results.tally.is_over() { Ok(()) } else { results.play(&setting, context) };
-    results.progress.end();
+    results.progress.bar.finish_and_clear();
     outcome?;
     results.close(started.elapsed(), devices.usage())
 }
@@ -127,12 +96,12 @@ struct Results<'a> {
     tally: Tally,
     kept: BTreeMap<u64, MatchGame>,
     config: &'a MatchConfig,
-    progress: Live,
+    progress: LiveLine,
     played: u64,
 }
 
 impl Results<'_> {
-    fn play(&mut self, setting: &Setting<'_>, context: &RunContext<'_>) -> Result<(), MatchError> {
+    fn play(&mut self, setting: &Setting<'_>, context: &RunContext<'_>) -> Result<()> {
         let worker = |stop| {
             let mut worker = Worker { setting, stop, players: HashMap::new() };
             move |number| worker.play(number).map_err(|why| (number + 1, why))
@@ -142,17 +111,17 @@ impl Results<'_> {
     }
 
     /// `false` = the match is over.
-    fn hear(&mut self, report: Option<Played>) -> Result<bool, MatchError> {
+    fn hear(&mut self, report: Option<Played>) -> Result<bool> {
         match report {
             Some(Ok((record, failure))) => self.count(record, failure)?,
-            Some(Err((_, Abandoned::Stopped))) => {}
-            Some(Err((number, why))) => return Err(MatchError::Game { number, why }),
+            Some(Err((_, Mishap::Stopped))) => {}
+            Some(Err((number, why))) => bail!("game {number}: {why}"),
             None => self.progress.tick(),
         }
         Ok(!self.tally.is_over())
     }
 
-    fn count(&mut self, mut record: MatchGame, failure: Option<Failure>) -> Result<(), MatchError> {
+    fn count(&mut self, mut record: MatchGame, failure: Option<Failure>) -> Result<()> {
         if let Some(failure) = failure {
             record.transcript = Some(self.files.keep_transcript(&record, &failure)?);
             record.detail = Some(failure.what);
@@ -162,16 +131,13 @@ impl Results<'_> {
         self.kept.insert(record.number, record);
         self.played += 1;
         let text = report::line(self.config, &self.tally);
-        self.progress.news(self.tally.games(), text);
+        self.progress.bar.set_position(self.tally.games());
+        self.progress.show(text);
         Ok(())
     }
 
     /// Puts a match that is over in order, and sums up.
-    fn close(
-        mut self,
-        time: Duration,
-        devices: Vec<(String, Usage)>,
-    ) -> Result<Finished, MatchError> {
+    fn close(mut self, time: Duration, devices: Vec<(String, Usage)>) -> Result<Finished> {
         let is_complete = self.tally.is_over();
         if let Some(trial) = self.tally.trial.filter(|trial| trial.decision != Decision::Continue) {
             // Games that happened to end behind the decision are no part of it.
@@ -198,7 +164,7 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn play(&mut self, number: u64) -> Result<(MatchGame, Option<Failure>), Abandoned> {
+    fn play(&mut self, number: u64) -> Result<(MatchGame, Option<Failure>), Mishap> {
         let setting = self.setting;
         let fixture = setting.plan.fixture(number);
         let opening = setting.book.opening(fixture.round);
@@ -231,12 +197,12 @@ impl<'a> Worker<'a> {
     }
 
     /// The players of a game, made at their first.
-    fn take(&mut self, fixture: &Fixture) -> Result<[Box<dyn Player + 'a>; 2], Abandoned> {
+    fn take(&mut self, fixture: &Fixture) -> Result<[Box<dyn Player + 'a>; 2], Mishap> {
         let Setting { config, rules, devices, .. } = self.setting;
         let mut take = |side: usize| match self.players.remove(&side) {
             Some(player) => Ok(player),
             None => lineup::player(&config.side[side], devices, rules.patience, self.stop.clone())
-                .map_err(Abandoned::Fatal),
+                .map_err(Mishap::Fatal),
         };
         Ok([take(fixture.white)?, take(fixture.black)?])
     }

@@ -301,7 +301,8 @@ mod tests {
     #[test]
     fn a_trial_takes_pairs_in_order_and_stops_at_its_decision() {
         let plan = Plan::new(Tournament::RoundRobin, 2, 400);
-        let sprt = Sprt::new(SprtModel::Logistic, 0.0, 50.0, 0.05, 0.05).unwrap();
+        let sprt =
+            Sprt { elo0: 0.0, elo1: 50.0, alpha: 0.05, beta: 0.05, model: SprtModel::Logistic };
         // The first side wins three pairs of four and draws the fourth.
         let game = |number: u64| {
             let wins = number / 2 % 4 != 3;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use anyhow::{Result, anyhow};
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::search::Search as _;
@@ -43,24 +44,24 @@ impl Devices {
     ///
     /// # Errors
     /// A sentence, when a device or a network cannot be used.
-    pub fn start(sides: &[Side], say: &dyn Fn(&str)) -> Result<Self, String> {
+    pub fn start(sides: &[Side], say: &dyn Fn(&str)) -> Result<Self> {
         let mut devices = Self::default();
         let mut said = HashSet::new();
         for side in sides.iter().filter(|side| side.is_own()) {
-            let machine = device_of(&side.machine().map_err(|error| error.to_string())?);
+            let machine = device_of(&side.machine()?);
             let is_timed = side.limit.is_timed();
             if !machine.needs_device() || devices.description(&machine, is_timed).is_some() {
                 continue;
             }
             let make = if is_timed { factory::evaluator } else { factory::shared_evaluator };
             let (evaluator, notes) =
-                make(&machine).map_err(|sentence| format!("side {}: {sentence}", side.name))?;
+                make(&machine).map_err(|sentence| anyhow!("side {}: {sentence}", side.name))?;
             notes.into_iter().filter(|note| said.insert(note.clone())).for_each(|note| say(&note));
             if is_timed {
                 devices.alone.push((machine, evaluator.description()));
                 continue;
             }
-            let shared = SharedDevice::start(evaluator).map_err(|error| error.to_string())?;
+            let shared = SharedDevice::start(evaluator)?;
             devices.shared.push((machine, shared));
         }
         Ok(devices)

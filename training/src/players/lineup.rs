@@ -58,3 +58,8 @@ pub fn try_engines(
     };
     sides.iter().map(try_engine).collect()
 }
+
+/// Whether this is only an engine that was not waited for, as somebody wanted to stop.
+pub fn is_interrupted(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<EngineError>().is_some_and(|error| error.fault == Fault::Interrupted)
+}

@@ -55,18 +55,21 @@ pub struct Reply {
 }
 
 /// Why there is no move.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mishap {
     /// The side failed: the game is lost for it.
+    #[error("{what}")]
     Failed {
         /// Crash, hang or bad UCI.
         how: Termination,
         /// What happened, for people.
         what: String,
     },
-    /// The match is being stopped; the game does not count.
+    /// The run is being stopped; the game does not count.
+    #[error("it was stopped")]
     Stopped,
     /// What all games stand on is gone; a sentence for people.
+    #[error("{0}")]
     Fatal(String),
 }
 

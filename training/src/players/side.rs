@@ -1,21 +1,18 @@
 //! Who plays: a configuration of our own, or any UCI engine.
 
-mod fault;
-
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
+use tesla_nn::files::sha256;
 
-use crate::disk::hash::sha256;
-use crate::game::limit::{Limit, LimitError};
-
-pub use fault::SideError;
+use crate::game::limit::Limit;
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
 /// runs has one for each side.
@@ -115,7 +112,7 @@ impl<'de> Deserialize<'de> for UciOptions {
 ///
 /// # Errors
 /// A sentence on the first word that is wrong.
-pub fn parse_sides(words: &[String]) -> Result<Vec<Side>, SideError> {
+pub fn parse_sides(words: &[String]) -> Result<Vec<Side>> {
     let mut sides: Vec<Side> = Vec::new();
     for word in words {
         let pair = word.split_once('=');
@@ -123,9 +120,15 @@ pub fn parse_sides(words: &[String]) -> Result<Vec<Side>, SideError> {
             sides.push(Side { name: name.to_owned(), ..Side::default() });
             continue;
         }
-        let side = sides.last_mut().ok_or_else(|| SideError::NoName(word.clone()))?;
-        let (key, value) = pair
-            .ok_or_else(|| SideError::NotAPair { side: side.name.clone(), word: word.clone() })?;
+        let side = sides.last_mut().with_context(|| {
+            format!(
+                "a side begins with its name, as in: --side name=Tesla nodes=200; '{word}' came \
+                 first"
+            )
+        })?;
+        let (key, value) = pair.with_context(|| {
+            format!("side {}: '{word}' is not of the form key=value", side.name)
+        })?;
         side.set(key, value)?;
     }
     Ok(sides)
@@ -136,77 +139,55 @@ pub fn parse_sides(words: &[String]) -> Result<Vec<Side>, SideError> {
 ///
 /// # Errors
 /// A sentence on the first thing that is wrong.
-pub fn complete_sides(sides: &mut [Side], common: Limit) -> Result<(), SideError> {
+pub fn complete_sides(sides: &mut [Side], common: Limit) -> Result<()> {
     let mut names = HashSet::new();
     for side in sides {
         side.limit = side.limit.or(common);
         side.check()?;
-        if !names.insert(&side.name) {
-            return Err(SideError::SameName(side.name.clone()));
-        }
+        let name = &side.name;
+        ensure!(names.insert(name), "two sides are called {name}; give each a name of its own");
     }
     Ok(())
 }
 
 impl Side {
-    fn set(&mut self, key: &str, value: &str) -> Result<(), SideError> {
-        let bad = |side: &Self, wanted| SideError::BadValue {
-            side: side.name.clone(),
-            key: key.to_owned(),
-            value: value.to_owned(),
-            wanted,
-        };
+    fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        let Self { name, limit, .. } = self;
+        let bad = |wanted| anyhow!("side {name}: {key} cannot be '{value}'; {wanted}");
         let whole = "it is a whole number";
-        let is_given = match key {
-            "cmd" => self.cmd.is_some(),
-            "dir" => self.dir.is_some(),
-            "nodes" => self.limit.nodes.is_some(),
-            "depth" => self.limit.depth.is_some(),
-            "movetime" => self.limit.movetime.is_some(),
-            "tc" => self.limit.tc.is_some(),
-            _ => false,
-        };
-        if is_given {
-            return Err(self.twice(key));
-        }
-        match key {
-            "cmd" => self.cmd = Some(value.into()),
-            "arg" => self.args.push(value.to_owned()),
-            "dir" => self.dir = Some(value.into()),
-            "restart" => {
-                self.restart = value.parse().map_err(|_| bad(self, "it is true or false"))?;
+        let is_new = match key {
+            "cmd" => self.cmd.replace(value.into()).is_none(),
+            "arg" => {
+                self.args.push(value.to_owned());
+                true
             }
-            "nodes" => self.limit.nodes = Some(value.parse().map_err(|_| bad(self, whole))?),
-            "depth" => self.limit.depth = Some(value.parse().map_err(|_| bad(self, whole))?),
+            "dir" => self.dir.replace(value.into()).is_none(),
+            "restart" => {
+                self.restart = value.parse().map_err(|_| bad("it is true or false"))?;
+                true
+            }
+            "nodes" => limit.nodes.replace(value.parse().map_err(|_| bad(whole))?).is_none(),
+            "depth" => limit.depth.replace(value.parse().map_err(|_| bad(whole))?).is_none(),
             "movetime" => {
-                let time = value.parse().map_err(|_| bad(self, "it is a number of seconds"))?;
-                self.limit.movetime = Some(time);
+                let time = value.parse().map_err(|_| bad("it is a number of seconds"))?;
+                limit.movetime.replace(time).is_none()
             }
             "tc" => {
-                let control = value.parse();
-                self.limit.tc = Some(control.map_err(|fault| self.limit_error(fault))?);
+                let control = value.parse().map_err(|fault| anyhow!("side {name}: {fault}"))?;
+                limit.tc.replace(control).is_none()
             }
             _ => match key.strip_prefix("option.") {
-                Some(name) if !name.is_empty() => {
-                    if !self.option.insert(name.to_owned(), value.to_owned()) {
-                        return Err(self.twice(key));
-                    }
+                Some(option) if !option.is_empty() => {
+                    self.option.insert(option.to_owned(), value.to_owned())
                 }
-                _ => {
-                    let (side, key) = (self.name.clone(), key.to_owned());
-                    return Err(SideError::UnknownKey { side, key });
-                }
+                _ => bail!(
+                    "side {name}: there is no key '{key}'; use name, cmd, arg, dir, restart, \
+                     nodes, depth, movetime, tc or option.NAME"
+                ),
             },
-        }
+        };
+        ensure!(is_new, "side {name}: {key} is given twice");
         Ok(())
-    }
-
-    fn twice(&self, key: &str) -> SideError {
-        SideError::Twice { side: self.name.clone(), key: key.to_owned() }
-    }
-
-    fn limit_error(&self, fault: LimitError) -> SideError {
-        SideError::Limit { side: self.name.clone(), fault }
     }
 
     /// Whether it plays in this process.
@@ -239,20 +220,26 @@ impl Side {
     ///
     /// # Errors
     /// A sentence on the first thing that is wrong.
-    pub fn check(&self) -> Result<(), SideError> {
-        if self.name.contains('=') {
-            return Err(SideError::WordsInName(self.name.clone()));
-        }
-        self.limit.check().map_err(|fault| self.limit_error(fault))?;
+    pub fn check(&self) -> Result<()> {
+        let name = &self.name;
+        ensure!(
+            !name.contains('='),
+            "a side is called '{name}', which holds a '='; write each key=value as a word of its \
+             own, without quotes around them all: --side name=Tesla nodes=200"
+        );
+        self.limit.check().map_err(|fault| anyhow!("side {name}: {fault}"))?;
         if self.is_own() {
-            if self.restart || !self.args.is_empty() || self.dir.is_some() {
-                return Err(SideError::NotAProgram(self.name.clone()));
-            }
+            ensure!(
+                !self.restart && self.args.is_empty() && self.dir.is_none(),
+                "side {name}: arg, dir and restart go with cmd, the program of a UCI engine"
+            );
             let is_ignored =
                 |name: &String| PROGRAM_ONLY.iter().any(|only| only.eq_ignore_ascii_case(name));
-            if let Some((name, _)) = self.option.0.iter().find(|(name, _)| is_ignored(name)) {
-                let (side, name) = (self.name.clone(), name.clone());
-                return Err(SideError::ProgramOnly { side, name });
+            if let Some((option, _)) = self.option.0.iter().find(|(name, _)| is_ignored(name)) {
+                bail!(
+                    "side {name}: option {option} has no effect on a search in this process; \
+                     leave it out, or name the program with cmd=PATH"
+                );
             }
             self.settings()?;
         }
@@ -264,15 +251,14 @@ impl Side {
     ///
     /// # Errors
     /// When there is no such option or its value is refused.
-    pub fn settings(&self) -> Result<Settings, SideError> {
-        let fault = |fault: String| SideError::Option { side: self.name.clone(), fault };
+    pub fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::default();
-        settings.set("Hash", OWN_HASH_MB).map_err(|error| fault(error.to_string()))?;
-        for (name, value) in &self.option.0 {
-            match settings.set(name, value) {
-                Ok(Change::Clamped(remark)) => return Err(fault(remark)),
+        settings.set("Hash", OWN_HASH_MB)?;
+        for (option, value) in &self.option.0 {
+            match settings.set(option, value) {
+                Ok(Change::Clamped(fault)) => bail!("side {}: {fault}", self.name),
                 Ok(_) => {}
-                Err(error) => return Err(fault(error.to_string())),
+                Err(fault) => bail!("side {}: {fault}", self.name),
             }
         }
         Ok(settings)
@@ -282,7 +268,7 @@ impl Side {
     ///
     /// # Errors
     /// As [`Side::settings`].
-    pub fn machine(&self) -> Result<Machine, SideError> {
+    pub fn machine(&self) -> Result<Machine> {
         Ok(self.settings()?.machine())
     }
 }
@@ -291,7 +277,7 @@ impl Side {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Vec<Side>, SideError> {
+    fn parse(text: &str) -> Result<Vec<Side>> {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
         let sides = parse_sides(&words)?;
         sides.iter().try_for_each(Side::check)?;

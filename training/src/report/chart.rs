@@ -2,6 +2,7 @@
 
 mod axis;
 
+use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -100,14 +101,6 @@ pub(super) struct Chart {
 /// An entry of the legend: name, CSS colour, class of the style sheet.
 pub(super) type Entry<'a> = (&'a str, String, &'static str);
 
-/// Why a chart cannot be drawn.
-#[derive(Debug, thiserror::Error)]
-#[error("the chart \"{caption}\" cannot be drawn: {what}")]
-pub(super) struct ChartError {
-    caption: String,
-    what: String,
-}
-
 /// Means of neighbours where there are more points than a screen shows.
 fn thinned(points: &[Point]) -> Vec<Point> {
     let group = points.len().div_ceil(MOST_POINTS).max(1);
@@ -161,20 +154,20 @@ impl Chart {
     ///
     /// # Errors
     /// When the drawing library refuses.
-    pub(super) fn svg(&self) -> Result<String, ChartError> {
+    pub(super) fn svg(&self) -> Result<String> {
         let mut text = String::new();
         {
             let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-            self.draw(&root)
-                .and_then(|()| root.present().map_err(|error| error.to_string()))
-                .map_err(|what| ChartError { caption: self.caption.clone(), what })?;
+            self.draw(&root).and_then(|()| Ok(root.present()?)).map_err(|what| {
+                anyhow!("the chart \"{}\" cannot be drawn: {what}", self.caption)
+            })?;
         }
         // It goes into a page: no head of its own, as wide as the page allows.
         let size = format!("<svg width=\"{}\" height=\"{}\" ", SIZE.0, SIZE.1);
         Ok(text.replacen(&size, "<svg ", 1))
     }
 
-    fn draw(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
+    fn draw(&self, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<()> {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let (x0, x1) = self.x.ends(points().map(|point| point.x));
         let (y0, y1) = self.y.ends(points().flat_map(|point| {
@@ -191,12 +184,7 @@ impl Chart {
         }
     }
 
-    fn plot<X, Y>(
-        &self,
-        area: &DrawingArea<SVGBackend<'_>, Shift>,
-        x: X,
-        y: Y,
-    ) -> Result<(), String>
+    fn plot<X, Y>(&self, area: &DrawingArea<SVGBackend<'_>, Shift>, x: X, y: Y) -> Result<()>
     where
         X: AsRangedCoord<Value = f64>,
         Y: AsRangedCoord<Value = f64>,
@@ -209,8 +197,7 @@ impl Chart {
             .margin_right(18)
             .x_label_area_size(50)
             .y_label_area_size(74)
-            .build_cartesian_2d(x, y)
-            .map_err(|error| error.to_string())?;
+            .build_cartesian_2d(x, y)?;
         context
             .configure_mesh()
             .x_desc(&self.x.label)
@@ -224,10 +211,9 @@ impl Chart {
             .axis_style(RGBColor(120, 120, 120))
             .bold_line_style(RGBColor(222, 222, 222))
             .light_line_style(TRANSPARENT)
-            .draw()
-            .map_err(|error| error.to_string())?;
+            .draw()?;
         for series in &self.series {
-            self.mark(&mut context, series).map_err(|error| error.to_string())?;
+            self.mark(&mut context, series)?;
         }
         Ok(())
     }
@@ -236,7 +222,7 @@ impl Chart {
         &self,
         context: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>,
         series: &Series,
-    ) -> Result<(), Box<dyn std::error::Error>> {
+    ) -> Result<()> {
         let colour = self.colour(series);
         let stroke = colour.stroke_width(2);
         let may_show = |p: &&Point| self.x.may_show(p.x) && self.y.may_show(p.y);

@@ -1,8 +1,9 @@
 //! The page: sections of charts and tables in one HTML file that needs nothing else.
 
+use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::chart::{Chart, ChartError, Entry, SIZE};
+use super::chart::{Chart, Entry, SIZE};
 use crate::console::table::{Align, Table};
 
 /// The page's only style sheet.
@@ -66,7 +67,7 @@ fn legend(entries: &[Entry<'_>]) -> Markup {
     }
 }
 
-fn figure(chart: &Chart) -> Result<Markup, ChartError> {
+fn figure(chart: &Chart) -> Result<Markup> {
     let svg = PreEscaped(chart.svg()?);
     let entries = chart.legend();
     Ok(html! {
@@ -99,7 +100,7 @@ fn table(caption: &str, table: &Table) -> Markup {
     }
 }
 
-fn item(item: &Item) -> Result<Markup, ChartError> {
+fn item(item: &Item) -> Result<Markup> {
     Ok(match item {
         Item::Text(text) => html! { p { (text) } },
         Item::Chart(chart) => figure(chart)?,
@@ -114,7 +115,7 @@ const LEGEND_LINE: u32 = 22;
 ///
 /// # Errors
 /// When a chart cannot be drawn.
-pub(super) fn pictures(section: &Section) -> Result<Vec<(String, String)>, ChartError> {
+pub(super) fn pictures(section: &Section) -> Result<Vec<(String, String)>> {
     let charts = section.items.iter().filter_map(|item| match item {
         Item::Chart(chart) => Some(chart),
         _ => None,
@@ -126,7 +127,7 @@ pub(super) fn pictures(section: &Section) -> Result<Vec<(String, String)>, Chart
     charts.enumerate().map(picture).collect()
 }
 
-fn picture(chart: &Chart) -> Result<Markup, ChartError> {
+fn picture(chart: &Chart) -> Result<Markup> {
     let (width, height) = SIZE;
     let entries = chart.legend();
     let lines = if entries.len() > 1 { entries.len() as u32 } else { 0 };
@@ -148,12 +149,12 @@ fn picture(chart: &Chart) -> Result<Markup, ChartError> {
 }
 
 /// Charts that follow each other stand side by side where there is room.
-fn items(all: &[Item]) -> Result<Markup, ChartError> {
+fn items(all: &[Item]) -> Result<Markup> {
     let is_chart = |item: &Item| matches!(item, Item::Chart(_));
     let groups = all.chunk_by(|a, b| is_chart(a) && is_chart(b));
     let drawn: Vec<(bool, Vec<Markup>)> = groups
-        .map(|group| Ok((is_chart(&group[0]), group.iter().map(item).collect::<Result<_, _>>()?)))
-        .collect::<Result<_, ChartError>>()?;
+        .map(|group| Ok((is_chart(&group[0]), group.iter().map(item).collect::<Result<_>>()?)))
+        .collect::<Result<_>>()?;
     Ok(html! {
         @for (are_charts, group) in &drawn {
             @if *are_charts { div.charts { @for one in group { (one) } } }
@@ -166,7 +167,7 @@ fn items(all: &[Item]) -> Result<Markup, ChartError> {
 ///
 /// # Errors
 /// When a chart cannot be drawn.
-pub(super) fn page(title: &str, lead: &str, sections: &[Section]) -> Result<String, ChartError> {
+pub(super) fn page(title: &str, lead: &str, sections: &[Section]) -> Result<String> {
     let drawn: Vec<Markup> =
         sections.iter().map(|section| items(&section.items)).collect::<Result<_, _>>()?;
     let markup = html! {

@@ -9,7 +9,7 @@ use crate::players::side::Side;
 use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
 use crate::statistics::elo::{Pentanomial, Trinomial};
 use crate::statistics::estimate::Estimate;
-use crate::statistics::rating::{Anchor, PairResult};
+use crate::statistics::rating::PairResult;
 
 /// A configuration with its limit.
 #[derive(Clone, Debug)]
@@ -198,7 +198,7 @@ impl Players {
                 Some(PairResult { first, second, pairs: meeting.pairs, games: meeting.single })
             })
             .collect();
-        let fit = bootstrap(players.len(), &results, Anchor::Mean, BootstrapOptions::default());
+        let fit = bootstrap(players.len(), &results, BootstrapOptions::default());
         Some(Pool { ratings: fit.ok().filter(|_| !results.is_empty())?, players })
     }
 }

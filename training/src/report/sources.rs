@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Error, Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use tesla_nn::files::FileError;
 
-use crate::disk::journal::{Journal, JournalError};
+use crate::disk::journal::Journal;
 use crate::evaluate::Evaluated;
 use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
@@ -122,39 +123,14 @@ pub(super) struct Sources {
     foretold: HashSet<String>,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum SourceError {
-    /// Nothing there.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Something else.
-    #[error(
-        "{0} holds nothing to report; name folders of train, match or tune, or the file that \
-         evaluate --json or tesla experience --csv wrote"
-    )]
-    Nothing(PathBuf),
-    /// A file is not what its name says.
-    #[error("{path} cannot be understood: {what}; make it again, or leave it out")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What the parser said.
-        what: String,
-    },
-    /// A training run.
-    #[error("{0}")]
-    Run(String),
-    /// The games of a match.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
+fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
+    |what| {
+        let path = path.display();
+        anyhow!("{path} cannot be understood: {what}; make it again, or leave it out")
+    }
 }
 
-fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> SourceError + '_ {
-    |error| SourceError::Damaged { path: path.to_owned(), what: error.to_string() }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, SourceError> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(fs::read(path).map_err(FileError::at("read", path))?)
 }
 
@@ -165,9 +141,9 @@ fn name(path: &Path) -> String {
 }
 
 /// The games of a file that `tesla experience` wrote.
-fn learning(path: &Path) -> Result<Learning, SourceError> {
+fn learning(path: &Path) -> Result<Learning> {
     let games = csv::Reader::from_reader(&read(path)?[..]).into_deserialize().collect();
-    let games: Vec<LearntGame> = Result::map_err(games, damaged::<csv::Error>(path))?;
+    let games: Vec<LearntGame> = std::result::Result::map_err(games, damaged::<csv::Error>(path))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Learning { name: format!("against {name}"), games })
 }
@@ -177,7 +153,7 @@ impl Sources {
     ///
     /// # Errors
     /// When one of them holds nothing, or something damaged.
-    pub(super) fn read(paths: &[PathBuf]) -> Result<Self, SourceError> {
+    pub(super) fn read(paths: &[PathBuf]) -> Result<Self> {
         let mut found = Self::default();
         for path in paths {
             let before = found.count();
@@ -190,9 +166,12 @@ impl Sources {
                 let figures = serde_json::from_slice(&read(path)?).map_err(damaged(path))?;
                 found.networks.push((name(path), figures));
             }
-            if found.count() == before {
-                return Err(SourceError::Nothing(path.clone()));
-            }
+            ensure!(
+                found.count() > before,
+                "{} holds nothing to report; name folders of train, match or tune, or the file \
+                 that evaluate --json or tesla experience --csv wrote",
+                path.display()
+            );
         }
         Ok(found)
     }
@@ -203,10 +182,10 @@ impl Sources {
     }
 
     /// Takes what this folder holds, and what the folders in it hold.
-    fn look(&mut self, folder: &Path, depth: usize) -> Result<(), SourceError> {
+    fn look(&mut self, folder: &Path, depth: usize) -> Result<()> {
         let here = |file: &str| Some(folder.join(file)).filter(|path| path.is_file());
         if let Some(path) = here("loss.csv") {
-            let lines = read_log(&path).map_err(SourceError::Run)?;
+            let lines = read_log(&path).map_err(Error::msg)?;
             let config = read(&folder.join("config.json")).ok();
             let config = config.and_then(|bytes| serde_json::from_slice(&bytes).ok());
             self.runs.push(Run { name: name(folder), lines, config });
@@ -239,7 +218,7 @@ impl Sources {
     }
 
     /// Takes a JSON file if it is a network's figures; many others lie beside it.
-    fn take_figures(&mut self, path: &Path) -> Result<(), SourceError> {
+    fn take_figures(&mut self, path: &Path) -> Result<()> {
         let Ok(value) = serde_json::from_slice::<Value>(&read(path)?) else { return Ok(()) };
         let is_ours =
             ["network", "block_parameters", "puzzles"].iter().all(|key| value.get(key).is_some());
@@ -253,7 +232,7 @@ impl Sources {
 
 /// The counts of a match from its results file, without games that are `known` from another one:
 /// between sides that always answer alike they are no news.
-fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played, SourceError> {
+fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played> {
     let (head, records) = Journal::<MatchGame>::read_with_match(path)?;
     let config = head.get("config").cloned().unwrap_or_default();
     let mut config: MatchConfig = serde_json::from_value(config).map_err(damaged(path))?;

@@ -13,11 +13,12 @@
 //! one side, by a coin, to the same end. With few units in all, expect somewhat short intervals: in
 //! simulations of 10 to 240 pairs, nominal 95 % intervals held the truth in 92 to 94 % of cases.
 
+use anyhow::{Result, ensure};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::estimate::Estimate;
-use super::rating::{Anchor, PairResult, RatingError, Score, anchored, checked, maximize};
+use super::rating::{PairResult, Score, checked, in_elo, maximize};
 
 /// Fewest resamples from which a 95 % interval is read.
 pub const LEAST_RESAMPLES: usize = 100;
@@ -40,7 +41,6 @@ impl Default for BootstrapOptions {
 /// Ratings, and those of every resample.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
-    anchor: Anchor,
     elo: Vec<f64>,
     resampled: Vec<Vec<f64>>,
     chains: Chains,
@@ -55,14 +55,14 @@ pub struct Bootstrap {
 pub fn bootstrap(
     players: usize,
     results: &[PairResult],
-    anchor: Anchor,
     options: BootstrapOptions,
-) -> Result<Bootstrap, RatingError> {
-    if options.resamples < LEAST_RESAMPLES {
-        let (found, least) = (options.resamples, LEAST_RESAMPLES);
-        return Err(RatingError::TooFewResamples { found, least });
-    }
-    let pairings = checked(players, results, anchor)?;
+) -> Result<Bootstrap> {
+    ensure!(
+        options.resamples >= LEAST_RESAMPLES,
+        "{} resamples are too few for a 95 % interval: take {LEAST_RESAMPLES} or more",
+        options.resamples
+    );
+    let pairings = checked(players, results)?;
     let scores: Vec<Score> = pairings.iter().map(PairResult::score).collect();
     let mut logits = vec![0.0; players];
     maximize(&mut logits, &scores);
@@ -74,32 +74,20 @@ pub fn bootstrap(
         .map(|_| {
             let mut resample = logits.clone();
             maximize(&mut resample, &urn.draw(&mut rng, &scores));
-            anchored(&resample, anchor)
+            in_elo(&resample)
         })
         .collect();
-    Ok(Bootstrap { anchor, elo: anchored(&logits, anchor), resampled, chains })
+    Ok(Bootstrap { elo: in_elo(&logits), resampled, chains })
 }
 
 impl Bootstrap {
     /// Rating of each player in Elo with its interval, in the order of the players.
     ///
-    /// With the mean as anchor, the ratings of players who lost no point to, or won none from, the
-    /// rest are open to that side, and so is the mean: their wide share of it widens all intervals.
-    /// Name an anchor there, or look at [`Self::difference`].
+    /// The ratings of players who lost no point to, or won none from, the rest are open to that
+    /// side, and so is the mean: their wide share of it widens all intervals. Look at
+    /// [`Self::difference`] there.
     pub fn ratings(&self) -> Vec<Estimate> {
-        (0..self.elo.len())
-            .filter_map(|player| match self.anchor {
-                Anchor::Mean => Some(self.above_mean(player)),
-                Anchor::Player { player: anchor, elo } => {
-                    let shifted = |x: f64| x + elo;
-                    self.difference(player, anchor).map(|difference| Estimate {
-                        value: difference.value.map(shifted),
-                        low: shifted(difference.low),
-                        high: shifted(difference.high),
-                    })
-                }
-            })
-            .collect()
+        (0..self.elo.len()).map(|player| self.above_mean(player)).collect()
     }
 
     /// By how many Elo `player` is stronger than `reference`, with its interval; `None` if there is

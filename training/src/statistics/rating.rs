@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Result, bail, ensure};
+
 use super::elo::{Pentanomial, Trinomial};
 
 /// Drawn games against a player of mean strength that stand in for what was known before.
@@ -63,75 +65,15 @@ impl PairResult {
     }
 }
 
-/// Where the zero of the ratings lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Anchor {
-    /// The mean of all ratings is 0.
-    #[default]
-    Mean,
-    /// One player has a given rating.
-    Player {
-        /// Number of the player, from 0.
-        player: usize,
-        /// The rating, Elo.
-        elo: f64,
-    },
-}
-
-/// Why players cannot be rated.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RatingError {
-    /// A result or the anchor names a player who is not there.
-    #[error("player {player} is named but there are {players} players, counted from 0")]
-    NoSuchPlayer {
-        /// The number named.
-        player: usize,
-        /// Number of players.
-        players: usize,
-    },
-    /// A result of a player against itself.
-    #[error("player {0} is said to have played itself; name two different players")]
-    Itself(usize),
-    /// The anchor's rating is no number.
-    #[error("the anchor's rating is {0}; give it a finite number of Elo")]
-    AnchorElo(f64),
-    /// Two players without a chain of games between them.
-    #[error(
-        "no chain of games links player {player} to player 0, so they cannot be compared: let them \
-         meet a common opponent, or rate the groups apart"
-    )]
-    Disconnected {
-        /// The first player who is cut off from player 0.
-        player: usize,
-    },
-    /// Too few resamples for a 95 % interval.
-    #[error("{found} resamples are too few for a 95 % interval: take {least} or more")]
-    TooFewResamples {
-        /// The number asked for.
-        found: usize,
-        /// The least number.
-        least: usize,
-    },
-}
-
-/// Ratings of players, in their order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ratings {
-    /// Elo of each player.
-    pub elo: Vec<f64>,
-}
-
-/// Rates players 0 to `players − 1` together.
+/// Elo of players 0 to `players − 1`, rated together; their mean is 0.
 ///
 /// # Errors
-///
-/// When a result or the anchor makes no sense, or no chain of games links all players.
-pub fn fit(players: usize, results: &[PairResult], anchor: Anchor) -> Result<Ratings, RatingError> {
-    let pairings = checked(players, results, anchor)?;
-    let scores: Vec<Score> = pairings.iter().map(PairResult::score).collect();
+/// When a result makes no sense, or no chain of games links all players.
+pub fn fit(players: usize, results: &[PairResult]) -> Result<Vec<f64>> {
+    let scores: Vec<Score> = checked(players, results)?.iter().map(PairResult::score).collect();
     let mut logits = vec![0.0; players];
     maximize(&mut logits, &scores);
-    Ok(Ratings { elo: anchored(&logits, anchor) })
+    Ok(in_elo(&logits))
 }
 
 /// Games and points of one pairing, the points the first player's.
@@ -144,27 +86,23 @@ pub(super) struct Score {
 }
 
 /// The results summed by pairing, the smaller number first, once they are known to make sense.
-pub(super) fn checked(
-    players: usize,
-    results: &[PairResult],
-    anchor: Anchor,
-) -> Result<Vec<PairResult>, RatingError> {
-    let exists = |player: usize| {
-        if player < players { Ok(()) } else { Err(RatingError::NoSuchPlayer { player, players }) }
-    };
-    if let Anchor::Player { player, elo } = anchor {
-        exists(player)?;
-        if !elo.is_finite() {
-            return Err(RatingError::AnchorElo(elo));
-        }
-    }
+///
+/// # Errors
+/// When a result makes no sense, or no chain of games links all players.
+pub(super) fn checked(players: usize, results: &[PairResult]) -> Result<Vec<PairResult>> {
     let mut pairings: BTreeMap<(usize, usize), PairResult> = BTreeMap::new();
     for &result in results {
-        exists(result.first)?;
-        exists(result.second)?;
-        if result.first == result.second {
-            return Err(RatingError::Itself(result.first));
+        for player in [result.first, result.second] {
+            ensure!(
+                player < players,
+                "player {player} is named but there are {players} players, counted from 0"
+            );
         }
+        ensure!(
+            result.first != result.second,
+            "player {} is said to have played itself; name two different players",
+            result.first
+        );
         if result.score().games <= 0.0 {
             continue;
         }
@@ -178,10 +116,13 @@ pub(super) fn checked(
             .or_insert(result);
     }
     let links: Vec<(usize, usize)> = pairings.keys().copied().collect();
-    match cut_off(players, &links) {
-        Some(player) => Err(RatingError::Disconnected { player }),
-        None => Ok(pairings.into_values().collect()),
+    if let Some(player) = cut_off(players, &links) {
+        bail!(
+            "no chain of games links player {player} to player 0, so they cannot be compared: let \
+             them meet a common opponent, or rate the groups apart"
+        );
     }
+    Ok(pairings.into_values().collect())
 }
 
 /// The first player whom no chain of links joins to player 0.
@@ -201,13 +142,10 @@ fn cut_off(players: usize, links: &[(usize, usize)]) -> Option<usize> {
     }
 }
 
-/// Ratings in Elo with their zero put where the anchor says.
-pub(super) fn anchored(logits: &[f64], anchor: Anchor) -> Vec<f64> {
-    let shift = match anchor {
-        Anchor::Mean => -logits.iter().sum::<f64>() / logits.len() as f64,
-        Anchor::Player { player, elo } => elo / ELO_PER_LOGIT - logits[player],
-    };
-    logits.iter().map(|logit| (logit + shift) * ELO_PER_LOGIT).collect()
+/// Ratings in Elo, their mean 0.
+pub(super) fn in_elo(logits: &[f64]) -> Vec<f64> {
+    let mean = logits.iter().sum::<f64>() / logits.len() as f64;
+    logits.iter().map(|logit| (logit - mean) * ELO_PER_LOGIT).collect()
 }
 
 /// Moves the ratings (natural log-odds) to the maximum of likelihood and prior, by Newton's method.

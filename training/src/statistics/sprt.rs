@@ -7,9 +7,14 @@
 //! score) and section 4.1 (a given ratio of mean to standard deviation). Results that never came up
 //! count [`EMPTY_COUNT`] times, as in fishtest and fastchess.
 
+use std::str::FromStr;
+
+use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 
 use super::elo::{NORMALIZED_ELO_SCALE, Pentanomial, Trinomial, score_of_elo};
+use crate::console::options::Shown;
+use crate::console::pairs::from_pairs;
 
 /// What stands for the count of a result that never came up.
 pub const EMPTY_COUNT: f64 = 1e-3;
@@ -41,93 +46,73 @@ pub enum Decision {
     AcceptH1,
 }
 
-/// Why a test makes no sense.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum SprtError {
-    /// `elo0` is not below `elo1`.
-    #[error("elo0 ({elo0}) must be less than elo1 ({elo1}): swap them or move them apart")]
-    Order {
-        /// The lower hypothesis.
-        elo0: f64,
-        /// The upper hypothesis.
-        elo1: f64,
-    },
-    /// A hypothesis that is too far from 0 or no number.
-    #[error("{name} is {elo}; give it between -{GREATEST_ELO} and {GREATEST_ELO} Elo")]
-    Range {
-        /// `elo0` or `elo1`.
-        name: &'static str,
-        /// Its value.
-        elo: f64,
-    },
-    /// A chance of error outside `(0, 1)`.
-    #[error("{name} is {chance}; it is a chance of error: give it above 0 and below 1, as 0.05")]
-    Chance {
-        /// `alpha` or `beta`.
-        name: &'static str,
-        /// Its value.
-        chance: f64,
-    },
-    /// Both chances of error together leave nothing to decide.
-    #[error("alpha ({alpha}) and beta ({beta}) must sum to less than 1: lower one of them")]
-    Sum {
-        /// Chance to accept H1 at `elo0`.
-        alpha: f64,
-        /// Chance to accept H0 at `elo1`.
-        beta: f64,
-    },
+/// A test of H0, "the difference is `elo0`", against H1, "the difference is `elo1`".
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sprt {
+    /// Elo of H0.
+    pub elo0: f64,
+    /// Elo of H1.
+    pub elo1: f64,
+    /// Chance to accept H1 at `elo0`.
+    #[serde(default = "five_percent")]
+    pub alpha: f64,
+    /// Chance to accept H0 at `elo1`.
+    #[serde(default = "five_percent")]
+    pub beta: f64,
+    /// Unit of the hypotheses.
+    #[serde(default)]
+    pub model: SprtModel,
 }
 
-/// A test of H0, "the difference is `elo0`", against H1, "the difference is `elo1`".
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sprt {
-    model: SprtModel,
-    elo0: f64,
-    elo1: f64,
-    alpha: f64,
-    beta: f64,
+fn five_percent() -> f64 {
+    0.05
+}
+
+/// Reads `elo0=0,elo1=5,alpha=0.05,beta=0.05,model=normalized`; the last three may be left out.
+impl FromStr for Sprt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        from_pairs(text, "elo0=0,elo1=5,alpha=0.05,beta=0.05,model=normalized")
+    }
+}
+
+impl Shown for Sprt {
+    fn shown(&self) -> Option<String> {
+        let Self { elo0, elo1, alpha, beta, .. } = self;
+        Some(format!("elo0={elo0},elo1={elo1},alpha={alpha},beta={beta}"))
+    }
 }
 
 impl Sprt {
-    /// A test with `alpha` the chance to accept H1 at `elo0`, `beta` to accept H0 at `elo1`.
+    /// Refuses hypotheses out of order or out of range, and chances that leave nothing to decide.
     ///
     /// # Errors
-    ///
-    /// When the hypotheses are out of order or out of range, or the chances do not leave a test.
-    pub fn new(
-        model: SprtModel,
-        elo0: f64,
-        elo1: f64,
-        alpha: f64,
-        beta: f64,
-    ) -> Result<Self, SprtError> {
+    /// A sentence.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let Self { elo0, elo1, alpha, beta, .. } = *self;
         for (name, elo) in [("elo0", elo0), ("elo1", elo1)] {
-            if elo.is_nan() || elo.abs() > GREATEST_ELO {
-                return Err(SprtError::Range { name, elo });
-            }
+            ensure!(
+                elo.abs() <= GREATEST_ELO,
+                "{name} is {elo}; give it between -{GREATEST_ELO} and {GREATEST_ELO} Elo"
+            );
         }
-        if elo0 >= elo1 {
-            return Err(SprtError::Order { elo0, elo1 });
-        }
+        ensure!(
+            elo0 < elo1,
+            "elo0 ({elo0}) must be less than elo1 ({elo1}): swap them or move them apart"
+        );
         for (name, chance) in [("alpha", alpha), ("beta", beta)] {
-            if chance.is_nan() || chance <= 0.0 || chance >= 1.0 {
-                return Err(SprtError::Chance { name, chance });
-            }
+            ensure!(
+                chance > 0.0 && chance < 1.0,
+                "{name} is {chance}; it is a chance of error: give it above 0 and below 1, as 0.05"
+            );
         }
-        if alpha + beta >= 1.0 {
-            return Err(SprtError::Sum { alpha, beta });
-        }
-        Ok(Self { model, elo0, elo1, alpha, beta })
-    }
-
-    /// The unit of the hypotheses.
-    pub fn model(&self) -> SprtModel {
-        self.model
-    }
-
-    /// `elo0` and `elo1`, in the unit of the model.
-    pub fn hypotheses(&self) -> (f64, f64) {
-        (self.elo0, self.elo1)
+        ensure!(
+            alpha + beta < 1.0,
+            "alpha ({alpha}) and beta ({beta}) must sum to less than 1: lower one of them"
+        );
+        Ok(())
     }
 
     /// Wald's bounds of the LLR: H0 is accepted at the first, H1 at the second.

@@ -2,46 +2,35 @@
 
 use std::num::NonZeroU32;
 
+use anyhow::{Result, bail, ensure};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position};
 
-use super::fault::Fault;
 use super::item::{Item, JudgeBy, Task};
 use super::notation::{parse_move, position, setup};
-
-/// An operation: the opcode, and its operands with the quotes taken off.
-#[derive(Debug)]
-struct Operation<'a> {
-    opcode: &'a str,
-    operands: &'a str,
-}
+use crate::game::epd::{Operation, number, operand, operations, split_position};
 
 /// Reads a line. `None` where the line has nothing to judge. `name` is the id of a line without.
 pub(super) fn parse_line(
     text: &str,
     by: JudgeBy,
     name: impl FnOnce() -> String,
-) -> Result<Option<Item>, Fault> {
+) -> Result<Option<Item>> {
     let (fen, rest) = split_position(text)?;
     let mut setup = setup(fen)?;
     let (halfmoves, rest) = counter(rest);
     let (fullmoves, rest) = if halfmoves.is_some() { counter(rest) } else { (None, rest) };
     let operations = operations(rest)?;
-    let halfmoves = match number::<u32>(&operations, "hmvc", "count of half-moves")? {
-        Some(n) => Some(n),
-        None => halfmoves,
-    };
-    let fullmoves = match number::<u32>(&operations, "fmvn", "number of a move")? {
-        Some(n) => Some(n),
-        None => fullmoves,
-    };
+    let halfmoves = number(&operations, "hmvc")?.or(halfmoves);
+    let fullmoves: Option<u32> = number(&operations, "fmvn")?.or(fullmoves);
     setup.halfmoves = halfmoves.unwrap_or(0);
     setup.fullmoves = fullmoves.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     let (position, castling_mode) = position(fen, setup)?;
     let task = task(&operations, &position, by);
-    if position.legal_moves().is_empty() && !matches!(task, Ok(None)) {
-        return Err(Fault::GameOver);
-    }
+    ensure!(
+        matches!(task, Ok(None)) || !position.legal_moves().is_empty(),
+        "the side to move has no legal move; take the line out"
+    );
     let Some(task) = task? else { return Ok(None) };
     let id = operand(&operations, "id").map_or_else(name, str::to_owned);
     Ok(Some(item(id, position, castling_mode, task)))
@@ -51,22 +40,6 @@ pub(super) fn parse_line(
 pub(super) fn item(id: String, position: Chess, castling_mode: CastlingMode, task: Task) -> Item {
     let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
     Item { id, position, castling_mode, fen, task }
-}
-
-/// The first four fields, and the rest.
-fn split_position(text: &str) -> Result<(&str, &str), Fault> {
-    let text = text.trim();
-    let mut end = 0;
-    for field in 0..4 {
-        let rest = &text[end..];
-        let start = end + rest.len() - rest.trim_start().len();
-        let length = text[start..].find([' ', '\t', ';']).unwrap_or(text.len() - start);
-        if length == 0 {
-            return Err(Fault::Fields(field));
-        }
-        end = start + length;
-    }
-    Ok((&text[..end], &text[end..]))
 }
 
 /// A number of a FEN (with its semicolon, if any) at the start of the text, and the rest.
@@ -79,48 +52,7 @@ fn counter(text: &str) -> (Option<u32>, &str) {
     }
 }
 
-fn operations(text: &str) -> Result<Vec<Operation<'_>>, Fault> {
-    let mut operations = Vec::new();
-    let mut rest = text.trim_start_matches([' ', '\t', ';']);
-    while !rest.is_empty() {
-        let (opcode, after) = rest.split_at(rest.find([' ', '\t', ';', '"']).unwrap_or(rest.len()));
-        let mut quoted = false;
-        let end = after.find(|c| {
-            quoted ^= c == '"';
-            c == ';' && !quoted
-        });
-        if quoted && end.is_none() {
-            return Err(Fault::OpenString { opcode: opcode.to_owned() });
-        }
-        let (operands, after) = after.split_at(end.unwrap_or(after.len()));
-        let operands = operands.trim().trim_matches('"').trim();
-        operations.push(Operation { opcode, operands });
-        rest = after.trim_start_matches([' ', '\t', ';']);
-    }
-    Ok(operations)
-}
-
-fn operand<'a>(operations: &[Operation<'a>], opcode: &str) -> Option<&'a str> {
-    operations.iter().find(|o| o.opcode == opcode && !o.operands.is_empty()).map(|o| o.operands)
-}
-
-fn number<T: std::str::FromStr>(
-    operations: &[Operation<'_>],
-    name: &'static str,
-    expected: &'static str,
-) -> Result<Option<T>, Fault> {
-    let Some(value) = operand(operations, name) else { return Ok(None) };
-    match value.parse() {
-        Ok(n) => Ok(Some(n)),
-        Err(_) => Err(Fault::Number { name, value: value.to_owned(), expected }),
-    }
-}
-
-fn task(
-    operations: &[Operation<'_>],
-    position: &Chess,
-    by: JudgeBy,
-) -> Result<Option<Task>, Fault> {
+fn task(operations: &[Operation<'_>], position: &Chess, by: JudgeBy) -> Result<Option<Task>> {
     let wants = |other| by == JudgeBy::Auto || by == other;
     if wants(JudgeBy::Points)
         && let Some(task) = points(operations, position)?
@@ -137,7 +69,7 @@ fn task(
 
 /// The Strategic Test Suite gives points in `c8` and moves in `c9` (coordinates) or `c7` (SAN);
 /// its first editions had only `c0 "f5=10, Be5+=2"`.
-fn points(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>, Fault> {
+fn points(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>> {
     let listed = operand(operations, "c8")
         .and_then(|c8| c8.split_whitespace().map(|p| p.parse().ok()).collect::<Option<Vec<u32>>>())
         .and_then(|points| {
@@ -152,9 +84,12 @@ fn points(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>
             Some(("c0", texts, points))
         });
     let Some((name, texts, points)) = listed else { return Ok(None) };
-    if texts.len() != points.len() {
-        return Err(Fault::PointsCount { name, moves: texts.len(), points: points.len() });
-    }
+    ensure!(
+        texts.len() == points.len(),
+        "{} moves in {name}, but {} points in c8; give each move its points",
+        texts.len(),
+        points.len()
+    );
     let mut moves = Vec::with_capacity(texts.len());
     for (text, points) in texts.iter().zip(&points) {
         moves.push((parse_move(name, text, position)?, *points));
@@ -174,23 +109,20 @@ fn points_of_comment(comment: &str) -> Option<(Vec<&str>, Vec<u32>)> {
     Some(list)
 }
 
-fn best_moves(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>, Fault> {
+fn best_moves(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>> {
     let best = moves(operations, "bm", position)?;
     let avoid = moves(operations, "am", position)?;
     let asked = !best.is_empty() || !avoid.is_empty();
     Ok(asked.then_some(Task::BestMoves { best, avoid }))
 }
 
-fn moves(
-    operations: &[Operation<'_>],
-    name: &'static str,
-    position: &Chess,
-) -> Result<Vec<Move>, Fault> {
+fn moves(operations: &[Operation<'_>], name: &str, position: &Chess) -> Result<Vec<Move>> {
     let mut moves = Vec::new();
     for operation in operations.iter().filter(|o| o.opcode == name) {
-        if operation.operands.is_empty() {
-            return Err(Fault::NoMove(name));
-        }
+        ensure!(
+            !operation.operands.is_empty(),
+            "{name} names no move; add one, or take the operation out"
+        );
         if operation.operands.starts_with('#') {
             continue; // a mate, see `mate`
         }
@@ -202,7 +134,7 @@ fn moves(
 }
 
 /// `dm 3`, or `bm #3` as in matetrack.
-fn mate(operations: &[Operation<'_>]) -> Result<Option<Task>, Fault> {
+fn mate(operations: &[Operation<'_>]) -> Result<Option<Task>> {
     let by_bm = operations
         .iter()
         .filter(|o| o.opcode == "bm")
@@ -212,11 +144,10 @@ fn mate(operations: &[Operation<'_>]) -> Result<Option<Task>, Fault> {
     };
     match value.parse::<i32>() {
         Ok(moves) if moves != 0 && moves != i32::MIN => Ok(Some(Task::Mate { moves })),
-        _ => Err(Fault::Number {
-            name,
-            value: value.to_owned(),
-            expected: "count of moves to mate, negative for the side that is mated",
-        }),
+        _ => bail!(
+            "{name} '{value}' is no count of moves to mate, negative for the side that is mated; \
+             write a number"
+        ),
     }
 }
 

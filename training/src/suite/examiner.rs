@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use indicatif::ProgressBar;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::search::StopToken;
@@ -18,17 +19,6 @@ use crate::game::limit::Limit;
 use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
 use crate::players::pool::Pool;
-
-/// Why an examination ended early. Answers that were given are kept.
-#[derive(Debug, thiserror::Error)]
-pub enum ExamError {
-    /// The answers' file.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// What the side stands on is gone.
-    #[error("{0}")]
-    Fatal(String),
-}
 
 /// Makes a player in the thread that will ask it; the token ends its thought. The error is a
 /// sentence.
@@ -69,7 +59,7 @@ impl Examination<'_> {
         mut keep: impl FnMut(&Record) -> Result<(), JournalError>,
         records: &mut Vec<Record>,
         bar: &ProgressBar,
-    ) -> Result<bool, ExamError> {
+    ) -> Result<bool> {
         let todo = remaining(items, records);
         let worker = |stop| {
             let mut player = (self.player)(stop);
@@ -85,11 +75,11 @@ impl Examination<'_> {
                     records.push(record);
                     bar.inc(1);
                 }
-                Some(Err(Mishap::Fatal(sentence))) => return Err(ExamError::Fatal(sentence)),
+                Some(Err(fatal @ Mishap::Fatal(_))) => return Err(fatal.into()),
                 Some(Err(_)) => {}
                 None => bar.tick(),
             }
-            Ok(true)
+            anyhow::Ok(true)
         };
         self.pool.run(todo, worker, hear)?;
         Ok(!self.pool.interrupted.is_stopped())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use shakmaty::{CastlingMode, Chess, Move};
 
 use crate::game::score::Score;
@@ -73,7 +74,7 @@ pub struct Answer {
 }
 
 /// Which of an EPD line's operations is judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum JudgeBy {
     /// Points if there are any, else best moves, else the mate.
     #[default]
@@ -84,18 +85,4 @@ pub enum JudgeBy {
     Moves,
     /// Only mates (`dm`).
     Mate,
-}
-
-impl std::str::FromStr for JudgeBy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(JudgeBy::Auto),
-            "points" => Ok(JudgeBy::Points),
-            "moves" => Ok(JudgeBy::Moves),
-            "mate" => Ok(JudgeBy::Mate),
-            _ => Err(format!("cannot judge by '{text}'; give auto, points, moves or mate")),
-        }
-    }
 }

@@ -1,25 +1,22 @@
 //! Positions and moves as suites write them.
 
+use anyhow::{Result, anyhow, bail};
 use shakmaty::fen::Fen;
 use shakmaty::san::San;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionError, Setup};
 
-use super::fault::Fault;
-
 /// The setup that a FEN, or the first four fields of an EPD line, describes.
-pub(super) fn setup(fen: &str) -> Result<Setup, Fault> {
-    match Fen::from_ascii(fen.as_bytes()) {
-        Ok(fen) => Ok(fen.into_setup()),
-        Err(e) => Err(Fault::Fen { fen: fen.to_owned(), what: e.to_string() }),
-    }
+pub(super) fn setup(fen: &str) -> Result<Setup> {
+    let read = Fen::from_ascii(fen.as_bytes());
+    Ok(read.map_err(|what| anyhow!("'{fen}' is no FEN ({what}); mend the position"))?.into_setup())
 }
 
 /// A position, and whether it castles as in Chess960.
 ///
 /// Composed problems and old suites need some leniency: left-over castling rights and en passant
 /// squares are dropped; more pieces than a game can give, and checks no game can give, are kept.
-pub(super) fn position(fen: &str, setup: Setup) -> Result<(Chess, CastlingMode), Fault> {
+pub(super) fn position(fen: &str, setup: Setup) -> Result<(Chess, CastlingMode)> {
     let mode = CastlingMode::detect(&setup);
     Chess::from_setup(setup, mode)
         .or_else(PositionError::ignore_invalid_castling_rights)
@@ -27,22 +24,25 @@ pub(super) fn position(fen: &str, setup: Setup) -> Result<(Chess, CastlingMode),
         .or_else(PositionError::ignore_too_much_material)
         .or_else(PositionError::ignore_impossible_check)
         .map(|position| (position, mode))
-        .map_err(|e| Fault::Position { fen: fen.to_owned(), what: e.to_string() })
+        .map_err(|what| anyhow!("'{fen}' is no chess position ({what}); mend the position"))
 }
 
 /// A move in SAN or UCI coordinates.
 ///
 /// SAN may carry check and comment signs, may lack the `x` of a capture or the `=` of a promotion,
 /// and may castle with zeros.
-pub(super) fn parse_move(name: &'static str, text: &str, position: &Chess) -> Result<Move, Fault> {
+pub(super) fn parse_move(name: &str, text: &str, position: &Chess) -> Result<Move> {
     let candidates = candidates(text, position);
     match *candidates.as_slice() {
         [m] => Ok(m),
-        [] => Err(Fault::Move { name, text: text.to_owned() }),
+        [] => bail!(
+            "the move '{text}' of {name} is not legal here; write a legal one as SAN (Nf3) or as \
+             coordinates (g1f3)"
+        ),
         _ => {
             let all: Vec<String> =
                 candidates.iter().map(|&m| San::from_move(position, m).to_string()).collect();
-            Err(Fault::AmbiguousMove { name, text: text.to_owned(), candidates: all.join(", ") })
+            bail!("the move '{text}' of {name} can be any of {}; write out which", all.join(", "))
         }
     }
 }
@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(at(fen).castles().castling_rights(), shakmaty::Bitboard::EMPTY);
         let bad = "4k3/4Q3/8/8/8/8/8/4K3 w - - 0 1";
         let fault = position(bad, setup(bad).unwrap()).unwrap_err();
-        assert!(matches!(fault, Fault::Position { .. }), "{fault}");
-        assert!(matches!(setup("nonsense").unwrap_err(), Fault::Fen { .. }));
+        assert!(fault.to_string().contains("is no chess position"), "{fault}");
+        assert!(setup("nonsense").unwrap_err().to_string().contains("is no FEN"));
     }
 
     #[test]

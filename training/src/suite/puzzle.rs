@@ -1,12 +1,16 @@
 //! Puzzles: reading them, and playing through one.
 
+use anyhow::{Result, bail, ensure};
 use shakmaty::{Chess, Move, Position};
 
 use super::epd::item;
-use super::fault::Fault;
 use super::item::{Item, Task};
 use super::notation::{parse_move, position, setup};
 use super::verdict::{Detail, Verdict};
+use crate::game::epd::parse_number;
+
+/// What to do about a line that is no CSV.
+pub(super) const CHECK: &str = "check the quotes and the number of columns";
 
 /// Where a CSV file of puzzles has what is needed. Both the Lichess database's header and the
 /// short `id,fen,moves,rating,themes` are known; capitals do not matter.
@@ -42,28 +46,28 @@ pub(super) fn parse_record(
     width: usize,
     columns: &Columns,
     name: impl FnOnce() -> String,
-) -> Result<Item, Fault> {
-    if record.len() != width {
-        return Err(Fault::Csv(format!("{} columns, the header has {width}", record.len())));
-    }
+) -> Result<Item> {
+    ensure!(
+        record.len() == width,
+        "not CSV ({} columns, the header has {width}); {CHECK}",
+        record.len()
+    );
     let field = |column: usize| {
         record.get(column).map_or_else(String::new, |f| String::from_utf8_lossy(f).trim().into())
     };
     let optional = |column: Option<usize>| column.map(field).filter(|text| !text.is_empty());
-    let rating = match optional(columns.rating) {
-        None => None,
-        Some(value) => Some(value.parse().map_err(|_| Fault::Number {
-            name: "Rating",
-            value: value.clone(),
-            expected: "rating",
-        })?),
-    };
+    let rating =
+        optional(columns.rating).map(|value| parse_number("Rating", &value)).transpose()?;
     let fen = field(columns.fen);
     let (start, castling_mode) = position(&fen, setup(&fen)?)?;
     let texts = field(columns.moves);
     let texts: Vec<&str> = texts.split_whitespace().collect();
     let Some((&first, line)) = texts.split_first().filter(|(_, line)| line.len() % 2 == 1) else {
-        return Err(Fault::PuzzleLength(texts.len()));
+        bail!(
+            "the puzzle has {} moves; there must be an even number, first the opponent's that \
+             leads to the puzzle, last the solver's",
+            texts.len()
+        );
     };
     let start = next(start, first)?.0;
     let mut current = start.clone();
@@ -83,7 +87,7 @@ pub(super) fn parse_record(
     Ok(item(id, start, castling_mode, task))
 }
 
-fn next(mut position: Chess, text: &str) -> Result<(Chess, Move), Fault> {
+fn next(mut position: Chess, text: &str) -> Result<(Chess, Move)> {
     let m = parse_move("Moves", text, &position)?;
     position.play_unchecked(m); // legal: `parse_move` finds no other
     Ok((position, m))
@@ -131,11 +135,6 @@ impl<'a> PuzzleRun<'a> {
     /// The position to think about while [`PuzzleState::Asking`].
     pub fn position(&self) -> &Chess {
         &self.position
-    }
-
-    /// The moves played from the item's position up to [`position`](Self::position).
-    pub fn played(&self) -> &[Move] {
-        &self.played
     }
 
     /// Where the puzzle stands.
@@ -191,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    fn puzzle(fen: &str, moves: &str) -> Result<Item, Fault> {
+    fn puzzle(fen: &str, moves: &str) -> Result<Item> {
         let header = csv::StringRecord::from(vec!["id", "fen", "moves"]);
         let record = csv::ByteRecord::from(vec!["p", fen, moves]);
         parse_record(&record, 3, &Columns::find(&header).unwrap(), String::new)
@@ -211,7 +210,7 @@ mod tests {
         assert_eq!(item.fen, "6k1/8/8/8/8/8/R7/KR6 w - - 1 2");
         let mut run = PuzzleRun::new(&item).unwrap();
         assert_eq!(answer(&mut run, "b1b7"), PuzzleState::Asking);
-        assert_eq!(run.played().len(), 2);
+        assert_eq!(run.played.len(), 2);
         let half = run.verdict();
         assert!(!half.solved && half.points == 0.0);
         assert_eq!(half.detail, Detail::Puzzle { first_right: true, right: 1, of: 2 });
@@ -245,9 +244,14 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong_with_a_puzzle() {
-        assert_eq!(puzzle(LADDER, "h8g8 b1b7 g8f8").unwrap_err(), Fault::PuzzleLength(3));
-        assert_eq!(puzzle(LADDER, "").unwrap_err(), Fault::PuzzleLength(0));
-        assert!(matches!(puzzle(LADDER, "h8g8 b1c2").unwrap_err(), Fault::Move { .. }));
+        for (moves, what) in [
+            ("h8g8 b1b7 g8f8", "the puzzle has 3 moves"),
+            ("", "the puzzle has 0 moves"),
+            ("h8g8 b1c2", "the move 'b1c2' of Moves is not legal"),
+        ] {
+            let fault = puzzle(LADDER, moves).unwrap_err().to_string();
+            assert!(fault.contains(what), "{fault}");
+        }
         let header = csv::StringRecord::from(vec!["id", "moves"]);
         assert_eq!(Columns::find(&header).unwrap_err(), "FEN");
     }

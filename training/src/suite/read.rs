@@ -1,15 +1,16 @@
 //! Reading suites from files.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tesla_nn::files::FileError;
 
-use super::fault::{Fault, SuiteError};
 use super::item::{Item, JudgeBy};
 use super::{epd, puzzle};
 
@@ -47,7 +48,7 @@ pub struct SkippedLine {
     /// Number of the line, from 1.
     pub line: u64,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: String,
 }
 
 /// The items of a file.
@@ -69,9 +70,9 @@ pub struct Suite {
 ///
 /// # Errors
 ///
-/// [`SuiteError`] if the file cannot be read, has no positions, or has a wrong line and
-/// `options.lenient` is not set.
-pub fn read(path: &Path, options: &Options) -> Result<Suite, SuiteError> {
+/// When the file cannot be read, has no positions, or has a wrong line and `options.lenient` is
+/// not set.
+pub fn read(path: &Path, options: &Options) -> Result<Suite> {
     let file = File::open(path).map_err(FileError::at("read", path))?;
     let mut collector = Collector::new(path, options);
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")) {
@@ -82,7 +83,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Suite, SuiteError> {
     collector.finish()
 }
 
-fn read_epd(file: File, collector: &mut Collector<'_>) -> Result<(), SuiteError> {
+fn read_epd(file: File, collector: &mut Collector<'_>) -> Result<()> {
     let mut reader = BufReader::new(file);
     let mut bytes = Vec::new();
     for line in 1.. {
@@ -106,15 +107,20 @@ fn read_epd(file: File, collector: &mut Collector<'_>) -> Result<(), SuiteError>
     Ok(())
 }
 
-fn read_csv(file: File, collector: &mut Collector<'_>) -> Result<(), SuiteError> {
+fn read_csv(file: File, collector: &mut Collector<'_>) -> Result<()> {
     // `flexible`, so that a line with a wrong number of columns is that line's fault alone.
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(BufReader::new(file));
     let header = reader.headers().map_err(|e| collector.csv_error(e))?.clone();
     if header.iter().all(str::is_empty) {
         return Ok(());
     }
-    let columns = puzzle::Columns::find(&header)
-        .map_err(|column| SuiteError::Column { path: collector.path.to_owned(), column })?;
+    let columns = puzzle::Columns::find(&header).map_err(|column| {
+        anyhow!(
+            "{} has no column '{column}'; its first line must name the columns, as in \
+             PuzzleId,FEN,Moves,Rating,... or id,fen,moves,rating,...",
+            collector.path.display()
+        )
+    })?;
     let mut record = csv::ByteRecord::new();
     loop {
         let line = reader.position().line();
@@ -160,16 +166,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn add(
-        &mut self,
-        line: u64,
-        item: Result<Option<Item>, Fault>,
-    ) -> Result<ControlFlow<()>, SuiteError> {
+    fn add(&mut self, line: u64, item: Result<Option<Item>>) -> Result<ControlFlow<()>> {
         match item {
-            Err(fault) if self.options.lenient => self.skipped.push(SkippedLine { line, fault }),
-            Err(fault) => {
-                return Err(SuiteError::Line { path: self.path.to_owned(), line, fault });
+            Err(fault) if self.options.lenient => {
+                self.skipped.push(SkippedLine { line, fault: fault.to_string() });
             }
+            Err(fault) => return Err(self.error(line, &fault)),
             Ok(None) => self.idle += 1,
             Ok(Some(item)) => self.keep(item),
         }
@@ -196,29 +198,35 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Suite, SuiteError> {
+    fn finish(mut self) -> Result<Suite> {
         if self.judged + self.idle == 0 {
-            let path = self.path.to_owned();
+            let path = self.path.display();
+            let SkippedLine { line, fault } = self.skipped.first().with_context(|| {
+                format!(
+                    "{path} holds no positions; a suite has one EPD line, or one puzzle, a line"
+                )
+            })?;
             let skipped = self.skipped.len();
-            return Err(match self.skipped.into_iter().next() {
-                None => SuiteError::Empty(path),
-                Some(SkippedLine { line, fault }) => {
-                    SuiteError::AllSkipped { path, skipped, line, fault }
-                }
-            });
+            bail!(
+                "none of the {skipped} lines of {path} can be read; the first, line {line}: {fault}"
+            );
         }
         self.kept.sort_by_key(|(place, _)| *place);
         let items = self.kept.into_iter().map(|(_, item)| item).collect();
         Ok(Suite { name: self.name, items, idle: self.idle, skipped: self.skipped })
     }
 
-    fn csv_error(&self, error: csv::Error) -> SuiteError {
-        let path = self.path.to_owned();
+    fn error(&self, line: u64, fault: &impl Display) -> Error {
+        let path = self.path.display();
+        anyhow!("{path}, line {line}: {fault} (or skip such lines with --lenient)")
+    }
+
+    fn csv_error(&self, error: csv::Error) -> Error {
         let line = error.position().map_or(1, csv::Position::line);
         let text = error.to_string();
         match error.into_kind() {
-            csv::ErrorKind::Io(error) => FileError::at("read", &path)(error).into(),
-            _ => SuiteError::Line { path, line, fault: Fault::Csv(text) },
+            csv::ErrorKind::Io(error) => FileError::at("read", self.path)(error).into(),
+            _ => self.error(line, &format!("not CSV ({text}); {}", puzzle::CHECK)),
         }
     }
 }

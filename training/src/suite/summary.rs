@@ -2,19 +2,24 @@
 
 use std::collections::HashMap;
 
+use clap::ValueEnum;
+
 use super::record::{Record, Reply, TaskLabel};
 use super::verdict::Detail;
 use crate::statistics::wilson::{ShareInterval, Z_95, wilson};
 
+/// Width of a band of puzzle ratings, Elo.
+const RATING_BAND: u32 = 200;
+
 /// How records are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Grouping {
     /// All in one.
     Whole,
-    /// By the id without its number, as `STS(v1.0) Undermine.003`; not for puzzles.
+    /// By the suite's own themes: the id without its number, as `STS(v1.0) Undermine.003`.
     Theme,
-    /// Puzzles by rating, in bands of so many Elo (at least 1).
-    Rating(u32),
+    /// Puzzles by rating, in bands of 200.
+    Rating,
     /// Puzzles by theme; a puzzle counts in each of its themes.
     PuzzleTheme,
     /// Mates by distance.
@@ -159,10 +164,9 @@ fn labels(record: &Record, grouping: Grouping) -> Vec<(i64, String)> {
         (Grouping::Whole, _) => vec![(0, "all".to_owned())],
         (Grouping::Theme, TaskLabel::Puzzle { .. }) => Vec::new(), // their ids mean nothing
         (Grouping::Theme, _) => vec![(0, theme(&record.id).to_owned())],
-        (Grouping::Rating(width), TaskLabel::Puzzle { rating: Some(rating), .. }) => {
-            let width = width.max(1);
-            let low = rating / width * width;
-            vec![(i64::from(low), format!("{low}\u{2013}{}", low.saturating_add(width - 1)))]
+        (Grouping::Rating, TaskLabel::Puzzle { rating: Some(rating), .. }) => {
+            let low = rating / RATING_BAND * RATING_BAND;
+            vec![(i64::from(low), format!("{low}\u{2013}{}", low.saturating_add(RATING_BAND - 1)))]
         }
         (Grouping::PuzzleTheme, TaskLabel::Puzzle { themes, .. }) => {
             themes.iter().map(|theme| (0, theme.clone())).collect()
@@ -255,7 +259,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            label(Grouping::Rating(200)),
+            label(Grouping::Rating),
             [("600\u{2013}799".into(), 1, 2, Some(2)), ("1600\u{2013}1799".into(), 1, 1, Some(1))]
         );
         assert_eq!(

@@ -5,17 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Error, Result, anyhow};
 use serde::{Deserialize, Serialize};
-use tesla_nn::files::{self, FileError};
-use tesla_nn::weights::{self, WeightsError};
+use tesla_nn::files;
+use tesla_nn::weights;
 
 use super::config::TrainConfig;
 use super::trainer::Trainer;
 use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::Limit;
-use crate::matches::config::{ConfigError, MatchConfig};
+use crate::matches::config::MatchConfig;
 use crate::matches::report::Finished;
-use crate::matches::runner::{self, MatchError};
+use crate::matches::runner;
 use crate::players::pool::RunContext;
 use crate::players::side::{Side, UciOptions};
 
@@ -62,26 +63,6 @@ pub struct GateLine {
     pub passed: bool,
 }
 
-/// Why a network could not be gated. The run's checkpoint is on disk.
-#[derive(Debug, thiserror::Error)]
-pub enum GateError {
-    /// A file of the run.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The network's file.
-    #[error(transparent)]
-    Weights(#[from] WeightsError),
-    /// The match as the run's config describes it.
-    #[error("gating match: {0}")]
-    Config(#[from] ConfigError),
-    /// The match.
-    #[error("gating match: {0}")]
-    Match(#[from] MatchError),
-    /// The results so far.
-    #[error("{0} is no list of gating matches ({1}); move it away to begin another one")]
-    Lines(PathBuf, csv::Error),
-}
-
 /// The gating matches of a run.
 #[derive(Debug)]
 pub struct Gate {
@@ -113,7 +94,7 @@ impl Gate {
     ///
     /// # Errors
     /// When the results so far cannot be read.
-    pub fn is_due(&self, step: u64) -> Result<bool, GateError> {
+    pub fn is_due(&self, step: u64) -> Result<bool> {
         let is_step = step > 0 && step.is_multiple_of(self.config.steps);
         Ok(is_step && read_gates(&self.folder)?.iter().all(|line| line.step != step))
     }
@@ -123,20 +104,19 @@ impl Gate {
     ///
     /// # Errors
     /// When the network cannot be written or the match cannot begin or go on.
-    pub fn play(
-        &self,
-        trainer: &Trainer,
-        context: &RunContext<'_>,
-    ) -> Result<Option<GateLine>, GateError> {
+    pub fn play(&self, trainer: &Trainer, context: &RunContext<'_>) -> Result<Option<GateLine>> {
         let lines = read_gates(&self.folder)?;
         let folder = self.folder.join("gates");
         let network = weights::save(&trainer.network(), &trainer.config().model, &folder)?;
         let last = lines.iter().rev().find(|line| line.passed);
         let opponent = last.map(|line| folder.join(&line.network));
         let opponent = opponent.or_else(|| self.first.clone());
-        let config = self.rules(&network, opponent.as_deref()).complete()?;
         let games = folder.join(format!("step-{}", trainer.step()));
-        let finished = runner::run(&config, &RunContext { folder: &games, ..*context })?;
+        let finished = self
+            .rules(&network, opponent.as_deref())
+            .complete()
+            .and_then(|config| runner::run(&config, &RunContext { folder: &games, ..*context }))
+            .map_err(|error| anyhow!("gating match: {error}"))?;
         if !finished.is_complete {
             return Ok(None);
         }
@@ -199,18 +179,23 @@ fn result(finished: &Finished) -> GateLine {
 ///
 /// # Errors
 /// When `gates.csv` is damaged.
-pub fn read_gates(folder: &Path) -> Result<Vec<GateLine>, GateError> {
+pub fn read_gates(folder: &Path) -> Result<Vec<GateLine>> {
     let path = folder.join("gates.csv");
     if !path.is_file() {
         return Ok(Vec::new());
     }
     let lines = csv::Reader::from_path(&path).and_then(|mut reader| reader.deserialize().collect());
-    lines.map_err(|error| GateError::Lines(path, error))
+    lines.map_err(|error| damaged(&path, &error))
 }
 
-fn write_gates(folder: &Path, lines: impl Iterator<Item = GateLine>) -> Result<(), GateError> {
+fn damaged(path: &Path, what: &csv::Error) -> Error {
+    let path = path.display();
+    anyhow!("{path} is no list of gating matches ({what}); move it away to begin another one")
+}
+
+fn write_gates(folder: &Path, lines: impl Iterator<Item = GateLine>) -> Result<()> {
     let path = folder.join("gates.csv");
-    let wrong = |error| GateError::Lines(path.clone(), error);
+    let wrong = |error: csv::Error| damaged(&path, &error);
     let mut writer = csv::Writer::from_writer(Vec::new());
     for line in lines {
         writer.serialize(line).map_err(wrong)?;

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::{self, FileError};
 use tesla_nn::model::Model;
 use tesla_nn::weights;
 
-use crate::console::progress::bar;
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
 use crate::train::dataset::Dataset;
@@ -248,8 +248,7 @@ impl Trainer {
         say: &dyn Fn(&str),
     ) -> Result<(), TrainError> {
         let end = end.min(self.config.steps);
-        let template = "{bar:30} step {pos}/{len} {elapsed_precise} left {eta_precise} {msg}";
-        let bar = bar(self.config.steps, template);
+        let bar = bar(self.config.steps, "steps");
         let mut log = Log::open(&self.folder, self.progress.step)?;
         if self.progress.step == 0 {
             // From here on a kill finds a run to resume, its start included.

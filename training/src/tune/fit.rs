@@ -3,6 +3,7 @@
 use std::fmt;
 use std::thread;
 
+use anyhow::{Context as _, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use tesla_engine::best_first::model::Family;
 use tesla_engine::best_first::params::{ParamError, Params};
@@ -155,20 +156,6 @@ pub struct Report {
     pub calibration_error_before: f64,
 }
 
-/// Why there is no fit.
-#[derive(Debug, thiserror::Error)]
-pub enum FitError {
-    /// Too little to fit.
-    #[error("{0} pairs of moves are too few; log more positions (200 pairs at least)")]
-    TooFew(usize),
-    /// No tree grew.
-    #[error("no tree grew by doubling; log trees of more evaluations")]
-    NoGrowth,
-    /// A number that the engine does not take.
-    #[error("the fit leaves the range of a tunable: {0}")]
-    Refused(#[from] ParamError),
-}
-
 /// Each family at its best law, and Student's t with free degrees; `known` = the law of one family,
 /// fitted before.
 fn contest(known: (Shape, Law), fitted: &[Case], kept_out: &[Case]) -> Vec<Contest> {
@@ -258,16 +245,19 @@ fn skill(cases: &[Case], law: &Law, family: Family) -> f64 {
 ///
 /// # Errors
 /// When there is too little to fit, or a number that the engine does not take comes of it.
-pub fn fit(observations: &[Observation], before: &Params) -> Result<(Report, Params), FitError> {
+pub fn fit(observations: &[Observation], before: &Params) -> Result<(Report, Params)> {
     let all = pairs(observations);
-    if all.len() < FEWEST {
-        return Err(FitError::TooFew(all.len()));
-    }
+    let too_few = |count: usize| {
+        anyhow!("{count} pairs of moves are too few; log more positions (200 pairs at least)")
+    };
+    ensure!(all.len() >= FEWEST, too_few(all.len()));
     let trees: Vec<&[(u32, f32)]> =
         observations.iter().map(|seen| seen.seen.growth.as_slice()).collect();
-    let branching = branching(&trees, SEED).ok_or(FitError::NoGrowth)?;
+    let branching = branching(&trees, SEED)
+        .context("no tree grew by doubling; log trees of more evaluations")?;
+    let outside = |error: ParamError| anyhow!("the fit leaves the range of a tunable: {error}");
     let mut params = before.clone();
-    params.set("branching", branching.value as f32)?;
+    params.set("branching", branching.value as f32).map_err(outside)?;
 
     let family = Family::from_number(before.error_family);
     let shape = Shape::Closed(family);
@@ -276,14 +266,14 @@ pub fn fit(observations: &[Observation], before: &Params) -> Result<(Report, Par
         all.iter().partition(|pair| is_kept_out(pair.position));
     let (fitted_cases, kept_cases) = (cases(&fitted, &params), cases(&kept_out, &params));
     let law = Fitted::of(shape, &fitted_cases, SAMPLES, SEED);
-    law.law.set(&mut params)?;
+    law.law.set(&mut params).map_err(outside)?;
     let (slope, offset) =
-        regression(&fitted, &fitted_cases, &law.law).ok_or(FitError::TooFew(fitted.len()))?;
+        regression(&fitted, &fitted_cases, &law.law).ok_or_else(|| too_few(fitted.len()))?;
 
     let chances_of =
         |pairs: &[Pair], params: &Params| chances(pairs, &Law::of(params), shape, params);
     let promotion = Promotion::fit(&chances_of(&fitted, &params), &|_| 1.0);
-    promotion.set(&mut params)?;
+    promotion.set(&mut params).map_err(outside)?;
     let judged = |params: &Params| {
         let (chances, promotion) = (chances_of(&kept_out, params), Promotion::of(params));
         let promise = |chance: &Chance| Promise {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use anyhow::{Error, Result};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -10,11 +11,11 @@ use serde_json::json;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 use tesla_engine::chess::game::Game;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
 use super::observe::{Observation, Observer};
-use crate::console::progress::bar;
-use crate::disk::journal::{Journal, JournalError, Resumed};
+use crate::disk::journal::{Journal, Resumed};
 use crate::labelled::{GameRecord, unpack};
 use crate::players::devices::Devices;
 use crate::players::pool::RunContext;
@@ -42,17 +43,6 @@ pub struct Plan {
     pub least: u32,
     /// Decides what is drawn.
     pub seed: u64,
-}
-
-/// Why there are no observations.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    /// Their file.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// Search or evaluator.
-    #[error("{0}")]
-    Search(String),
 }
 
 /// A position drawn from the games: neither in the opening nor decided nor over.
@@ -115,7 +105,7 @@ pub fn collect(
     plan: Plan,
     material: &Material<'_>,
     context: &RunContext<'_>,
-) -> Result<Vec<Observation>, LogError> {
+) -> Result<Vec<Observation>> {
     let Material { dataset, side, devices } = *material;
     let fingerprint = json!({
         "least": plan.least, "most": plan.most, "seed": plan.seed, "side": side,
@@ -126,7 +116,7 @@ pub fn collect(
         Journal::<Observation>::open(&context.folder.join(FILE), &fingerprint)?;
     let known: HashSet<u32> = records.iter().map(|seen: &Observation| seen.position).collect();
     let missing = (0..plan.positions).filter(|number| !known.contains(number)).collect();
-    let bar = bar(u64::from(plan.positions), "{bar:30} position {pos}/{len} left {eta_precise}");
+    let bar = bar(u64::from(plan.positions), "positions");
     bar.set_position(records.len() as u64);
     let worker = |stop: StopToken| {
         let mut observer =
@@ -137,17 +127,16 @@ pub fn collect(
         }
     };
     let hear = |seen: Option<Result<Option<Observation>, String>>| {
-        match seen {
-            Some(Ok(Some(observation))) => {
+        match seen.map(|seen| seen.map_err(Error::msg)).transpose()? {
+            Some(Some(observation)) => {
                 journal.append(&observation)?;
                 records.push(observation);
                 bar.inc(1);
             }
-            Some(Ok(None)) => {}
-            Some(Err(sentence)) => return Err(LogError::Search(sentence)),
+            Some(None) => {}
             None => bar.tick(),
         }
-        Ok(true)
+        anyhow::Ok(true)
     };
     context.pool.run(missing, worker, hear)?;
     bar.finish_and_clear();

@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use anyhow::{Result, anyhow, bail, ensure};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -19,6 +20,9 @@ const ALPHA: f64 = 0.602;
 const GAMMA: f64 = 0.101;
 /// Share of the run in which the gain hardly falls.
 const STABILITY: f64 = 0.1;
+
+/// What is said where there are no knobs.
+pub(super) const NOTHING: &str = "nothing is to be tuned; name tunables with --knob";
 
 /// What is tuned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,47 +48,34 @@ pub struct Schedule {
     pub seed: u64,
 }
 
-/// Why nothing can be tuned.
-#[derive(Debug, thiserror::Error)]
-pub enum SpsaError {
-    /// A word that names no tunable.
-    #[error(
-        "{0}; --knob takes a tunable's name, and a step if another than its own is wanted: \
-             --knob error_scale=0.005"
-    )]
-    Knob(String),
-    /// A tunable that is given twice.
-    #[error("{0} is to be tuned twice; name it once")]
-    Twice(String),
-    /// None.
-    #[error("nothing is to be tuned; name tunables with --knob")]
-    Nothing,
-    /// A tunable that a device depends on, and all games share one.
-    #[error("{0} belongs to the device, which all games share; leave it out")]
-    OfDevice(String),
-}
-
 impl Knob {
     /// Reads `name` or `name=step`.
     ///
     /// # Errors
     /// When there is no such tunable or the step is no number above 0.
-    pub fn parse(text: &str) -> Result<Self, SpsaError> {
+    pub fn parse(text: &str) -> Result<Self> {
         let (name, step) = text.split_once('=').map_or((text, None), |(n, s)| (n, Some(s)));
+        let bad = |what: String| {
+            anyhow!(
+                "{what}; --knob takes a tunable's name, and a step if another than its own is \
+                 wanted: --knob error_scale=0.005"
+            )
+        };
         let row = Params::TUNABLES
             .iter()
             .find(|row| row.name == name)
-            .ok_or_else(|| SpsaError::Knob(ParamError::Unknown(name.to_owned()).to_string()))?;
-        if name.starts_with("anchor_") {
-            return Err(SpsaError::OfDevice(name.to_owned()));
-        }
+            .ok_or_else(|| bad(ParamError::Unknown(name.to_owned()).to_string()))?;
+        ensure!(
+            !name.starts_with("anchor_"),
+            "{name} belongs to the device, which all games share; leave it out"
+        );
         let step = match step {
             None => f64::from(row.step),
             Some(step) => step
                 .parse()
                 .ok()
                 .filter(|&step: &f64| step.is_finite() && step > 0.0)
-                .ok_or_else(|| SpsaError::Knob(format!("'{step}' is no step")))?,
+                .ok_or_else(|| bad(format!("'{step}' is no step")))?,
         };
         Ok(Self { name: name.to_owned(), step })
     }
@@ -95,13 +86,14 @@ impl Schedule {
     ///
     /// # Errors
     /// A sentence.
-    pub fn check(&self) -> Result<(), SpsaError> {
+    pub fn check(&self) -> Result<()> {
         let mut names: Vec<&str> = self.knobs.iter().map(|knob| knob.name.as_str()).collect();
         names.sort_unstable();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(SpsaError::Twice(pair[0].to_owned()));
+        if let Some([name, _]) = names.array_windows().find(|[one, next]| one == next) {
+            bail!("{name} is to be tuned twice; name it once");
         }
-        if names.is_empty() { Err(SpsaError::Nothing) } else { Ok(()) }
+        ensure!(!names.is_empty(), NOTHING);
+        Ok(())
     }
 
     /// Batches of the run.

@@ -6,50 +6,26 @@ use std::iter;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
+use anyhow::{Result, bail};
 use serde_json::json;
 use tesla_engine::best_first::params::Params;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
-use tesla_nn::files::{self, FileError};
+use tesla_nn::files::{self};
 
-use super::spsa::{PairResult, Path, Schedule, SpsaError};
-use crate::console::progress::bar;
-use crate::disk::journal::{Journal, JournalError, Resumed};
+use super::spsa::{NOTHING, PairResult, Path, Schedule};
+use crate::disk::journal::{Journal, Resumed};
 use crate::game::openings::Book;
-use crate::matches::arbiter::{self, Abandoned, Rules, Seat};
-use crate::matches::config::{ConfigError, MatchConfig};
+use crate::matches::arbiter::{self, Rules, Seat};
+use crate::matches::config::MatchConfig;
 use crate::players::devices::Devices;
 use crate::players::lineup;
+use crate::players::player::Mishap;
 use crate::players::pool::RunContext;
 use crate::players::side::Side;
 
 /// The pairs that were played.
 const FILE: &str = "spsa.jsonl";
-
-/// Why a run cannot begin or go on. What was played is on disk.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// What is to be tuned.
-    #[error(transparent)]
-    Spsa(#[from] SpsaError),
-    /// The games.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The results' file.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The device.
-    #[error("{0}")]
-    Own(String),
-    /// A game.
-    #[error("pair {0}: {1}")]
-    Game(u64, Abandoned),
-    /// Another file of the folder.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A number that CSV cannot hold.
-    #[error("spsa.csv: {0}")]
-    Csv(#[from] csv::Error),
-}
 
 /// What all workers share.
 struct Setting<'a> {
@@ -73,13 +49,13 @@ impl Setting<'_> {
     }
 
     /// Plays the two games of a pair; wins less losses of the plus side.
-    fn play(&self, point: &[f64], pair: u64, stop: &StopToken) -> Result<i32, Abandoned> {
+    fn play(&self, point: &[f64], pair: u64, stop: &StopToken) -> Result<i32, Mishap> {
         let [plus, minus] = self.schedule.neighbours(point, pair);
         let limit = self.base.limit;
         let player = |name, point: &[f64]| {
             let side = self.side(name, point);
             lineup::player(&side, &self.devices, self.rules.patience, stop.clone())
-                .map_err(Abandoned::Fatal)
+                .map_err(Mishap::Fatal)
         };
         let (mut plus, mut minus) = (player("plus", &plus)?, player("minus", &minus)?);
         let opening = self.book.opening(pair);
@@ -104,21 +80,17 @@ impl Setting<'_> {
 ///
 /// # Errors
 /// When it cannot begin or go on; what was played stays.
-pub fn run(
-    schedule: &Schedule,
-    games: &MatchConfig,
-    context: &RunContext<'_>,
-) -> Result<Path, RunError> {
+pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -> Result<Path> {
     let RunContext { folder, pool, say } = *context;
     schedule.check()?;
-    let [base, ..] = games.side.as_slice() else { return Err(SpsaError::Nothing.into()) };
-    let params = base.settings().map_err(ConfigError::from)?.machine.params;
+    let [base, ..] = games.side.as_slice() else { bail!(NOTHING) };
+    let params = base.settings()?.machine.params;
     let start: Vec<f64> = schedule
         .knobs
         .iter()
         .map(|knob| f64::from(params.get(&knob.name).unwrap_or_default()))
         .collect();
-    let devices = Devices::start(std::slice::from_ref(base), say).map_err(RunError::Own)?;
+    let devices = Devices::start(std::slice::from_ref(base), say)?;
     let book = games.book()?;
     let fingerprint = json!({
         "schedule": schedule, "start": start, "games": games.fingerprint(&book, &devices, &[]),
@@ -129,7 +101,7 @@ pub fn run(
     if !records.is_empty() {
         say(&format!("{} of {} pairs were played before", records.len(), schedule.pairs));
     }
-    let bar = bar(schedule.pairs, "{bar:20} pair {pos}/{len}, {eta} left  {wide_msg}");
+    let bar = bar(schedule.pairs, "pairs");
     let mut path = Path::of(schedule, start.clone(), &records);
     let mut written = Instant::now();
     while path.batches() < schedule.batches() && !pool.interrupted.is_stopped() {
@@ -142,7 +114,7 @@ pub fn run(
             let (setting, point) = (&setting, &point);
             move |pair| (pair, setting.play(point, pair, &stop))
         };
-        let hear = |played: Option<(u64, Result<i32, Abandoned>)>| {
+        let hear = |played: Option<(u64, Result<i32, Mishap>)>| {
             match played {
                 Some((pair, Ok(result))) => {
                     let record = PairResult { pair, result };
@@ -150,8 +122,8 @@ pub fn run(
                     records.push(record);
                     bar.inc(1);
                 }
-                Some((_, Err(Abandoned::Stopped))) => {}
-                Some((pair, Err(why))) => return Err(RunError::Game(pair + 1, why)),
+                Some((_, Err(Mishap::Stopped))) => {}
+                Some((pair, Err(why))) => bail!("pair {}: {why}", pair + 1),
                 None => bar.tick(),
             }
             Ok(true)
@@ -175,12 +147,7 @@ pub fn text(schedule: &Schedule, point: &[f64]) -> String {
 }
 
 /// Writes the way as spsa.csv, and where it settled as tunables.toml.
-fn write(
-    schedule: &Schedule,
-    path: &Path,
-    params: &Params,
-    folder: &FilePath,
-) -> Result<(), RunError> {
+fn write(schedule: &Schedule, path: &Path, params: &Params, folder: &FilePath) -> Result<()> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     let names = schedule.knobs.iter().map(|knob| knob.name.clone());
     csv.write_record(iter::once("pairs".to_owned()).chain(names))?;

@@ -84,7 +84,7 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
         let file = args.file.display();
         return Err(format!("{file} holds no line with a mate of at most {longest} moves (dm N)"));
     }
-    let (started, bar) = (Stopwatch::start(), bar(items.len(), "mates"));
+    let (started, bar) = (Stopwatch::start(), bar(items.len() as u64, "mates"));
     let pruning = Pruning::named(&args.pruning);
     let answers = items.par_iter().map(|item| {
         let answer = answer(item, pruning);

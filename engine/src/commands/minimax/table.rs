@@ -48,7 +48,7 @@ pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
         .iter()
         .flat_map(|&pruning| (0..positions.len()).map(move |place| (place, pruning)))
         .collect();
-    let bar = bar(work.len(), "searches");
+    let bar = bar(work.len() as u64, "searches");
     let columns: Vec<Column> = work
         .par_iter()
         .with_max_len(1)

@@ -18,7 +18,7 @@ pub fn check(path: &Path, deepest: u32, stop: &StopToken, output: &Output) -> Re
     let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
     let lines: Vec<(usize, &str)> =
         (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
-    let bar = bar(lines.len(), "positions");
+    let bar = bar(lines.len() as u64, "positions");
     let (mut counts, mut nodes, mut wrong) = (0, 0, 0);
     for &(number, line) in &lines {
         let entry = Entry::parse(line).ok_or_else(|| {

@@ -13,7 +13,7 @@ fn game(number: u64) -> GameRecord {
     random_game(if number == 3 { 1 } else { number }, 20)
 }
 
-fn open(scratch: &Scratch) -> Result<Store, StoreError> {
+fn open(scratch: &Scratch) -> Result<Store> {
     Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3)
 }
 

@@ -132,14 +132,23 @@ fn texts_of_rules() {
     assert_eq!("movecount=4,score=600".parse(), Ok(resign));
     let two_sided = ResignRule { two_sided: true, ..resign };
     assert_eq!("movecount=4,score=600,twosided=true".parse(), Ok(two_sided));
-    let refusal = |text: &str| text.parse::<ResignRule>().unwrap_err().to_string();
+    let refusal = |text: &str| text.parse::<ResignRule>().unwrap_err();
     let example = "write for example movecount=4,score=600,twosided=true";
     assert_eq!(refusal(""), format!("\"\" is not of the form key=value; {example}"));
-    assert_eq!(refusal("movecount=4"), format!("\"score\" is missing; {example}"));
-    assert_eq!(refusal("movecount=4,score=5,x=1"), format!("\"x\" is unknown here; {example}"));
+    assert_eq!(refusal("movecount=4"), format!("missing field `score_cp`; {example}"));
+    let unknown = refusal("movecount=4,score=5,x=1");
+    assert!(unknown.starts_with("unknown field `x`") && unknown.ends_with(example), "{unknown}");
     assert_eq!(refusal("score=4,score=5"), "\"score\" is given twice");
-    assert_eq!(refusal("movecount=0,score=5"), "movecount=0: a whole number from 1 is needed");
-    assert_eq!(refusal("movecount=1,score=-5"), "score=-5: a whole number from 1 is needed");
+    let negative = refusal("movecount=1,score=-5");
+    assert_eq!(negative, format!("invalid value: integer `-5`, expected u32; {example}"));
     let flag = refusal("movecount=1,score=5,twosided=yes");
-    assert_eq!(flag, "twosided=yes: true or false is needed");
+    assert_eq!(flag, format!("invalid type: string \"yes\", expected a boolean; {example}"));
+    for (rules, what) in [
+        (draws("movenumber=0,movecount=0,score=5"), "draw's move_count is 0"),
+        (resigns("movecount=0,score=5"), "resign's move_count is 0"),
+        (resigns("movecount=1,score=0"), "resign's score_cp is 0"),
+    ] {
+        let refusal = rules.check().unwrap_err().to_string();
+        assert!(refusal.starts_with(what), "{refusal}");
+    }
 }

@@ -2,16 +2,14 @@
 
 use std::io::Seek as _;
 
-use super::{BadEntry, Opening};
+use anyhow::{Error, Result, anyhow, bail, ensure};
+
+use super::Opening;
 use crate::game::pgn::{PgnGame, PgnRules, reader, unreadable_word};
 use crate::game::state::{GameState, castling_mode, fen_of};
 
 /// Reads the first `plies` moves of each game.
-pub(super) fn parse(
-    bytes: &[u8],
-    chess960: bool,
-    plies: Option<usize>,
-) -> Result<Vec<Opening>, BadEntry> {
+pub(super) fn parse(bytes: &[u8], chess960: bool, plies: Option<usize>) -> Result<Vec<Opening>> {
     let mut reader = reader(bytes);
     let plies = plies.unwrap_or(usize::MAX);
     let mut rules = PgnRules { chess960, plies, variants: "neither standard nor Chess960" };
@@ -22,18 +20,20 @@ pub(super) fn parse(
         let end = reader.stream_position().map_or(bytes.len(), |end| end as usize);
         let opening = match game {
             Ok(None) => return Ok(openings),
-            Ok(Some(game)) => game.and_then(|game| opening(game, chess960, plies)),
-            Err(error) => Err(error.to_string()),
+            Ok(Some(game)) => {
+                game.map_err(Error::msg).and_then(|game| opening(game, chess960, plies))
+            }
+            Err(error) => Err(error.into()),
         };
         let text = bytes.get(start..end).unwrap_or_default();
         // First, for a word passed over is often why the next move is not legal.
         let opening = match unreadable_word(text) {
             None => opening,
-            Some(word) => Err(format!("\"{word}\" is not a move")),
+            Some(word) => Err(anyhow!("\"{word}\" is not a move")),
         };
-        openings.push(opening.map_err(|what| BadEntry {
-            place: format!("game {} (line {})", openings.len() + 1, line_of(bytes, start)),
-            what,
+        openings.push(opening.map_err(|what| {
+            let (game, line) = (openings.len() + 1, line_of(bytes, start));
+            anyhow!("game {game} (line {line}): {what}")
         })?);
         start = end;
     }
@@ -46,19 +46,16 @@ fn line_of(bytes: &[u8], start: usize) -> usize {
 }
 
 /// The game as an opening.
-fn opening(game: PgnGame, chess960: bool, plies: usize) -> Result<Opening, String> {
+fn opening(game: PgnGame, chess960: bool, plies: usize) -> Result<Opening> {
     let PgnGame { tags, start, moves, .. } = game;
-    if tags.is_set_up && tags.fen.is_none() {
-        return Err("it has a SetUp tag but no FEN tag".to_owned());
-    }
+    ensure!(!tags.is_set_up || tags.fen.is_some(), "it has a SetUp tag but no FEN tag");
     // A blank line within a game splits it; the second half must not pass as an opening.
-    if tags.fen.is_none() && moves.is_empty() && plies > 0 {
-        return Err("it has neither moves nor a FEN tag".to_owned());
-    }
+    let is_empty = tags.fen.is_none() && moves.is_empty() && plies > 0;
+    ensure!(!is_empty, "it has neither moves nor a FEN tag");
     let moves = moves.into_iter().map(|played| played.to_uci(castling_mode(chess960))).collect();
     let opening = Opening { fen: fen_of(&start), moves, chess960, name: tags.opening };
     match GameState::new(&opening) {
         Ok(_) => Ok(opening),
-        Err(error) => Err(format!("{error}; a limit of plies may help")),
+        Err(error) => bail!("{error}; a limit of plies may help"),
     }
 }

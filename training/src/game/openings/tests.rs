@@ -4,7 +4,7 @@ use super::*;
 
 const FEN: &str = "r2qk1nr/p4pbp/1pp1b1p1/2p1p3/4P3/2NP1N2/PPPQ1PP1/R3K1BR w KQkq - 1 9";
 
-fn parse(name: &str, text: &str, options: &BookOptions) -> Result<Book, BookError> {
+fn parse(name: &str, text: &str, options: &BookOptions) -> Result<Book> {
     Book::parse(Path::new(name), text.as_bytes(), options)
 }
 
@@ -45,10 +45,10 @@ fn bad_lines_are_named() {
         ("hello", "neither EPD nor FEN"),
         ("4k3/8/8/8/8/8/P7/4K3 w -", "neither EPD nor FEN"),
         ("4k3/8/8/8/8/8/P7/4K3 x - -", "is not a FEN"),
-        ("4k3/8/8/8/8/8/P7/4K3 w - - 0", "the move number \"\" is not a number"),
-        ("4k3/8/8/8/8/8/P7/4K3 w - - -1 1", "the halfmove clock \"-1\" is not a number"),
-        ("4k3/8/8/8/8/8/P7/4K3 w - - hmvc x;", "the halfmove clock \"x\" is not a number"),
-        ("4k3/8/8/8/8/8/P7/4K3 w - - id \"x;", "a quotation mark is not closed"),
+        ("4k3/8/8/8/8/8/P7/4K3 w - - 0", "the move number '' is no number"),
+        ("4k3/8/8/8/8/8/P7/4K3 w - - -1 1", "the halfmove clock '-1' is no number"),
+        ("4k3/8/8/8/8/8/P7/4K3 w - - hmvc x;", "hmvc 'x' is no number"),
+        ("4k3/8/8/8/8/8/P7/4K3 w - - id \"x;", "the string after 'id' is not closed"),
         ("4k3/8/8/8/8/8/P7/4K3 w KQ - 0 1", "invalid castling rights"),
         ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "opposite check"),
         ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", "already over after 0 moves"),

@@ -2,7 +2,7 @@
 
 use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
 use crate::statistics::elo::{Pentanomial, Trinomial, elo_of_score, score_of_elo};
-use crate::statistics::rating::{Anchor, PairResult, RatingError, Ratings, fit};
+use crate::statistics::rating::{PairResult, fit};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -14,13 +14,12 @@ fn pairs(first: usize, second: usize, pairs: [u64; 5]) -> PairResult {
     PairResult::of_pairs(first, second, Pentanomial { pairs })
 }
 
-fn rate(players: usize, results: &[PairResult]) -> Ratings {
-    fit(players, results, Anchor::Mean).expect("linked players")
+fn rate(players: usize, results: &[PairResult]) -> Vec<f64> {
+    fit(players, results).expect("linked players")
 }
 
 fn resample(players: usize, results: &[PairResult], resamples: usize) -> Bootstrap {
-    bootstrap(players, results, Anchor::Mean, BootstrapOptions { resamples, seed: 7 })
-        .expect("linked players")
+    bootstrap(players, results, BootstrapOptions { resamples, seed: 7 }).expect("linked players")
 }
 
 /// A round robin of `n` pairs each; the games of a pair share an opening's bias, draws are common.
@@ -49,16 +48,16 @@ fn simulate(ratings: &[f64], n: u64, seed: u64) -> Vec<PairResult> {
 #[test]
 fn two_players_are_the_score() {
     let tally = [120, 300, 700, 500, 230];
-    let elo = rate(2, &[pairs(0, 1, tally)]).elo;
+    let elo = rate(2, &[pairs(0, 1, tally)]);
     let expected = Pentanomial { pairs: tally }.sample().elo().value.unwrap();
     close(elo[0] - elo[1], expected, 0.01, "difference");
     close(elo[0] + elo[1], 0.0, 1e-9, "mean");
     // The other side's view, spread over entries, and games in place of pairs, are the same.
     let halves = [pairs(1, 0, [230, 500, 0, 300, 120]), pairs(0, 1, [0, 0, 700, 0, 0])];
-    close(rate(2, &halves).elo[0], elo[0], 1e-9, "flipped");
+    close(rate(2, &halves)[0], elo[0], 1e-9, "flipped");
     let games = Trinomial { wins: 960, draws: 2160, losses: 580 }; // 2040 of 3700 points
-    let single = rate(2, &[PairResult::of_games(0, 1, games)]).elo;
-    let paired = rate(2, &[pairs(0, 1, [405, 0, 850, 0, 595])]).elo; // 2040 of 3700 points
+    let single = rate(2, &[PairResult::of_games(0, 1, games)]);
+    let paired = rate(2, &[pairs(0, 1, [405, 0, 850, 0, 595])]); // 2040 of 3700 points
     close(single[0], paired[0], 1e-9, "games");
     close(single[0] - single[1], elo_of_score(2040.0 / 3700.0), 0.01, "games");
 }
@@ -74,22 +73,19 @@ fn consistent_results_give_their_ratings() {
             results.push(pairs(a, b, [100_000 - won, 0, 0, 0, won]));
         }
     }
-    for (found, truth) in rate(4, &results).elo.iter().zip(truth) {
+    for (found, truth) in rate(4, &results).iter().zip(truth) {
         close(*found, truth, 0.02, "rating");
     }
-    let anchored = fit(4, &results, Anchor::Player { player: 2, elo: 3000.0 }).unwrap().elo;
-    close(anchored[2], 3000.0, 1e-9, "anchor");
-    close(anchored[0], 3170.0, 0.02, "moved with the anchor");
     // A chain links players who never met.
     let chain = [results[0], results[3], results[5]];
-    let elo = rate(4, &chain).elo;
+    let elo = rate(4, &chain);
     close(elo[0] - elo[3], 320.0, 0.05, "by way of two others");
 }
 
 #[test]
 fn sweeps_stay_finite_and_say_so() {
     let sweep = [pairs(0, 1, [0, 0, 0, 0, 10])];
-    let elo = rate(2, &sweep).elo;
+    let elo = rate(2, &sweep);
     assert!(elo[0] - elo[1] > 500.0 && elo[0] - elo[1] < 1500.0, "{elo:?}");
     let found = resample(2, &sweep, 2000).difference(0, 1).unwrap();
     let exact = Pentanomial { pairs: sweep[0].pairs.pairs }.sample().elo();
@@ -121,7 +117,7 @@ fn sweeps_stay_finite_and_say_so() {
     close(low, elo_of_score(0.025f64.powf(1.0 / 30.0)), 40.0, "30 of 30");
 
     let long: Vec<PairResult> = (0..30).map(|i| pairs(i, i + 1, [0, 0, 0, 0, 1_000_000])).collect();
-    let elo = rate(31, &long).elo;
+    let elo = rate(31, &long);
     assert!(elo.windows(2).all(|two| two[0] > two[1] && two[0].is_finite()), "{elo:?}");
     // All level: equal, but not known to be.
     let level = resample(2, &[pairs(0, 1, [0, 0, 20, 0, 0])], 1000).difference(0, 1).unwrap();
@@ -164,13 +160,11 @@ fn bootstrap_agrees_with_the_normal_interval() {
     assert_eq!(again.difference(0, 1), rated.difference(0, 1));
     let options = BootstrapOptions { resamples: 1000, seed: 8 };
     let results = [PairResult::of_pairs(0, 1, tally)];
-    let anchor = Anchor::Player { player: 1, elo: 2500.0 };
-    let other = bootstrap(2, &results, anchor, options).unwrap();
+    let other = bootstrap(2, &results, options).unwrap();
     assert_ne!(other.difference(0, 1), rated.difference(0, 1));
     let ratings = other.ratings();
-    close(ratings[1].low, 2500.0, 0.0, "anchor");
-    close(ratings[1].high, 2500.0, 0.0, "anchor");
-    close(ratings[0].value.unwrap(), 2500.0 + normal.value.unwrap(), 0.05, "anchored");
+    close(ratings[0].value.unwrap(), 0.5 * normal.value.unwrap(), 0.05, "half above the mean");
+    close(ratings[1].value.unwrap(), -ratings[0].value.unwrap(), 1e-9, "half below it");
 }
 
 #[test]
@@ -191,25 +185,22 @@ fn ten_players_are_fast() {
 #[test]
 fn refuses_nonsense_with_a_sentence() {
     let one = [pairs(0, 1, [1, 0, 0, 0, 1])];
-    let refused =
-        |players, results: &[PairResult], anchor| fit(players, results, anchor).unwrap_err();
-    let cut = refused(4, &[one[0], pairs(2, 3, [0, 0, 1, 0, 0])], Anchor::Mean);
-    assert_eq!(cut, RatingError::Disconnected { player: 2 });
-    assert!(cut.to_string().contains("player 2"), "{cut}");
-    // Nothing played is no link.
-    let cut = refused(3, &[one[0], pairs(1, 2, [0; 5])], Anchor::Mean);
-    assert_eq!(cut, RatingError::Disconnected { player: 2 });
-    let missing = RatingError::NoSuchPlayer { player: 1, players: 1 };
-    assert_eq!(refused(1, &one, Anchor::Mean), missing);
-    assert_eq!(refused(2, &[pairs(1, 1, [1; 5])], Anchor::Mean), RatingError::Itself(1));
-    let far = Anchor::Player { player: 2, elo: 0.0 };
-    assert_eq!(refused(2, &one, far), RatingError::NoSuchPlayer { player: 2, players: 2 });
-    let endless = Anchor::Player { player: 0, elo: f64::INFINITY };
-    assert_eq!(refused(2, &one, endless), RatingError::AnchorElo(f64::INFINITY));
-    let few = BootstrapOptions { resamples: 99, seed: 0 };
-    let few = bootstrap(2, &one, Anchor::Mean, few).unwrap_err();
-    assert_eq!(few, RatingError::TooFewResamples { found: 99, least: 100 });
-    assert_eq!(rate(0, &[]).elo, Vec::<f64>::new());
-    assert_eq!(rate(1, &[]).elo, vec![0.0]);
+    let refused = |players, results: &[PairResult]| fit(players, results).unwrap_err().to_string();
+    let far = pairs(2, 3, [0, 0, 1, 0, 0]);
+    for (players, results, what) in [
+        (4, &[one[0], far][..], "no chain of games links player 2 to player 0"),
+        // Nothing played is no link.
+        (3, &[one[0], pairs(1, 2, [0; 5])], "no chain of games links player 2 to player 0"),
+        (1, &one, "player 1 is named but there are 1 players"),
+        (2, &[pairs(1, 1, [1; 5])], "player 1 is said to have played itself"),
+    ] {
+        let sentence = refused(players, results);
+        assert!(sentence.starts_with(what), "{sentence}");
+    }
+    let few = bootstrap(2, &one, BootstrapOptions { resamples: 99, seed: 0 });
+    let few = few.unwrap_err().to_string();
+    assert!(few.starts_with("99 resamples are too few") && few.contains("take 100"), "{few}");
+    assert_eq!(rate(0, &[]), Vec::<f64>::new());
+    assert_eq!(rate(1, &[]), vec![0.0]);
     assert_eq!(resample(2, &one, 100).difference(0, 2), None);
 }

@@ -1,12 +1,14 @@
 //! Checks of the sequential test against published results and against brute force.
 
 use crate::statistics::elo::{Pentanomial, Trinomial, score_of_elo};
-use crate::statistics::sprt::{Decision, Sprt, SprtError, SprtModel};
+use crate::statistics::sprt::{Decision, Sprt, SprtModel};
 
 use SprtModel::{Logistic, Normalized};
 
 fn test(model: SprtModel, elo0: f64, elo1: f64) -> Sprt {
-    Sprt::new(model, elo0, elo1, 0.05, 0.05).expect("a sound test")
+    let sprt = Sprt { elo0, elo1, alpha: 0.05, beta: 0.05, model };
+    sprt.check().expect("a sound test");
+    sprt
 }
 
 fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
@@ -235,7 +237,7 @@ fn decides_at_walds_bounds() {
     assert_eq!(sprt.decide(upper), Decision::AcceptH1);
     assert_eq!(sprt.decide(lower), Decision::AcceptH0);
     assert_eq!(sprt.decide(0.99 * upper), Decision::Continue);
-    let uneven = Sprt::new(Normalized, -5.0, 0.0, 0.05, 0.10).unwrap();
+    let uneven = Sprt { beta: 0.1, ..test(Normalized, -5.0, 0.0) };
     // OpenBench's and fastchess's (-2.25, 2.89), as in Lynx's pull request 1899.
     close(uneven.bounds().0, -2.25, 0.005, "lower");
     close(uneven.bounds().1, 2.89, 0.005, "upper");
@@ -243,14 +245,31 @@ fn decides_at_walds_bounds() {
 
 #[test]
 fn refuses_nonsense_with_a_sentence() {
-    let refused =
-        |elo0, elo1, alpha, beta| Sprt::new(Logistic, elo0, elo1, alpha, beta).unwrap_err();
-    assert!(matches!(refused(5.0, 0.0, 0.05, 0.05), SprtError::Order { .. }));
-    assert!(matches!(refused(f64::NAN, 5.0, 0.05, 0.05), SprtError::Range { name: "elo0", .. }));
-    assert!(matches!(refused(0.0, 1e9, 0.05, 0.05), SprtError::Range { name: "elo1", .. }));
-    assert!(matches!(refused(0.0, 5.0, 0.0, 0.05), SprtError::Chance { name: "alpha", .. }));
-    assert!(matches!(refused(0.0, 5.0, 0.05, f64::NAN), SprtError::Chance { name: "beta", .. }));
-    assert!(matches!(refused(0.0, 5.0, 0.5, 0.5), SprtError::Sum { .. }));
-    let sentence = refused(0.0, 5.0, 2.0, 0.05).to_string();
+    let refused = |elo0, elo1, alpha, beta| {
+        let sprt = Sprt { elo0, elo1, alpha, beta, model: Logistic };
+        sprt.check().unwrap_err().to_string()
+    };
+    for (sentence, what) in [
+        (refused(5.0, 0.0, 0.05, 0.05), "elo0 (5) must be less than elo1 (0)"),
+        (refused(f64::NAN, 5.0, 0.05, 0.05), "elo0 is NaN; give it between"),
+        (refused(0.0, 1e9, 0.05, 0.05), "elo1 is 1000000000; give it between"),
+        (refused(0.0, 5.0, 0.0, 0.05), "alpha is 0; it is a chance"),
+        (refused(0.0, 5.0, 0.05, f64::NAN), "beta is NaN; it is a chance"),
+        (refused(0.0, 5.0, 0.5, 0.5), "alpha (0.5) and beta (0.5) must sum"),
+    ] {
+        assert!(sentence.starts_with(what), "{sentence}");
+    }
+    let sentence = refused(0.0, 5.0, 2.0, 0.05);
     assert!(sentence.contains("alpha") && sentence.contains("0.05"), "{sentence}");
+}
+
+#[test]
+fn a_test_is_read() {
+    let read = |text: &str| text.parse::<Sprt>();
+    let sprt = read("elo0=-2.5,elo1=5").unwrap();
+    assert!((sprt.elo0 + 2.5).abs() < 1e-9 && (sprt.alpha - 0.05).abs() < 1e-9);
+    assert_eq!(read("elo1=5,elo0=0,model=logistic,beta=0.1").unwrap().model, Logistic);
+    for text in ["", "elo0=0", "elo0=0,elo1=x", "elo0=0,elo1=5,gamma=1", "elo0,elo1=5"] {
+        assert!(read(text).unwrap_err().contains("write for example"), "{text}");
+    }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights::{self, Loaded, WeightsError};
 
 use super::average::Average;
 use super::progress::Progress;
 use super::{TrainError, access, replace};
-use crate::disk::hash::sha256;
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
 
