@@ -9,11 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::search::StopToken;
 use tesla_nn::model::ModelConfig;
-use tesla_training::labelled::{RecordError, pack, read_file};
+use tesla_training::labelled::{RecordError, read_file};
 use tesla_training::train::config::TrainConfig;
 use tesla_training::train::dataset::Dataset;
 use tesla_training::train::gate::GateConfig;
