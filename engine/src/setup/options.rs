@@ -27,7 +27,7 @@ impl Default for Settings {
             verbose: false,
             strength: Strength::default(),
             log_file: None,
-            tablebase: tablebase::Settings::default(),
+            tablebase: tablebase::TablebaseSettings::default(),
             opponent: None,
         };
         for row in register(cfg!(feature = "net")) {

@@ -45,11 +45,6 @@ impl Dice {
         range.low + self.unit() * (range.high - range.low)
     }
 
-    /// One of `items`, if there is any.
-    pub fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
-        (!items.is_empty()).then(|| items[self.below(items.len())])
-    }
-
     /// At most `count` different ones of `items`, in any order.
     pub fn few<T: Copy>(&mut self, items: &[T], count: usize) -> Vec<T> {
         let mut items = items.to_vec();

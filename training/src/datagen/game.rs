@@ -65,7 +65,12 @@ pub fn play(
         game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
         let ruled = game.state.outcome();
         if let Some(ending) = ruled.or_else(|| adjudicator.observe(&game.state, Some(score))) {
-            return Ok(GameRecord { start, result: result(ending), plies, others });
+            return Ok(GameRecord {
+                start,
+                result: ending.result.white_half_points(),
+                plies,
+                others,
+            });
         }
     }
 }
@@ -93,15 +98,6 @@ fn played(position: &Chess, m: Move) -> Chess {
 
 fn uci(m: Move) -> UciMove {
     m.to_uci(CastlingMode::Standard)
-}
-
-/// The result as files hold it.
-fn result(ending: Ending) -> u8 {
-    match ending.result.winner() {
-        Some(Color::Black) => 0,
-        None => 1,
-        Some(Color::White) => 2,
-    }
 }
 
 impl LabelledGame<'_> {
