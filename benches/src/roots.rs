@@ -36,7 +36,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let played = row.mv.to_uci(CastlingMode::Standard);
             println!(
                 "{number},{played},{:.5},{:.5},{},{:.5},{:.5}",
-                row.value, row.error, row.visits, row.policy, row.overtake
+                row.value,
+                row.rating.error.unwrap_or_default(),
+                row.visits,
+                row.policy,
+                row.rating.overtake.unwrap_or_default()
             );
         }
     }

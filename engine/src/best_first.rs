@@ -8,6 +8,8 @@
 //! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] —
 //!   from the children to the parent;
 //! * [`root`] — from the tree to the move; `report` — what is reported on the way;
+//! * [`ratings`] — how a rule rates all children of a node, for those who look on; `share` — who
+//!   gets the next evaluations; `snapshot` — the search seen from outside;
 //! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
 //! * `start` — from one search to the next; [`params`] — the tunables.
 
@@ -21,11 +23,14 @@ pub mod model;
 pub mod params;
 pub mod puct;
 pub mod rates;
+pub mod ratings;
 mod report;
 pub mod root;
 pub mod rule;
 pub mod search;
 pub mod select;
+mod share;
+mod snapshot;
 mod start;
 
 pub use self::params::Params;

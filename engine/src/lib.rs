@@ -13,7 +13,8 @@
 //! * [`enumerate`] — all positions that can arise until a pawn moves or something is captured;
 //! * [`setup`] — the options, and how they become a search that runs;
 //! * [`commands`] — `bench`, `perft`, `doctor` and the other commands of the program;
-//! * [`uci`] — the protocol.
+//! * [`uci`] — the protocol;
+//! * `view` — the search in a browser (feature `view`).
 
 pub mod alphabeta;
 pub mod best_first;
@@ -27,3 +28,5 @@ pub mod setup;
 pub mod three_state;
 pub mod tree;
 pub mod uci;
+#[cfg(feature = "view")]
+pub mod view;

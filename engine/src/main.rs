@@ -14,6 +14,8 @@ use tesla_engine::console::output::Output;
 use tesla_engine::console::terminal::{end_at_once, finish, interruptible};
 use tesla_engine::setup::options::Shown;
 use tesla_engine::uci::{self, Remains};
+#[cfg(feature = "view")]
+use tesla_engine::view::{self, ViewArgs};
 
 /// Tree and batches are many small allocations; on a CPU network this halves their cost.
 #[global_allocator]
@@ -61,6 +63,9 @@ enum Command {
     },
     /// Tells what the program sees of this machine, and what to do about each error
     Doctor(DoctorArgs),
+    /// Shows the search at work, on a page in the browser
+    #[cfg(feature = "view")]
+    View(ViewArgs),
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
     Minimax(MinimaxCommand),
@@ -136,6 +141,8 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
         Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),
+        #[cfg(feature = "view")]
+        Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),
         Command::Experience(command) => {
             let result = interruptible().and_then(|stop| experience::run(&command, &stop, output));

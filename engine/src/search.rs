@@ -4,7 +4,10 @@ pub mod clock;
 pub mod handicap;
 pub mod limits;
 pub mod report;
+pub mod snapshot;
 pub mod table;
+pub mod watch;
+pub mod why;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +19,9 @@ use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
 
 use self::clock::Budget;
 pub use self::limits::{Clock, Limits};
-pub use self::report::{Current, Info, Reporter, RootMove, Variation};
+pub use self::report::{Current, Info, Rating, Reporter, RootMove, Variation};
+use self::snapshot::Snapshot;
+use self::watch::Watch;
 use crate::chess::game::Game;
 use crate::chess::tablebase::Tables;
 
@@ -142,6 +147,16 @@ pub trait Search: Send {
     fn root_moves(&self) -> Vec<RootMove> {
         Vec::new()
     }
+
+    /// The last search as it ended, with the position behind these moves from its root, if the
+    /// search knows it; nothing where a search keeps no account.
+    fn snapshot(&self, _path: &[Move]) -> Option<Snapshot> {
+        None
+    }
+
+    /// Fills this watch's slot from now on: while a search runs where somebody asks, and at its
+    /// end. Searches that keep no account leave it.
+    fn set_watch(&mut self, _: Option<Watch>) {}
 
     /// Goes on with these, in mid-search, when the evaluator fails. Without any, and where there is
     /// no time to start one, the search ends with what it knows, and [`Outcome::error`] says so.

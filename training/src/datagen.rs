@@ -1,8 +1,9 @@
 //! Labelled games: what `tesla-train datagen`, `import`, `merge` and `inspect` are made of.
 //!
 //! * [`config`] — what is to be made; [`span`], [`dice`] — numbers drawn by design;
-//! * [`game`] — one game with its labels; [`score`] — the teacher's score as files hold it;
-//! * [`store`] — games on disk as they come, and whole shards; [`unique`] — no game twice;
+//! * [`game`] — one game with its labels; [`line`] — moves that are labelled as they stand;
+//!   [`score`] — the teacher's score as files hold it;
+//! * [`store`] — games on disk as they come, and whole shards;
 //! * [`runner`] — making them;
 //! * [`pgn`], [`binpack`], [`pieces`] — taking over others' games;
 //! * [`output`] — games from several places into one;
@@ -12,6 +13,7 @@ pub mod binpack;
 pub mod config;
 pub mod dice;
 pub mod game;
+pub mod line;
 pub mod output;
 pub mod pgn;
 pub mod pieces;
@@ -21,4 +23,3 @@ pub mod score;
 pub mod span;
 pub mod statistics;
 pub mod store;
-pub mod unique;

@@ -2,6 +2,7 @@
 //! and by how a position was reached; and puzzles by rating.
 
 mod figures;
+mod phase;
 pub mod puzzles;
 mod report;
 
@@ -12,6 +13,7 @@ use std::thread;
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
+use tesla_engine::console::terminal::bar;
 use tesla_nn::batch::Batch;
 use tesla_nn::decode::decode;
 use tesla_nn::evaluator::Evaluation;
@@ -20,9 +22,10 @@ use tesla_nn::model::{Model, VALUE_BINS};
 use crate::train::dataset::{Dataset, WindowRef};
 use crate::train::labels::Labels;
 use figures::Observation;
-use tesla_engine::console::terminal::bar;
+use phase::Phases;
 
 pub use figures::{Measures, Reliability, Sums};
+pub use phase::{Phase, PhaseRow};
 use puzzles::Solved;
 pub use report::{Report, Row};
 
@@ -67,6 +70,8 @@ impl fmt::Display for Group {
 pub struct Figures {
     /// Whole encodes of every held-out position.
     pub whole: Sums,
+    /// The same by phase and closeness.
+    phases: Phases,
     /// By group, then by staleness; positions with at least eight plies before them.
     pub table: [[Sums; STALENESS.len()]; GROUPS.len()],
 }
@@ -74,6 +79,7 @@ pub struct Figures {
 impl Figures {
     fn add(&mut self, other: &Self) {
         self.whole.add(&other.whole);
+        self.phases.add(&other.phases);
         for (row, more) in self.table.iter_mut().zip(&other.table) {
             for (sums, more) in row.iter_mut().zip(more) {
                 sums.add(more);
@@ -224,6 +230,9 @@ fn measure(
         let position = usize::from(window.start) + ply;
         if ply == 0 {
             figures.whole.observe(&seen);
+            let game = window.game as usize;
+            let score = dataset.game(game).plies[position].score;
+            figures.phases.of(dataset.pieces(game)[position], score).observe(&seen);
         }
         let Some(column) = STALENESS.iter().position(|&staleness| staleness == ply) else {
             continue;

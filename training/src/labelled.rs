@@ -10,6 +10,7 @@
 //! that length), and each ply's record is followed by their number (u8), and move (u16) and score
 //! (i16) of each.
 
+pub mod unique;
 mod writer;
 
 use std::fs::File;
@@ -29,6 +30,9 @@ pub const MATE_CENTIPAWNS: i16 = 31_000;
 
 /// First byte of a game with other moves' scores; without them it is the length of the FEN.
 const WITH_OTHERS: u8 = 0;
+
+/// How the names of files with held-out games begin, which no run learns from.
+pub const HELD_OUT: &str = "valid";
 
 /// What every file of games is called after its first dot.
 pub const EXTENSION: &str = "games.zst";

@@ -1,10 +1,12 @@
-//! Training: labelled games to batches of windows with their labels, the loss, the optimizer and
-//! the loop.
+//! Training: labelled games to batches of windows with their labels, the loss, the optimizer, the
+//! loop, and matches that say whether it was worth it.
 
 pub mod adamw;
 pub mod config;
 pub mod dataset;
+pub mod gate;
 pub mod labels;
+pub mod learnt;
 pub mod loss;
 mod muon;
 pub mod optimizer;

@@ -68,13 +68,42 @@ fn concurrency_and_kills_change_nothing() {
 }
 
 #[test]
+fn games_and_paths_of_trees_are_labelled_anew() {
+    let scratch = Scratch::new("relabel");
+    let games = scratch.join("games");
+    done("datagen", &own(&games, "2"));
+    let anew = |out: &str, more: &[&str]| {
+        let nodes = ["--nodes", "40", "--option", "Evaluator=Classical"];
+        let run = ["--relabel", &games, "--out", out, "--option", "Search=AlphaBeta"];
+        done("datagen", &[&nodes[..], &run, more].concat());
+        let figures: Value = serde_json::from_str(&done("inspect", &[out, "--json"])).unwrap();
+        (shards(out), figures["positions"].as_u64().unwrap())
+    };
+    let (one, two) = (scratch.join("one"), scratch.join("two"));
+    let spans = ["--games", "30", "--span", "4"];
+    let first = anew(&one, &[&spans[..], &["--concurrency", "1"]].concat());
+    assert_eq!(first.1, 30 * 4);
+    assert!(first == anew(&two, &[&spans[..], &["--concurrency", "3"]].concat()));
+
+    let (one, two) = (scratch.join("trees-1"), scratch.join("trees-2"));
+    let trees = ["--games", "20", "--trees", "60"];
+    let first = anew(&one, &[&trees[..], &["--concurrency", "1"]].concat());
+    // From the root to a position below it, in nearly all of the paths.
+    assert!(first.1 > 40, "{}", first.1);
+    assert!(first == anew(&two, &[&trees[..], &["--concurrency", "2"]].concat()));
+
+    let more = ["--relabel", &games, "--out", "x", "--nodes", "9", "--games", "31"];
+    assert!(complaint("datagen", &more).contains("has 30 games"));
+}
+
+#[test]
 fn games_are_merged_and_inspected() {
     let scratch = Scratch::new("merge");
     let (a, b, both) = (scratch.join("a"), scratch.join("b"), scratch.join("both"));
     done("datagen", &own(&a, "2"));
     done("datagen", &[&own(&b, "2")[..], &["--seed", "2"]].concat());
     let said = done("merge", &[&a, &b, &a, "--out", &both, "--shard-games", "25"]);
-    assert!(said.contains("60 games in 3 files, 30 dropped"), "{said}");
+    assert!(said.contains("60 games in 3 files, 0 of them held out, 30 dropped"), "{said}");
     let figures = |path: &str| -> Value {
         serde_json::from_str(&done("inspect", &[path, "--json"])).unwrap()
     };
@@ -87,7 +116,18 @@ fn games_are_merged_and_inspected() {
     assert_eq!(count(&merged, "same_games"), 0);
     let refuted = merged["refuted"].as_f64().unwrap();
     assert!((0.05..0.3).contains(&refuted), "{refuted}");
+    // A third is held out, the same games whatever lies beside them.
+    let (split, again) = (scratch.join("split"), scratch.join("again"));
+    let said = done("merge", &[&both, "--out", &split, "--valid", "0.33"]);
+    let held_out = figures(&scratch.join("split/valid.games.zst"));
+    let count_held_out = count(&held_out, "games");
+    assert!((10..30).contains(&count_held_out), "{said}");
+    assert!(said.contains(&format!("60 games in 2 files, {count_held_out} of them held out")));
+    done("merge", &[&b, &a, "--out", &again, "--valid", "0.33"]);
+    assert_eq!(count(&figures(&scratch.join("again/valid.games.zst")), "games"), count_held_out);
+    assert!(complaint("merge", &[&a, "--out", &again, "--valid", "1"]).contains("--valid is 1"));
     let one = scratch.join("one.games.zst");
+    assert!(complaint("merge", &[&a, "--out", &one, "--valid", "0.1"]).contains("needs a folder"));
     done("merge", &[&both, "--out", &one]);
     assert_eq!(figures(&one), merged);
     let shown = done("inspect", &[&one, "--samples", "3", "--seed", "5"]);

@@ -14,9 +14,13 @@ use tesla_engine::search::StopToken;
 use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
 use tesla_training::labelled::{RecordError, pack, read_file};
+use tesla_training::players::pool::{Pool, RunContext};
 use tesla_training::train::config::TrainConfig;
 use tesla_training::train::dataset::Dataset;
+use tesla_training::train::gate::{Gate, GateConfig, read_gates};
+use tesla_training::train::learnt;
 use tesla_training::train::loss::{LossWeights, consistency};
+use tesla_training::train::optimizer::Optimizer;
 use tesla_training::train::trainer::{TrainError, Trainer};
 
 /// A folder of its own for each test, removed at the end.
@@ -168,27 +172,105 @@ fn learns_and_resumes_exactly() {
     assert!(losses.last().unwrap() < &(losses[0] - 0.05), "the value loss must fall: {losses:?}");
 }
 
-/// A kill between two checkpoints: everything since the last one is done again, to the same end.
+/// Trains by this config, measured on the data's own positions; the network's bytes.
+fn train_measured(config: &TrainConfig, folder: &Path, data: &Arc<Dataset>) -> Vec<u8> {
+    let mut trainer = Trainer::open(config.clone(), folder, &Device::flex()).unwrap();
+    trainer.hold_out(data);
+    trainer.run(data, &StopToken::default(), &|_| ()).unwrap();
+    tesla_nn::weights::to_exact_bytes(&trainer.network(), &config.model).unwrap()
+}
+
+/// A kill between two checkpoints: everything since the last one is done again, to the same end;
+/// with each part that a checkpoint has.
 #[test]
 fn a_killed_run_resumes_from_its_last_checkpoint() {
     let folder = Folder::new("killed");
     write(&folder.file("a.games.zst"), &games(30, 7));
     let data = Arc::new(Dataset::read(&folder.0, "valid").unwrap());
-    let straight = train(&folder.file("straight"), 60, &data);
+    let plain = TrainConfig { valid_steps: 50, ..config(60) };
+    let muon = Optimizer { muon: 1.0, ..plain.optimizer };
+    let with_muon = TrainConfig { optimizer: muon, ..plain.clone() };
+    let averaged = TrainConfig { average: 0.9, ..with_muon.clone() };
+    let mut ends = Vec::new();
+    for (name, config) in [("plain", plain), ("muon", with_muon), ("averaged", averaged)] {
+        let straight = folder.file(&format!("{name}-straight"));
+        let end = train_measured(&config, &straight, &data);
+        let log = lines(&straight);
+        // Step 50 is measured; the best move of these games is a matter of luck.
+        let measured = log[1][11..].iter().map(|field| field.parse::<f32>().unwrap());
+        assert!(measured.clone().all(f32::is_finite) && measured.count() == 4, "{log:?}");
 
+        let run = folder.file(&format!("{name}-run"));
+        let every = TrainConfig { checkpoint_steps: Some(16), ..config.clone() };
+        assert!(train_measured(&every, &run, &data) == end);
+        // What a kill after step 55 would have left: the checkpoint of step 48, the log of step 50.
+        let killed = folder.file(&format!("{name}-killed"));
+        std::fs::create_dir_all(&killed).unwrap();
+        train_measured(&TrainConfig { steps: 48, ..every }, &killed, &data);
+        std::fs::copy(run.join("loss.csv"), killed.join("loss.csv")).unwrap();
+        assert!(train_measured(&config, &killed, &data) == end, "{name}");
+        assert_eq!(lines(&killed), log, "{name}");
+        ends.push(end);
+    }
+    assert!(ends[0] != ends[1] && ends[1] != ends[2]);
+}
+
+#[test]
+fn a_run_knows_its_games() {
+    let folder = Folder::new("learnt");
+    write(&folder.file("a.games.zst"), &games(6, 1));
+    write(&folder.file("b.games.zst"), &games(5, 2));
+    let [a, b] = ["a", "b"]
+        .map(|name| Dataset::read(&folder.file(&format!("{name}.games.zst")), "").unwrap());
+    let (run, network) = (folder.file("run"), folder.file("run/checkpoint/weights.safetensors"));
+    assert_eq!(learnt::count(&network, &a).unwrap(), None);
+    learnt::note(&run, &a).unwrap();
+    assert_eq!(learnt::count(&network, &a).unwrap(), Some(6));
+    assert_eq!(learnt::count(&network, &b).unwrap(), Some(0));
+    // Resumed with other data.
+    learnt::note(&run, &b).unwrap();
+    learnt::note(&run, &b).unwrap();
+    assert_eq!(std::fs::metadata(run.join("games.learnt")).unwrap().len(), 11 * 8);
+    assert_eq!(learnt::count(&run.join("tesla.safetensors"), &b).unwrap(), Some(5));
+}
+
+/// Networks meet the last one that passed; a match that has a result is not played again.
+#[test]
+fn networks_are_gated_by_games() {
+    let folder = Folder::new("gate");
+    write(&folder.file("a.games.zst"), &games(10, 9));
+    let book = folder.file("book.epd");
+    let lines = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n\
+                 rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n";
+    std::fs::write(&book, lines).unwrap();
+    let data = Arc::new(Dataset::read(&folder.file("a.games.zst"), "").unwrap());
+    let gate = GateConfig { games: 4, steps: 5, nodes: 4 };
+    let config = TrainConfig { gate, gate_openings: Some(book), ..config(10) };
     let run = folder.file("run");
-    let every = TrainConfig { checkpoint_steps: Some(16), ..config(60) };
+    let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
+    let gate = Gate::of(&config, &run, None).unwrap();
     let stop = StopToken::default();
-    let mut trainer = Trainer::open(every.clone(), &run, &Device::flex()).unwrap();
-    trainer.run(&data, &stop, &|_| ()).unwrap();
-    // What a kill after step 55 would have left: the checkpoint of step 48, the log of step 50.
-    let killed = folder.file("killed");
-    std::fs::create_dir_all(&killed).unwrap();
-    let mut trainer = Trainer::open(TrainConfig { steps: 48, ..every }, &killed, &Device::flex());
-    trainer.as_mut().unwrap().run(&data, &stop, &|_| ()).unwrap();
-    std::fs::copy(run.join("loss.csv"), killed.join("loss.csv")).unwrap();
-    assert!(train(&killed, 60, &data) == straight);
-    assert_eq!(lines(&killed), lines(&folder.file("straight")));
+    let pool = Pool { concurrency: 2, interrupted: &stop };
+    let context = RunContext { folder: &run, pool, say: &|_| () };
+    for step in [5, 10] {
+        assert!(!gate.is_due(trainer.step()).unwrap());
+        trainer.run_to(gate.next(trainer.step()), &data, &stop, &|_| ()).unwrap();
+        assert_eq!(trainer.step(), step);
+        assert!(gate.is_due(step).unwrap());
+        let line = gate.play(&trainer, &context).unwrap().unwrap();
+        assert_eq!((line.step, line.wins + line.draws + line.losses), (step, 4));
+        assert!(run.join("gates").join(&line.network).is_file());
+        assert!(!gate.is_due(step).unwrap());
+    }
+    let lines = read_gates(&run).unwrap();
+    assert_eq!((lines.len(), lines[0].opponent.as_str()), (2, "embedded"));
+    // Five steps make nothing that beats the shipped network.
+    assert!(!lines[0].passed && lines[1].opponent == "embedded", "{lines:?}");
+    // Stopped in the middle of a match: it goes on with the same network.
+    std::fs::remove_file(run.join("gates.csv")).unwrap();
+    assert!(gate.is_due(10).unwrap());
+    let again = gate.play(&trainer, &context).unwrap().unwrap();
+    assert_eq!((again.network, again.opponent.as_str()), (lines[1].network.clone(), "embedded"));
 }
 
 #[test]
@@ -249,7 +331,7 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
 #[test]
 fn impossible_numbers_are_refused_in_words() {
     let folder = Folder::new("numbers");
-    let wrong: [fn(&mut TrainConfig); 8] = [
+    let wrong: [fn(&mut TrainConfig); 12] = [
         |config| config.batch = 0,
         |config| config.workers = 0,
         |config| config.window = 0,
@@ -258,6 +340,10 @@ fn impossible_numbers_are_refused_in_words() {
         |config| config.encoders = 0,
         |config| config.checkpoint_steps = Some(0),
         |config| config.optimizer.beta_2 = 1.0,
+        |config| config.average = 1.0,
+        |config| config.decided = -0.1,
+        |config| config.gate.games = 2,
+        |config| config.gate = GateConfig { games: 2, steps: 0, nodes: 1 },
     ];
     for change in wrong {
         let mut config = config(4);

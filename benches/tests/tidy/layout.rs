@@ -54,6 +54,7 @@ const FLOORS: [(&str, &[&str]); 3] = [
             "setup",
             "commands",
             "uci",
+            "view",
         ],
     ),
     (

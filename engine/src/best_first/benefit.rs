@@ -2,6 +2,7 @@
 
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
+use crate::best_first::ratings::{Ratings, ratings};
 use crate::best_first::root;
 use crate::best_first::rule::{Rule, Spent, TableUse};
 use crate::best_first::select::Selector;
@@ -34,6 +35,10 @@ impl Backup for BenefitCost {
 }
 
 impl Rule for BenefitCost {
+    fn name(&self) -> &'static str {
+        "Tesla"
+    }
+
     fn model(&self) -> &Model {
         &self.model
     }
@@ -52,6 +57,14 @@ impl Rule for BenefitCost {
         root::choose(tree, &self.model, &self.params, taken)
     }
 
+    fn ratings(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Ratings {
+        ratings(tree, (id, desired), &self.model, &self.params)
+    }
+
+    fn gains(&self, tree: &Tree, evaluations: f32) -> Vec<f32> {
+        root::gains(tree, &self.model, &self.params, evaluations)
+    }
+
     /// At the planned time unless the best move is new or not the most searched one; before it when
     /// no root move promises a gain any more.
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool {
@@ -66,7 +79,7 @@ impl Rule for BenefitCost {
         if spent.evaluations == 0 || spent.searched < own.div_f32(FIRST_LOOK) {
             return false;
         }
-        let expected = evaluations * own.as_secs_f32() / spent.searched.as_secs_f32();
-        root::gain(tree, &self.model, &self.params, expected) < self.params.stop_gain
+        let expected = spent.expected();
+        self.gains(tree, expected).into_iter().fold(0.0, f32::max) < self.params.stop_gain
     }
 }

@@ -89,6 +89,21 @@ impl Device {
         leaves.fold((0, 0), |(positions, moves), leaf| (positions + 1, moves + leaf.moves.len()))
     }
 
+    /// Leaves in flight below each root move, by its index.
+    pub(super) fn pending_by_root_move(&self, tree: &Tree) -> Vec<u32> {
+        let mut counts = Vec::new();
+        for leaf in self.in_flight.iter().flatten().filter(|leaf| !leaf.slot.is_root()) {
+            let above = tree.upwards(leaf.slot.parent).map(|id| tree.expansion(id).slot());
+            let path = std::iter::once(leaf.slot).chain(above);
+            if let Some(slot) = path.take_while(|slot| !slot.is_root()).last() {
+                let index = usize::from(slot.index);
+                counts.resize(counts.len().max(index + 1), 0);
+                counts[index] += 1;
+            }
+        }
+        counts
+    }
+
     /// Sends a batch; the cache keeps the principal variation.
     pub(super) fn submit(&mut self, tree: &Tree, leaves: Vec<Leaf>, now: Duration) {
         let line = tree.principal_variation();

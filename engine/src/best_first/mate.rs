@@ -9,6 +9,7 @@
 use tesla_nn::evaluator::Evaluation;
 
 use crate::best_first::model::Model;
+use crate::best_first::ratings::Ratings;
 use crate::best_first::root;
 use crate::best_first::rule::{Rule, Spent};
 use crate::chess::score::{Score, Verdict};
@@ -30,6 +31,10 @@ impl Backup for MateSearch {
 }
 
 impl Rule for MateSearch {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
     fn model(&self) -> &Model {
         self.0.model()
     }
@@ -52,6 +57,18 @@ impl Rule for MateSearch {
 
     fn clear(&mut self) {
         self.0.clear();
+    }
+
+    fn ratings(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Ratings {
+        self.0.ratings(tree, id, desired)
+    }
+
+    fn begin(&mut self) {
+        self.0.begin();
+    }
+
+    fn free_visits(&self, index: usize) -> u32 {
+        self.0.free_visits(index)
     }
 
     /// The shortest mate that was found, else what the policy likes best among those that do not

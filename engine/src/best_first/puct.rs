@@ -12,6 +12,8 @@
 //! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
 //! reuse of the tree are the same code as for the Tesla search.
 
+mod formula;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -22,14 +24,15 @@ use crate::best_first::backup::child_value;
 use crate::best_first::lead::Child;
 use crate::best_first::model::Model;
 use crate::best_first::params::Params;
+use crate::best_first::puct::formula::numbered;
+use crate::best_first::ratings::Ratings;
 use crate::best_first::rule::{Rule, Spent};
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
 use crate::tree::batch::{Batch, BatchRequest, Picked, Selected, give_up};
-use crate::tree::edge::Edge;
 use crate::tree::leaf::Leaf;
-use crate::tree::node::{EXCLUDED, ExpansionId, Goal, NONE, Node, NodeId, ROOT, Slot};
+use crate::tree::node::{EXCLUDED, ExpansionId, NONE, Node, NodeId, ROOT, Slot};
 use crate::tree::sweep::Backup;
 
 /// Collisions that a batch may have: so many in a tree of this size …
@@ -45,8 +48,6 @@ const FREE_VISITS: f32 = 2.4;
 const SMART_PRUNING: f32 = 1.33;
 /// Visits by which a move may lead while none of them costs an evaluation.
 const MOST_LEAD: u64 = 10_000_000;
-/// lc0's values lie in [-1, 1]: one score unit is two of them.
-const UNIT: f32 = 0.5;
 
 /// Visits in flight at and below a node.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +67,8 @@ pub struct Puct {
     in_flight: HashMap<Slot, InFlight>,
     /// Nodes that counted a collision, once for each.
     collided: Vec<Slot>,
+    /// Visits of this search that cost no evaluation, by root move.
+    free: Vec<u32>,
 }
 
 /// How one descent ended.
@@ -84,6 +87,7 @@ impl Puct {
             model: Model::new(params),
             in_flight: HashMap::new(),
             collided: Vec::new(),
+            free: Vec::new(),
         }
     }
 
@@ -159,14 +163,7 @@ impl Puct {
                 Descent::Queued
             }
             Picked::Settled => {
-                for &slot in path.iter().rev() {
-                    let node = tree.at(slot);
-                    tree.node_mut(node).visits += 1;
-                    let expansion = tree.node(node).expansion;
-                    if expansion != NONE {
-                        self.recompute(tree, expansion);
-                    }
-                }
+                self.visit_freely(tree, &path);
                 Descent::Visited
             }
             Picked::Refused if batch.is_full => Descent::Full,
@@ -180,53 +177,20 @@ impl Puct {
         }
     }
 
-    /// The child that the next visit goes to.
-    fn best_child(&self, tree: &Tree, id: ExpansionId, remaining: u32) -> Option<Child> {
-        let expansion = tree.expansion(id);
-        let node = tree.node(tree.node_of(expansion));
-        let seeks_mate = tree.goal() != Goal::Result;
-        let may_be_beaten = expansion.ply == 0 && !seeks_mate;
-        let visits = self.visits(node, expansion.slot());
-        let (mut most_visits, mut visited_policy) = (0, 0.0);
-        for (slot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
-            let visits = self.visits(child, slot);
-            most_visits = most_visits.max(visits);
-            visited_policy += if visits > 0 { child.policy } else { 0.0 };
+    /// A visit along this path that costs no evaluation.
+    fn visit_freely(&mut self, tree: &mut Tree, path: &[Slot]) {
+        if let Some(index) = path.get(1).map(|slot| usize::from(slot.index)) {
+            self.free.resize(self.free.len().max(index + 1), 0);
+            self.free[index] += 1;
         }
-        let base = self.params.puct_base;
-        let growth = self.params.puct_growth * ((visits as f32 + base) / base).ln();
-        let rest = visits.saturating_sub(1).max(1) as f32;
-        let weight = UNIT * (self.params.puct_exploration + growth) * rest.sqrt();
-        let reduction = UNIT * self.params.puct_reduction * visited_policy.sqrt();
-        let unvisited = node.value - reduction;
-        let mut best: Option<(f32, Child)> = None;
-        let mut offer = |rank: f32, child: Child| {
-            if best.is_none_or(|(highest, _)| rank > highest) {
-                best = Some((rank, child));
+        for &slot in path.iter().rev() {
+            let node = tree.at(slot);
+            tree.node_mut(node).visits += 1;
+            let expansion = tree.node(node).expansion;
+            if expansion != NONE {
+                self.recompute(tree, expansion);
             }
-        };
-        for (slot, child) in numbered(tree, id) {
-            let answered = self.visits(child, slot);
-            // At the root, what cannot become the most visited child any more is left alone.
-            let is_beaten = may_be_beaten && remaining < most_visits - answered;
-            if child.has(EXCLUDED) || is_beaten {
-                continue;
-            }
-            // What is no mate is no answer either, however good.
-            if seeks_mate && child.is_proven() {
-                continue;
-            }
-            let flight = self.in_flight_at(slot);
-            let started = answered + flight.pending + flight.collided;
-            let value = if answered > 0 { child_value(child, &self.model) } else { unvisited };
-            let rank = value + weight * child.policy / (1.0 + started as f32);
-            offer(rank, Child::Node(usize::from(slot.index)));
         }
-        // Among those never looked at, the policy alone decides. All of the root's have nodes.
-        if let Some((index, edge)) = Edge::likeliest(tree.edges(expansion)) {
-            offer(unvisited + weight * edge.policy(), Child::Edge(index));
-        }
-        best.map(|(_, child)| child)
     }
 
     /// A leaf is no longer in flight: answered, or given up.
@@ -280,6 +244,10 @@ impl Backup for Puct {
 }
 
 impl Rule for Puct {
+    fn name(&self) -> &'static str {
+        "PUCT"
+    }
+
     fn model(&self) -> &Model {
         &self.model
     }
@@ -333,6 +301,18 @@ impl Rule for Puct {
         self.collided.clear();
     }
 
+    fn ratings(&self, tree: &Tree, id: ExpansionId, _: f32) -> Ratings {
+        self.formula(tree, id).ratings(self, tree, id)
+    }
+
+    fn begin(&mut self) {
+        self.free.clear();
+    }
+
+    fn free_visits(&self, index: usize) -> u32 {
+        self.free.get(index).copied().unwrap_or_default()
+    }
+
     /// The root move to play: the shortest mate, else the most visited that does not lose, else the
     /// longest resistance.
     fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
@@ -375,12 +355,6 @@ fn lower(in_flight: &mut HashMap<Slot, InFlight>, slot: Slot, take: impl FnOnce(
             entry.remove();
         }
     }
-}
-
-/// The nodes below an expansion and where they are.
-fn numbered(tree: &Tree, parent: ExpansionId) -> impl Iterator<Item = (Slot, &Node)> {
-    let children = tree.children(tree.expansion(parent)).iter();
-    (0..).zip(children).map(move |(index, child)| (Slot { parent, index }, child))
 }
 
 /// Collisions that a batch may have in a tree with so many visits.

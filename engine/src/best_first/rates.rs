@@ -236,7 +236,7 @@ impl<'a> Rater<'a> {
     }
 
     /// Odds of a child against the best one by the policy.
-    fn odds(&self, policy: f32, best: f32) -> f32 {
+    pub(super) fn odds(&self, policy: f32, best: f32) -> f32 {
         let odds = policy / best.max(f32::MIN_POSITIVE);
         // A power is the dearest part of the loop.
         if self.is_whole_prior { odds } else { odds.powf(self.params.policy_trust) }

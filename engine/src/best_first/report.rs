@@ -64,21 +64,26 @@ pub(super) struct View<'a> {
 impl View<'_> {
     /// The report with this root move as the best.
     pub(super) fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
-        let table = self.table.hashfull() as usize * self.table.bytes();
-        let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
-        let bytes = (self.table.bytes() + self.tree.capacity_bytes()).max(1);
         let pv = root::line(self.tree, self.table, task.game, best);
         Info {
             depth: depth(self.tree).max(1),
             selective_depth: self.counts.selective_depth.max(pv.len() as u32),
             score: self.rule.score(self.tree, best),
             nodes: self.counts.answered,
-            hashfull: ((table + tree) / bytes) as u32,
+            hashfull: self.hashfull(),
             time: task.budget.elapsed(),
             pv,
             variations: self.variations(task, best),
             current: None,
         }
+    }
+
+    /// Share of tree and table in use, permille.
+    pub(super) fn hashfull(&self) -> u32 {
+        let table = self.table.hashfull() as usize * self.table.bytes();
+        let tree = self.tree.permille() as usize * self.tree.capacity_bytes();
+        let bytes = (self.table.bytes() + self.tree.capacity_bytes()).max(1);
+        ((table + tree) / bytes) as u32
     }
 
     /// The lines behind the best one, as many as are wanted.

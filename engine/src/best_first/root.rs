@@ -12,7 +12,6 @@ use crate::best_first::rates::{cost, error_scale};
 use crate::chess::game::{Game, position_key};
 use crate::chess::score::{Score, Verdict};
 use crate::chess::verdicts::mating_move;
-use crate::search::RootMove;
 use crate::search::table::Table;
 use crate::search::{Info, Outcome, Task};
 use crate::tree::arena::Tree;
@@ -37,16 +36,6 @@ fn root_error(tree: &Tree, child: &Node, model: &Model, params: &Params) -> f32 
 fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
     let children = |expansion| (tree.at(Slot { parent: 0, index: 0 }), tree.children(expansion));
     tree.expansion_of(ROOT).map_or((NONE, &[]), children)
-}
-
-/// A child's score seen from its parent.
-fn seen_from_parent(child: &Node) -> Score {
-    match child.score() {
-        Score::Estimate(value) => Score::Estimate(1.0 - value),
-        Score::Win(plies) => Score::Loss(plies + 1),
-        Score::Loss(plies) => Score::Win(plies + 1),
-        Score::Draw => Score::Draw,
-    }
 }
 
 /// The root move to play: a proven win, else the highest lower bound among the moves looked at,
@@ -100,67 +89,43 @@ pub fn is_most_searched(tree: &Tree, best: Option<Move>) -> bool {
     child(tree, best).is_some_and(|best| Some(tree.node(best).visits) >= most)
 }
 
-/// The most that `planned` further evaluations on one root move promise to gain, score units.
-pub fn gain(tree: &Tree, model: &Model, params: &Params, planned: f32) -> f32 {
+/// The most that `planned` further evaluations on each root move promise to gain, score units.
+pub fn gains(tree: &Tree, model: &Model, params: &Params, planned: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
-    let gains = children.iter().enumerate().map(|(index, child)| {
+    let gain = |(index, child): (usize, &Node)| {
         if child.has(EXCLUDED) || child.is_proven() {
             return 0.0;
         }
         let gap = lead.gap(Child::Node(index), child_value(child, model));
         let gain = model.gain(gap, root_error(tree, child, model, params));
         gain * (planned / cost(child, model)).min(1.0)
-    });
-    gains.fold(0.0, f32::max)
-}
-
-/// What is known of each root move, the chosen one first, then by value.
-pub fn moves(tree: &Tree, model: &Model, params: &Params, chosen: Option<NodeId>) -> Vec<RootMove> {
-    let (first, children) = root_children(tree);
-    let lead = Lead::of(children, &[], model);
-    let mut rows: Vec<(bool, RootMove)> = Vec::with_capacity(children.len());
-    for (index, child) in children.iter().enumerate() {
-        if child.has(EXCLUDED) {
-            continue;
-        }
-        let value = child_value(child, model);
-        let is_open = !child.is_proven();
-        let error = if is_open { root_error(tree, child, model, params) } else { 0.0 };
-        let overtake =
-            if is_open { model.overtake(lead.gap(Child::Node(index), value), error) } else { 0.0 };
-        let row = RootMove {
-            mv: child.played,
-            score: seen_from_parent(child),
-            value,
-            error,
-            visits: child.visits,
-            policy: child.policy,
-            overtake,
-        };
-        rows.push((chosen == Some(first + index as NodeId), row));
-    }
-    rows.sort_by(|(chosen, left), (other, right)| {
-        other
-            .cmp(chosen)
-            .then(right.value.total_cmp(&left.value))
-            .then(right.visits.cmp(&left.visits))
-    });
-    rows.into_iter().map(|(_, row)| row).collect()
+    };
+    children.iter().enumerate().map(gain).collect()
 }
 
 /// The root's score if it plays `best`.
 pub fn score(tree: &Tree, best: NodeId) -> Score {
-    seen_from_parent(tree.node(best))
+    tree.node(best).score().before_move()
 }
 
 /// The line from the root through `best`, along best children, continued from the table where the
 /// tree ends; legal moves all, and none behind the end of the game.
 pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> {
-    let mut position = game.position().clone();
-    let mut seen = game.earlier_keys().to_vec();
+    line_below(tree, table, (game.position(), game.earlier_keys()), best)
+}
+
+/// The same from any position of the tree through `first`, a move of it; `seen` holds the keys of
+/// the positions before it.
+pub(super) fn line_below(
+    tree: &Tree,
+    table: &Table,
+    (position, seen): (&Chess, &[u64]),
+    first: NodeId,
+) -> Vec<Move> {
+    let (mut position, mut seen) = (position.clone(), seen.to_vec());
     let mut line = Vec::new();
-    let mut node = best;
+    let mut node = first;
     while line.len() < MAX_LINE {
         let played = tree.node(node).played;
         line.push(played);

@@ -11,16 +11,20 @@ use shakmaty::Move;
 use tesla_nn::evaluator::Evaluation;
 
 use crate::best_first::model::Model;
+use crate::best_first::ratings::Ratings;
 use crate::best_first::root;
 use crate::chess::score::Score;
 use crate::tree::arena::Tree;
 use crate::tree::batch::{BatchRequest, Selected, give_up};
 use crate::tree::leaf::Leaf;
-use crate::tree::node::NodeId;
+use crate::tree::node::{ExpansionId, NodeId};
 use crate::tree::sweep::Backup;
 
 /// A selection rule: [`Backup::recompute`] is part of it.
 pub trait Rule: Backup + Debug + Send {
+    /// The search mode that it makes, as the option `Search` names it.
+    fn name(&self) -> &'static str;
+
     /// The error model.
     fn model(&self) -> &Model;
 
@@ -52,6 +56,24 @@ pub trait Rule: Backup + Debug + Send {
     /// A root move's score.
     fn score(&self, tree: &Tree, child: NodeId) -> Score {
         root::score(tree, child)
+    }
+
+    /// How it rates the children of an expansion; `desired` = the depth that its node is wanted to
+    /// reach, plies.
+    fn ratings(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Ratings;
+
+    /// What so many further evaluations of each root move gain at most, score units; empty where
+    /// the rule does not reckon so.
+    fn gains(&self, _tree: &Tree, _evaluations: f32) -> Vec<f32> {
+        Vec::new()
+    }
+
+    /// A search begins.
+    fn begin(&mut self) {}
+
+    /// Visits of this search to a root move, by its index, that cost no evaluation.
+    fn free_visits(&self, _index: usize) -> u32 {
+        0
     }
 
     /// The stop rule under a clock: more thought is not worth its time.
@@ -94,4 +116,12 @@ pub struct Spent {
     pub best_for: u64,
     /// Evaluations possible in the planned time that is left, once the throughput is known.
     pub possible: Option<f32>,
+}
+
+impl Spent {
+    /// Evaluations that the whole planned time affords at the present rate.
+    pub fn expected(&self) -> f32 {
+        let own = self.planned.saturating_sub(self.pondered);
+        self.evaluations as f32 * own.as_secs_f32() / self.searched.as_secs_f32()
+    }
 }

@@ -15,7 +15,9 @@ use crate::best_first::root;
 use crate::best_first::rule::{Rule, Spent};
 use crate::chess::game::Game;
 use crate::chess::tablebase::Tables;
+use crate::search::snapshot::{Progress, Stop};
 use crate::search::table::Table;
+use crate::search::watch::Watched;
 use crate::search::{Info, Task};
 use crate::tree::arena::Tree;
 use crate::tree::batch::{BatchRequest, Selected};
@@ -48,6 +50,12 @@ pub struct BestFirst {
     pub(super) last_report: LastReport,
     /// When the search itself began, from `go`.
     pub(super) began: Duration,
+    /// Visits of the root's moves when it began, by index.
+    pub(super) taken_over: Vec<u32>,
+    /// Who looks on.
+    pub(super) watched: Watched,
+    /// How the last search ended.
+    pub(super) ended: Progress,
 }
 
 /// What came of filling the pipeline.
@@ -72,14 +80,18 @@ enum Collected {
 }
 
 impl BestFirst {
-    /// The loop, until a limit is reached or nothing is left to search.
+    /// The loop, until a limit is reached or nothing is left to search; answers why it ended.
     pub(super) fn think(
         &mut self,
         task: &Task<'_>,
         report: &mut dyn FnMut(&Info),
-    ) -> Result<(), EvalError> {
+    ) -> Result<Stop, EvalError> {
         loop {
-            while !self.is_done(task) {
+            let stop = loop {
+                if let Some(stop) = self.is_done(task) {
+                    break stop;
+                }
+                self.show(task);
                 match self.fill(task) {
                     Filled::InFlight => {
                         self.collect(task)?;
@@ -88,19 +100,20 @@ impl BestFirst {
                     Filled::Settled => {
                         self.rule.end_batch();
                         if self.is_endless(task) {
-                            break;
+                            break Stop::Exhausted;
                         }
                     }
                     Filled::Full if self.make_room() => {}
-                    Filled::Full | Filled::Exhausted => break,
+                    Filled::Full => break Stop::Memory,
+                    Filled::Exhausted => break Stop::Exhausted,
                 }
-            }
+            };
             if task.stop.is_stopped() {
                 // One batch was waited for; the others must not delay the answer.
                 self.abandon();
             }
             if self.collect_rest(task)? == Collected::Applied {
-                return Ok(());
+                return Ok(stop);
             }
             // What the lost evaluator owed is asked for again.
         }
@@ -244,26 +257,47 @@ impl BestFirst {
         true
     }
 
-    /// Whether the search must answer now. Asks for the time only where there is a clock.
-    fn is_done(&self, task: &Task<'_>) -> bool {
+    /// Why the search must answer now, if it must. Asks for the time only where there is a clock.
+    fn is_done(&self, task: &Task<'_>) -> Option<Stop> {
         let limits = task.limits;
         let root = self.tree.node(ROOT);
         // The first answer is waited for in any case: before it, one move is as good as another.
-        (task.stop.is_stopped() || task.budget.hard_over()) && root.is_expanded()
-            || root.is_proven()
-            || limits.nodes.is_some_and(|nodes| self.counts.asked >= nodes)
-            || limits.depth.is_some_and(|limit| depth(&self.tree) >= limit && root.is_expanded())
-            || limits.clock.is_some() && self.is_enough(task)
+        if root.is_expanded() {
+            if task.stop.is_stopped() {
+                return Some(Stop::Asked);
+            }
+            if task.budget.hard_over() {
+                return Some(Stop::Time);
+            }
+        }
+        if root.is_proven() {
+            return Some(Stop::Proof);
+        }
+        if limits.nodes.is_some_and(|nodes| self.counts.asked >= nodes) {
+            return Some(Stop::Nodes);
+        }
+        if limits.depth.is_some_and(|limit| depth(&self.tree) >= limit && root.is_expanded()) {
+            return Some(Stop::Depth);
+        }
+        if limits.clock.is_some() { self.is_enough(task) } else { None }
     }
 
     /// Whether the rule's stop rule says so: more thought is not worth its time.
-    fn is_enough(&self, task: &Task<'_>) -> bool {
-        let Some(planned) = task.budget.soft() else { return false };
-        if !self.tree.node(ROOT).is_expanded() {
-            return false;
+    fn is_enough(&self, task: &Task<'_>) -> Option<Stop> {
+        let spent = self.spent(task).filter(|_| self.tree.node(ROOT).is_expanded())?;
+        if root::searched_moves(&self.tree) <= 1 {
+            return Some(Stop::OnlyMove);
         }
+        let is_planned = spent.elapsed >= spent.planned;
+        let stop = if is_planned { Stop::Planned } else { Stop::Satisfied };
+        self.rule.is_enough(&self.tree, &spent).then_some(stop)
+    }
+
+    /// What the stop rule goes by; nothing where no time is planned.
+    pub(super) fn spent(&self, task: &Task<'_>) -> Option<Spent> {
+        let planned = task.budget.soft()?;
         let elapsed = task.budget.elapsed();
-        let spent = Spent {
+        Some(Spent {
             elapsed,
             planned,
             pondered: task.budget.waited(),
@@ -272,8 +306,17 @@ impl BestFirst {
             best: self.counts.best,
             best_for: self.counts.answered - self.counts.best_since,
             possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
-        };
-        root::searched_moves(&self.tree) <= 1 || self.rule.is_enough(&self.tree, &spent)
+        })
+    }
+
+    /// Makes a snapshot if one is due; before the first answer there is nothing to see.
+    fn show(&mut self, task: &Task<'_>) {
+        if self.tree.node(ROOT).is_expanded()
+            && let Some(watch) = self.watched.due(|| task.budget.elapsed())
+            && let Some(snapshot) = self.snapshot_now(self.progress(task, None), &watch.path())
+        {
+            watch.put(snapshot);
+        }
     }
 
     /// Whether visits that cost no evaluation could go on without end.

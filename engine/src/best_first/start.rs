@@ -3,7 +3,7 @@
 use std::time::Duration;
 use std::{fmt, thread};
 
-use shakmaty::Position as _;
+use shakmaty::{Move, Position as _};
 use tesla_nn::evaluator::Evaluator;
 
 use crate::best_first::benefit::BenefitCost;
@@ -16,7 +16,9 @@ use crate::best_first::report::{Counts, LastReport};
 use crate::best_first::root;
 use crate::best_first::search::{BestFirst, MakeRule};
 use crate::chess::tablebase::Tables;
+use crate::search::snapshot::{Progress, Snapshot, Stop};
 use crate::search::table::Table;
+use crate::search::watch::{Watch, Watched};
 use crate::search::{Fallbacks, Info, Outcome, RootMove, Search, Task};
 use crate::tree::arena::Tree;
 use crate::tree::expand::Scratch;
@@ -57,6 +59,9 @@ impl BestFirst {
             counts: Counts::default(),
             last_report: LastReport::default(),
             began: Duration::ZERO,
+            taken_over: Vec::new(),
+            watched: Watched::default(),
+            ended: Progress::default(),
         };
         search.reset();
         search
@@ -93,12 +98,6 @@ impl BestFirst {
         self.tree.signature()
     }
 
-    /// What is known of each root move, best first.
-    pub fn root_moves(&self) -> Vec<RootMove> {
-        let chosen = self.rule.choose(&self.tree, &[]);
-        root::moves(&self.tree, self.rule.model(), &self.params, chosen)
-    }
-
     /// Makes the rule anew and divides the memory between tree and table; forgets both.
     fn reset(&mut self) {
         self.rule = (self.make_rule)(&self.params);
@@ -133,8 +132,22 @@ impl BestFirst {
         self.game = Some(task.game.clone());
         self.exclude(task);
         recompute_all(&mut self.tree, &*self.rule);
+        self.rule.begin();
+        self.watched.begin();
+        let root = self.tree.expansion_of(ROOT);
+        let children = root.map_or(&[][..], |root| self.tree.children(root));
+        self.taken_over = children.iter().map(|child| child.visits).collect();
         self.began = task.budget.elapsed();
         self.device.start(self.began);
+    }
+
+    /// Shows the search as it ended.
+    fn show_end(&self, watch: Option<&Watch>) {
+        if let Some(watch) = watch
+            && let Some(last) = self.snapshot(&watch.path())
+        {
+            watch.put(last);
+        }
     }
 
     /// Sets what the tree is to prove. What a search for a mate calls a draw may be anything else,
@@ -172,9 +185,16 @@ impl BestFirst {
 impl Search for BestFirst {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.enter(task);
-        let error = self.think(task, report).err();
+        let (stop, error) = match self.think(task, report) {
+            Ok(stop) => (stop, None),
+            Err(error) => (Stop::Failed, Some(error)),
+        };
+        self.ended = self.progress(task, Some(stop));
+        self.show_end(self.watched.watch());
         let cache = self.device.cache_figures();
         while task.limits.infinite && !task.stop.is_stopped() {
+            let due = self.watched.due(|| task.budget.elapsed());
+            self.show_end(due.as_ref());
             thread::sleep(IDLE);
         }
         remember::remember_line(&self.tree, &mut self.table);
@@ -206,6 +226,14 @@ impl Search for BestFirst {
 
     fn root_moves(&self) -> Vec<RootMove> {
         Self::root_moves(self)
+    }
+
+    fn snapshot(&self, path: &[Move]) -> Option<Snapshot> {
+        self.snapshot_now(self.ended.clone(), path)
+    }
+
+    fn set_watch(&mut self, watch: Option<Watch>) {
+        self.watched.set(watch);
     }
 
     fn set_fallbacks(&mut self, spares: Fallbacks) {

@@ -39,6 +39,17 @@ impl Score {
         }
     }
 
+    /// The score of the move that leads here, for the side that makes it.
+    #[must_use]
+    pub fn before_move(self) -> Self {
+        match self {
+            Self::Estimate(value) => Self::Estimate(1.0 - value),
+            Self::Win(plies) => Self::Loss(plies + 1),
+            Self::Loss(plies) => Self::Win(plies + 1),
+            Self::Draw => Self::Draw,
+        }
+    }
+
     /// Text behind `score` in an `info` line: `cp 31`, `mate 3`, `mate -2`; a table's win is
     /// `cp 20000` and less.
     pub fn uci(self) -> String {

@@ -56,6 +56,26 @@ pub struct Variation {
     pub pv: Vec<Move>,
 }
 
+/// How a selection rule rates a move; `None` is what the rule does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rating {
+    /// Error scale of the value, score units; 0 where proven.
+    pub error: Option<f32>,
+    /// Probability that it is better than the move with the highest value, from values, errors and
+    /// policy; for that move itself, the highest of the others'.
+    pub overtake: Option<f32>,
+    /// Probability that one more ply of it changes the decision, as the rule weighs it.
+    pub benefit: Option<f32>,
+    /// Evaluations that one more ply of it costs.
+    pub cost: Option<f32>,
+    /// Benefit per cost.
+    pub rate: Option<f32>,
+    /// Its share of the next evaluations.
+    pub next: Option<f32>,
+    /// lc0's U, score units. PUCT only.
+    pub exploration: Option<f32>,
+}
+
 /// What is known of one root move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RootMove {
@@ -65,14 +85,17 @@ pub struct RootMove {
     pub score: Score,
     /// Its expected score for the side that makes it.
     pub value: f32,
-    /// Error scale of the value, score units; 0 where proven.
-    pub error: f32,
-    /// Evaluations spent below it.
+    /// The rule's count N at and below it: evaluations, with those kept from earlier searches and
+    /// those awaited; under PUCT visits to proven positions too.
     pub visits: u32,
+    /// Evaluations answered behind it in this search.
+    pub evaluations: u32,
+    /// Whether the position behind it was looked at; before that, the value is a guess.
+    pub is_evaluated: bool,
     /// The evaluator's policy.
     pub policy: f32,
-    /// Chance that it overtakes the best move, or for the best move that it is overtaken.
-    pub overtake: f32,
+    /// How the rule rates it.
+    pub rating: Rating,
 }
 
 /// Passes a search's news on; which root move is looked at only once the search is long.

@@ -175,8 +175,8 @@ fn root_move_text(row: &RootMove, style: Style) -> String {
         "{} value {:.4} error {:.4} overtake {:.4} work {} policy {:.4} score {}",
         style.written(row.mv),
         row.value,
-        row.error,
-        row.overtake,
+        row.rating.error.unwrap_or_default(),
+        row.rating.overtake.unwrap_or_default(),
         row.visits,
         row.policy,
         row.score.uci()

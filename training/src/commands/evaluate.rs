@@ -12,6 +12,7 @@ use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
 use crate::suite::{self, Options, Selection};
 use crate::train::dataset::Dataset;
+use crate::train::learnt;
 
 /// The command line of an evaluation.
 #[derive(Debug, Args)]
@@ -22,6 +23,10 @@ pub struct EvaluateArgs {
     /// Held-out .games.zst file, or a folder of them (train* is left out).
     #[arg(long, required_unless_present = "puzzles")]
     data: Option<PathBuf>,
+    /// Also show figures on games that the network has learnt from, as far as its run's folder
+    /// says so.
+    #[arg(long)]
+    learnt: bool,
     /// Use every n-th game only.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
@@ -88,6 +93,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     )?;
     if let Some(path) = &args.data {
         let dataset = Dataset::read(path, "train")?;
+        check_held_out(args, &dataset)?;
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
         writeln!(out, "{}", all.games.insert(Report::from(&figures)))?;
@@ -104,6 +110,23 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         write!(out, "{}", puzzles::table(&all.puzzles).for_people())?;
     }
     write(args, &all)
+}
+
+/// Refuses games that the network has learnt from, unless they are meant.
+fn check_held_out(
+    args: &EvaluateArgs,
+    dataset: &Dataset,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let learnt = learnt::count(&args.weights, dataset)?.unwrap_or(0);
+    if learnt > 0 && !args.learnt {
+        let games = dataset.games();
+        return Err(format!(
+            "the network has learnt from {learnt} of the {games} games, so its figures on them say \
+             nothing about others; name others with --data, or add --learnt to see them anyway"
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// Writes the figures into the file that was named, if one was.

@@ -7,16 +7,16 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::FileError;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::binpack::BinpackGames;
 use crate::datagen::config::LARGEST_SHARD;
-use crate::datagen::output::Output;
+use crate::datagen::output::{Output, Written};
 use crate::datagen::pgn::PgnGames;
 use crate::datagen::pieces::{ReadError, Taken};
-use tesla_engine::console::terminal::bar;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -44,6 +44,9 @@ pub struct ImportArgs {
     #[arg(long, default_value_t = 20_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
+    /// Share of the games that go into valid.games.zst, which training keeps out, as in 0.02.
+    #[arg(long, default_value_t = 0.0)]
+    valid: f64,
     /// Leave out moves without a score; a game is cut there. Moves before a game's first score are
     /// its opening and left out in any case.
     #[arg(long)]
@@ -77,7 +80,7 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
     }
     let formats = args.inputs.iter().map(|path| args.format_of(path));
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
-    let mut output = Output::create(&args.out, args.shard_games)?;
+    let mut output = Output::create(&args.out, args.shard_games, args.valid)?;
     let bar = bar(args.inputs.len() as u64, "files");
     let mut import = Import { args, interrupted, counts: Counts::default(), bar };
     silence_binpack_reader();
@@ -86,7 +89,7 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
     if !is_whole? {
         return Ok(stopped(say, BEGINS_ANEW));
     }
-    let (written, kept, dropped) = output.finish()?;
+    let Written { files, kept, held_out, dropped } = output.finish()?;
     if kept == 0 {
         return Err("nothing was written, for no move of the files has a score".into());
     }
@@ -94,8 +97,8 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
     print(format!(
         "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} \
          that cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} \
-         files, {dropped} dropped because they were there before\n",
-        written.len()
+         files, {held_out} of them held out, {dropped} dropped because they were there before\n",
+        files.len()
     ))?;
     Ok(ExitCode::SUCCESS)
 }

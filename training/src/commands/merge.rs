@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::config::LARGEST_SHARD;
-use crate::datagen::output::Output;
+use crate::datagen::output::{Output, Written};
 use crate::labelled::{GameReader, find_files};
-use tesla_engine::console::terminal::bar;
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -27,6 +27,9 @@ pub struct MergeArgs {
     #[arg(long, default_value_t = 20_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
+    /// Share of the games that go into valid.games.zst, which training keeps out, as in 0.02.
+    #[arg(long, default_value_t = 0.0)]
+    valid: f64,
 }
 
 /// Merges the files and says what became of the games.
@@ -39,7 +42,7 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     for input in &args.inputs {
         files.extend(find_files(input)?);
     }
-    let mut output = Output::create(&args.out, args.shard_games)?;
+    let mut output = Output::create(&args.out, args.shard_games, args.valid)?;
     let bar = bar(files.len() as u64, "files");
     let mut lines = String::new();
     for file in &files {
@@ -57,10 +60,11 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let (written, kept, dropped) = output.finish()?;
+    let Written { files, kept, held_out, dropped } = output.finish()?;
     print(format!(
-        "{lines}{kept} games in {} files, {dropped} dropped because they were there before\n",
-        written.len()
+        "{lines}{kept} games in {} files, {held_out} of them held out, {dropped} dropped because \
+         they were there before\n",
+        files.len()
     ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,8 +8,10 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 
 use super::{GOES_ON, Outcome, print, stopped};
 use crate::console::table::Table;
@@ -26,8 +28,6 @@ use crate::suite::{
     self, Grouping, JudgeBy, MateLimits, Options, Record, Selection, Suite, compare,
     estimate_rating, puzzle_results, summarize,
 };
-use tesla_engine::console::terminal::bar;
-use tesla_nn::files::sha256;
 
 /// The command line of an examination.
 #[derive(Debug, Args)]

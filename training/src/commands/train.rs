@@ -10,8 +10,12 @@ use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
 use super::{GOES_ON, Outcome, stopped};
+use crate::labelled::{HELD_OUT, RecordError, find_files, read_file};
+use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
+use crate::train::gate::{Gate, GateLine};
+use crate::train::learnt;
 use crate::train::trainer::Trainer;
 
 /// The command line of a run.
@@ -30,11 +34,36 @@ pub struct TrainArgs {
     /// Weights file to start a new run from: every tensor that fits is taken, the rest is fresh.
     #[arg(long)]
     start_from: Option<PathBuf>,
+    /// Held-out games for loss.csv and the bar: a folder with .games.zst files or one file; by
+    /// default the valid* files of --data.
+    #[arg(long)]
+    valid: Option<PathBuf>,
     #[command(flatten)]
     options: TrainOptions,
 }
 
 impl TrainArgs {
+    /// The games that are measured but not learnt from, if there are any.
+    fn held_out(&self) -> Result<Option<Dataset>, RecordError> {
+        if let Some(path) = &self.valid {
+            return Dataset::read(path, "").map(Some);
+        }
+        if !self.data.is_dir() {
+            return Ok(None);
+        }
+        let is_held_out = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(HELD_OUT))
+        };
+        let files = find_files(&self.data)?.into_iter().filter(is_held_out).collect::<Vec<_>>();
+        let mut found: Option<Dataset> = None;
+        for file in files {
+            for game in read_file(&file)? {
+                found.get_or_insert_default().push(game);
+            }
+        }
+        Ok(found)
+    }
+
     /// The config of the run: the command line over the file over `stored`, the config of the run
     /// that is resumed, or the defaults.
     fn resolve(
@@ -87,7 +116,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
     config.check().map_err(|what| format!("{what}; mend the options"))?;
-    let mut dataset = Dataset::read(&args.data, "valid")?;
+    let mut dataset = Dataset::read(&args.data, HELD_OUT)?;
     say(&format!(
         "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",
         dataset.games(),
@@ -96,6 +125,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         100.0 * dataset.refuted()
     ));
     config.positions = dataset.positions();
+    dataset.keep_decided(config.decided);
     dataset.look_ahead(config.look_ahead);
     if let Some(share) = config.refuted {
         dataset.weigh_as_refuted(share);
@@ -119,7 +149,12 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         }
         (None, false) => say("a new run"),
     }
-    trainer.run(&Arc::new(dataset), interrupted, say)?;
+    learnt::note(&args.out, &dataset)?;
+    match args.held_out()? {
+        Some(dataset) => trainer.hold_out(&dataset),
+        None => say("no held-out games: nothing will tell how good the network is on others"),
+    }
+    run_and_gate(args, &mut trainer, &Arc::new(dataset), (interrupted, say))?;
     if trainer.skipped() > 0 {
         say(&format!("{} steps were left out", trainer.skipped()));
     }
@@ -130,6 +165,44 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         return Ok(ExitCode::SUCCESS);
     }
     Ok(stopped(say, GOES_ON))
+}
+
+/// Trains, with a gating match where one is due.
+fn run_and_gate(
+    args: &TrainArgs,
+    trainer: &mut Trainer,
+    dataset: &Arc<Dataset>,
+    (interrupted, say): (&StopToken, &dyn Fn(&str)),
+) -> Result<(), Box<dyn std::error::Error>> {
+    let first = args.start_from.as_deref();
+    let Some(gate) = Gate::of(trainer.config(), &args.out, first) else {
+        return Ok(trainer.run(dataset, interrupted, say)?);
+    };
+    let concurrency = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool = Pool { concurrency, interrupted };
+    let context = RunContext { folder: &args.out, pool, say };
+    loop {
+        if gate.is_due(trainer.step())? {
+            let Some(line) = gate.play(trainer, &context)? else { return Ok(()) };
+            say(&told(&line));
+        }
+        if trainer.step() >= trainer.config().steps || interrupted.is_stopped() {
+            return Ok(());
+        }
+        trainer.run_to(gate.next(trainer.step()), dataset, interrupted, say)?;
+    }
+}
+
+/// A gating match in a sentence.
+fn told(line: &GateLine) -> String {
+    let GateLine { step, network, opponent, wins, draws, losses, .. } = line;
+    let elo = line.elo.map_or_else(|| "?".to_owned(), |elo| format!("{elo:+.1}"));
+    let margin = line.margin.map_or_else(|| "?".to_owned(), |margin| format!("{margin:.1}"));
+    let verdict = if line.passed { "passed" } else { "not passed" };
+    format!(
+        "step {step}: {network} against {opponent} +{wins} ={draws} -{losses}, {elo} ± {margin} \
+         Elo: {verdict}"
+    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tesla_nn::files::sha256;
 
+use super::line::Material;
 use super::span::Span;
 use crate::console::options::{options, shown_as_displayed};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
@@ -14,7 +16,15 @@ use crate::game::openings::{Book, BookOptions, Order};
 use crate::players::devices::Devices;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
-use tesla_nn::files::sha256;
+
+/// What games are made of.
+#[derive(Debug)]
+pub struct Source {
+    /// Where games begin.
+    pub book: Book,
+    /// Games that are labelled anew, where none are played.
+    pub material: Option<Material>,
+}
 
 /// Most games of a run: their numbers are kept in memory.
 const MOST_GAMES: u64 = 1_000_000_000;
@@ -67,6 +77,17 @@ options! {
         /// together.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         multipv: u8 = one(), as multipv: u8;
+        /// Play no games, but label those of these files anew: a file or a folder. Each position is
+        /// judged from an empty hash.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        relabel: Option<PathBuf> = None, as relabel: PathBuf = "none";
+        /// Plies in a row of each such game that are labelled, drawn by the seed; 0 = all.
+        #[serde(default, skip_serializing_if = "is_none")]
+        span: u16 = 0, as span: u16;
+        /// Label paths of our own search's trees instead, of so many evaluations: from the root, a
+        /// position of such a game, to a position drawn among all that the search evaluated.
+        #[serde(default, skip_serializing_if = "is_none")]
+        trees: u32 = 0, as trees: u32;
         /// How long the teacher is waited for beyond its time, seconds.
         patience_s: u64 = 60, as patience: u64;
     }
@@ -81,6 +102,10 @@ fn one() -> u8 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_one(count: &u8) -> bool {
     *count == one()
+}
+
+fn is_none<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl DatagenConfig {
@@ -124,7 +149,12 @@ impl DatagenConfig {
              --multipv {}, or leave that out",
             self.multipv
         );
-        let is_random = self.random.high > 0.0 || self.random_plies.high > 0;
+        ensure!(
+            self.relabel.is_some() || self.span == 0 && self.trees == 0,
+            "--span and --trees are for games that are labelled anew; name some with --relabel"
+        );
+        let is_random =
+            self.relabel.is_some() || self.random.high > 0.0 || self.random_plies.high > 0;
         ensure!(
             self.games == 1 || is_random || self.openings.is_some(),
             "all games would be the same: they start alike and no move is random; give \
@@ -144,6 +174,26 @@ impl DatagenConfig {
         Book::read(path, &options)
     }
 
+    /// The games that are labelled anew, if any are.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are fewer than the run wants.
+    pub fn material(&self) -> Result<Option<Material>> {
+        let Some(path) = &self.relabel else { return Ok(None) };
+        let material = Material::read(path)?;
+        let (there, wanted) = (material.games(), self.games);
+        ensure!(
+            self.trees > 0 || wanted <= there as u64,
+            "--relabel has {there} games; ask for as many with --games, not for {wanted}"
+        );
+        Ok(Some(material))
+    }
+
+    /// Our own search, whose trees give the paths.
+    pub fn searcher(&self) -> Side {
+        Side { name: "searcher".to_owned(), ..Side::default() }
+    }
+
     /// How games end before the rules end them; the longest game apart.
     pub fn adjudication(&self) -> Adjudication {
         Adjudication { draw: self.draw, resign: self.resign, max_moves: None }
@@ -157,22 +207,32 @@ impl DatagenConfig {
     /// All that decides the games, for the head of the journal: this config, the openings, our
     /// network and search, or the program, which calls itself `name`. Where files lie and how long
     /// we wait is left out.
-    pub fn fingerprint(&self, book: &Book, devices: &Devices, name: Option<&str>) -> Value {
+    pub fn fingerprint(&self, source: &Source, devices: &Devices, name: Option<&str>) -> Value {
+        let Source { book, material } = source;
         let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
         let program = name.map(|name| format!("{name}, sha256 {}", self.teacher.program_hash()));
         let mut config = json!(self);
-        for key in ["openings", "patience_s"] {
+        for key in ["openings", "relabel", "patience_s"] {
             if let Some(fields) = config.as_object_mut() {
                 fields.remove(key);
             }
         }
-        json!({
+        let mut fingerprint = json!({
             "config": config,
             "program": program,
             "openings_sha256": sha256(&openings),
             "network": devices.network(&self.teacher),
             "search_signature": search_signatures([&self.teacher]),
-        })
+        });
+        if let Some(material) = material {
+            fingerprint["relabelled_sha256"] = json!(material.hash);
+        }
+        if self.trees > 0 {
+            let searcher = self.searcher();
+            fingerprint["tree_network"] = json!(devices.network(&searcher));
+            fingerprint["tree_signature"] = json!(search_signatures([&searcher]));
+        }
+        fingerprint
     }
 }
 
@@ -204,6 +264,9 @@ pub(super) mod tests {
             draw: None,
             max_plies: 30,
             multipv: 1,
+            relabel: None,
+            span: 0,
+            trees: 0,
             patience_s: 60,
         }
     }
@@ -211,7 +274,8 @@ pub(super) mod tests {
     #[test]
     fn faults_are_told() {
         type Change = fn(&mut DatagenConfig);
-        let cases: [(&str, Change); 9] = [
+        let cases: [(&str, Change); 10] = [
+            ("--span and --trees are", |config| config.span = 4),
             ("--multipv is 0", |config| config.multipv = 0),
             ("name a UCI engine", |config| config.multipv = 4),
             ("--games is 0", |config| config.games = 0),

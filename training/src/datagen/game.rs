@@ -8,10 +8,12 @@ use tesla_engine::search::StopToken;
 
 use super::config::DatagenConfig;
 use super::dice::Dice;
+use super::line::Line;
 use super::score;
 use crate::game::adjudicate::Adjudicator;
 use crate::game::ending::{Ending, Termination};
 use crate::game::openings::Book;
+use crate::game::score::Score;
 use crate::game::state::GameState;
 use crate::labelled::{self, Candidate, GameRecord, Ply};
 use crate::players::player::{Mishap, Player, Reply, Turn};
@@ -50,12 +52,7 @@ pub fn play(
         if stop.is_stopped() {
             return Err(Mishap::Stopped);
         }
-        let reply = game.ask(&[])?;
-        let best = game.legal(reply.best)?;
-        let Some(score) = reply.score else {
-            let what = format!("the teacher gave its move {} no score", reply.best);
-            return Err(Mishap::Failed { how: Termination::BadUci, what });
-        };
+        let (best, score, reply) = game.judged()?;
         let played = game.choose(best, random)?;
         let pack = labelled::pack;
         plies.push(Ply { played: pack(played), best: pack(best), score: score::pack(score) });
@@ -73,6 +70,39 @@ pub fn play(
             });
         }
     }
+}
+
+/// Labels the positions of a line, each from an empty hash, so that its label depends on nothing
+/// else. `stop` abandons it between two moves.
+///
+/// # Errors
+/// When the run is stopped or the teacher fails.
+pub fn label(
+    config: &DatagenConfig,
+    line: &Line,
+    teacher: &mut dyn Player,
+    stop: &StopToken,
+) -> Result<GameRecord, Mishap> {
+    let Line { start, moves, to_end, result } = line;
+    let state = GameState::from_position(start.clone());
+    let mut game = LabelledGame { config, teacher, dice: Dice::new(config.seed, 0), state };
+    let (mut plies, mut others) = (Vec::new(), Vec::new());
+    for played in moves.iter().copied().map(Some).chain(to_end.then_some(None)) {
+        if stop.is_stopped() {
+            return Err(Mishap::Stopped);
+        }
+        if game.state.outcome().is_some() {
+            break;
+        }
+        game.teacher.new_game(false)?;
+        let (ply, candidates) = game.labelled(played)?;
+        plies.push(ply);
+        others.extend((config.multipv > 1).then_some(candidates));
+        if let Some(played) = played {
+            game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
+        }
+    }
+    Ok(GameRecord { start: start.clone(), result: *result, plies, others })
 }
 
 /// Where the labels begin: an opening of the book and random plies.
@@ -108,6 +138,26 @@ impl LabelledGame<'_> {
         let allowance = allowance.saturating_add(self.config.patience());
         let turn = Turn { state: &self.state, limit, clocks: [None; 2], allowance, only };
         self.teacher.play(&turn)
+    }
+
+    /// The teacher's best move and its score.
+    fn judged(&mut self) -> Result<(Move, Score, Reply), Mishap> {
+        let reply = self.ask(&[])?;
+        let best = self.legal(reply.best)?;
+        let Some(score) = reply.score else {
+            let what = format!("the teacher gave its move {} no score", reply.best);
+            return Err(Mishap::Failed { how: Termination::BadUci, what });
+        };
+        Ok((best, score, reply))
+    }
+
+    /// The label of the position, from which this move was played; without one, the best.
+    fn labelled(&mut self, played: Option<Move>) -> Result<(Ply, Vec<Candidate>), Mishap> {
+        let (best, score, reply) = self.judged()?;
+        let others = self.others(&reply)?;
+        let pack = labelled::pack;
+        let played = pack(played.unwrap_or(best));
+        Ok((Ply { played, best: pack(best), score: score::pack(score) }, others))
     }
 
     fn legal(&self, answer: UciMove) -> Result<Move, Mishap> {
@@ -166,7 +216,6 @@ mod tests {
     use super::super::span::Span;
     use super::*;
     use crate::game::ending::Termination;
-    use crate::game::score::Score;
 
     /// Plays the first legal move, or the first that it may; notes what it may.
     struct First {

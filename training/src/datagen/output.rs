@@ -3,16 +3,29 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use tesla_nn::files::{self, FileError};
 
 use super::store::shard_name;
-use super::unique::Unique;
-use crate::labelled::{self, EXTENSION, GameRecord, GameWriter};
+use crate::labelled::unique::{Unique, hash};
+use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, HELD_OUT};
 
 /// What shards are called behind their names until all of them are whole: half of what was asked
 /// for must not pass for the whole, also after a power cut.
 const UNFINISHED: &str = ".part";
+
+/// What was written.
+#[derive(Debug)]
+pub struct Written {
+    /// The files; the last one is that of the held-out games, if there are any.
+    pub files: Vec<PathBuf>,
+    /// Games, those held out included.
+    pub kept: u64,
+    /// Games held out.
+    pub held_out: u64,
+    /// Games that were dropped because another one is the same.
+    pub dropped: u64,
+}
 
 /// Files being written. Dropped before [`Output::finish`], they are deleted.
 #[derive(Debug)]
@@ -23,6 +36,9 @@ pub struct Output {
     writer: Option<GameWriter>,
     /// Games in the file that is being written.
     in_file: u64,
+    /// Share of the games that are held out, and where they go.
+    valid: (f64, Option<GameWriter>),
+    held_out: u64,
     files: Vec<PathBuf>,
     unique: Unique,
     kept: u64,
@@ -32,12 +48,18 @@ pub struct Output {
 
 impl Output {
     /// Writes one file where `path` ends in `.games.zst`, else shards of so many games into the
-    /// folder `path`.
+    /// folder `path`, and the share `valid` of the games into one file beside them, `valid`. Which
+    /// games these are depends on the games alone.
     ///
     /// # Errors
     /// When the file exists, or the folder holds games or cannot be made.
-    pub fn create(path: &Path, shard_games: u64) -> Result<Self> {
+    pub fn create(path: &Path, shard_games: u64, valid: f64) -> Result<Self> {
         let is_file = labelled::is_games_file(path);
+        ensure!(
+            (0.0..1.0).contains(&valid),
+            "--valid is {valid}; it must be a share from 0 to below 1, as 0.02"
+        );
+        ensure!(!is_file || valid <= 0.0, "--valid needs a folder; {} is one file", path.display());
         let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
         if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
             bail!(
@@ -55,6 +77,8 @@ impl Output {
             shard_games: (!is_file).then_some(shard_games),
             writer: None,
             in_file: 0,
+            valid: (valid, None),
+            held_out: 0,
             files: Vec::new(),
             unique: Unique::default(),
             kept: 0,
@@ -72,6 +96,18 @@ impl Output {
             self.dropped += 1;
             return Ok(());
         }
+        self.kept += 1;
+        let (share, writer) = &mut self.valid;
+        if (hash(game) >> 64) as u64 as f64 / 2f64.powi(64) < *share {
+            let writer = match writer {
+                Some(writer) => writer,
+                None => {
+                    writer.insert(GameWriter::create(&self.path.join(valid_name() + UNFINISHED))?)
+                }
+            };
+            self.held_out += 1;
+            return Ok(writer.write(game)?);
+        }
         if self.writer.is_none() {
             let path = match self.shard_games {
                 Some(_) => self.path.join(shard_name(self.files.len() as u64) + UNFINISHED),
@@ -84,7 +120,6 @@ impl Output {
         if let Some(writer) = &mut self.writer {
             writer.write(game)?;
         }
-        self.kept += 1;
         self.in_file += 1;
         if self.shard_games == Some(self.in_file) {
             self.close()?;
@@ -92,22 +127,29 @@ impl Output {
         Ok(())
     }
 
-    /// Brings the last file to the disk; gives all files, and the games kept and dropped.
+    /// Brings the last file to the disk.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn finish(mut self) -> Result<(Vec<PathBuf>, u64, u64)> {
+    pub fn finish(mut self) -> Result<Written> {
         self.close()?;
+        let shards = self.files.len();
+        if let Some(writer) = self.valid.1.take() {
+            writer.finish()?;
+            self.files.push(self.path.join(valid_name() + UNFINISHED));
+        }
         if self.shard_games.is_some() {
             for (number, file) in self.files.iter_mut().enumerate() {
-                let path = self.path.join(shard_name(number as u64));
+                let name = if number < shards { shard_name(number as u64) } else { valid_name() };
+                let path = self.path.join(name);
                 fs::rename(&*file, &path).map_err(FileError::at("write", &path))?;
                 *file = path;
             }
             files::sync_folder(&self.path).map_err(FileError::at("write", &self.path))?;
         }
         self.is_finished = true;
-        Ok((std::mem::take(&mut self.files), self.kept, self.dropped))
+        let Self { kept, held_out, dropped, .. } = self;
+        Ok(Written { files: std::mem::take(&mut self.files), kept, held_out, dropped })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -115,12 +157,18 @@ impl Output {
     }
 }
 
+/// The file of held-out games.
+fn valid_name() -> String {
+    format!("{HELD_OUT}.{EXTENSION}")
+}
+
 /// Removes what a killed run has left.
 fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
     let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("shard-") && name.contains(&format!(".{EXTENSION}{UNFINISHED}")) {
+        let is_ours = name.starts_with("shard-") || name.starts_with(HELD_OUT);
+        if is_ours && name.contains(&format!(".{EXTENSION}{UNFINISHED}")) {
             fs::remove_file(&path).map_err(FileError::at("delete", &path))?;
         }
     }
@@ -130,7 +178,7 @@ fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
 impl Drop for Output {
     fn drop(&mut self) {
         if !self.is_finished {
-            self.writer = None;
+            (self.writer, self.valid.1) = (None, None);
             for file in &self.files {
                 let _ = fs::remove_file(file);
             }

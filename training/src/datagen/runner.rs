@@ -10,15 +10,17 @@ use tesla_engine::console::terminal::{LiveLine, bar};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
-use super::config::DatagenConfig;
+use super::config::{DatagenConfig, Source};
+use super::dice::Dice;
 use super::game;
+use super::line::{Line, Material, Trees};
 use super::store::Store;
-use crate::game::openings::Book;
 use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
-use crate::players::lineup::{self};
+use crate::players::lineup;
 use crate::players::player::{Mishap, Player};
 use crate::players::pool::RunContext;
+use crate::players::side::Side;
 
 /// How often a game is tried. A teacher that always answers alike fails alike, and then the run
 /// must not go on for ever.
@@ -53,12 +55,14 @@ type Made = (u64, Result<GameRecord, Mishap>, Vec<String>);
 pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished> {
     let RunContext { folder, pool, say } = *context;
     config.check()?;
-    let book = config.book()?;
+    let source = Source { book: config.book()?, material: config.material()? };
     let teacher = std::slice::from_ref(&config.teacher);
     let names = lineup::try_engines(teacher, config.patience(), false, pool.interrupted)?;
-    let devices = Devices::start(teacher, say)?;
+    let searcher = (config.trees > 0).then(|| config.searcher());
+    let sides: Vec<Side> = teacher.iter().cloned().chain(searcher).collect();
+    let devices = Devices::start(&sides, say)?;
     let name = names.first().and_then(Option::as_deref);
-    let fingerprint = config.fingerprint(&book, &devices, name);
+    let fingerprint = config.fingerprint(&source, &devices, name);
     let store = Store::open(folder, fingerprint, config.games, config.shard_games)?;
     let missing = store.missing();
     let done = config.games - missing.len() as u64;
@@ -72,7 +76,9 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     let mut results =
         Results { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
     let worker = |stop| {
-        let mut worker = Worker { config, book: &book, devices: &devices, stop, teacher: None };
+        let trees = None;
+        let (source, devices) = (&source, &devices);
+        let mut worker = Worker { config, source, devices, stop, teacher: None, trees };
         move |number| worker.make(number)
     };
     let outcome = pool.run(missing, worker, |made| results.hear(made));
@@ -93,26 +99,27 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
 /// One of the games that are made at once.
 struct Worker<'a> {
     config: &'a DatagenConfig,
-    book: &'a Book,
+    source: &'a Source,
     devices: &'a Devices,
     stop: StopToken,
     /// `None` before the first game and after a failure.
     teacher: Option<Box<dyn Player + 'a>>,
+    /// `None` before the first tree.
+    trees: Option<Trees>,
 }
 
 impl Worker<'_> {
     /// Makes a game, and tries again where the teacher fails.
     fn make(&mut self, number: u64) -> Made {
-        let Self { config, book, devices, stop, .. } = self;
         let mut mishaps = Vec::new();
         loop {
             let teacher = match self.teacher.take() {
                 Some(teacher) => Ok(teacher),
-                None => lineup::player(&config.teacher, devices, config.patience(), stop.clone()),
+                None => self.hire(),
             };
             let game = match teacher {
                 Ok(mut teacher) => {
-                    let game = game::play(config, book, number, teacher.as_mut(), stop);
+                    let game = self.game(number, teacher.as_mut());
                     self.teacher = Some(teacher);
                     game
                 }
@@ -125,6 +132,39 @@ impl Worker<'_> {
                 game => return (number, game, mishaps),
             }
         }
+    }
+}
+
+impl<'a> Worker<'a> {
+    fn hire(&self) -> Result<Box<dyn Player + 'a>, String> {
+        let Self { config, devices, stop, .. } = self;
+        lineup::player(&config.teacher, devices, config.patience(), stop.clone())
+    }
+
+    /// Plays a game, or takes one of the material.
+    fn game(&mut self, number: u64, teacher: &mut dyn Player) -> Result<GameRecord, Mishap> {
+        let Self { config, source, stop, .. } = self;
+        let Some(material) = &source.material else {
+            return game::play(config, &source.book, number, teacher, stop);
+        };
+        let line = if config.trees > 0 {
+            self.path(material, number)?
+        } else {
+            material.span(number, config.span, &mut Dice::new(config.seed, number))
+        };
+        game::label(self.config, &line, teacher, &self.stop)
+    }
+
+    fn path(&mut self, material: &Material, number: u64) -> Result<Line, Mishap> {
+        let DatagenConfig { trees: evaluations, seed, .. } = *self.config;
+        let trees = if let Some(trees) = self.trees.take() {
+            trees
+        } else {
+            let search = self.devices.tree_search(&self.config.searcher());
+            Trees::new(search.map_err(Mishap::Fatal)?, evaluations, self.stop.clone())
+        };
+        let path = self.trees.insert(trees).path(material, seed, number);
+        path.map_err(Mishap::Fatal)?.ok_or(Mishap::Stopped)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use shakmaty::{Chess, Position, Role};
 
-use super::unique::Unique;
+use crate::labelled::unique::Unique;
 use crate::labelled::{GameReader, GameRecord, MATE_CENTIPAWNS, RecordError, key, unpack};
 
 /// Upper ends of the ranges of scores, centipawns; the last range has none.

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tesla_nn::files::{self};
+use tesla_nn::files;
 
-use super::unique::Unique;
 use crate::disk::journal::Journal;
 use crate::game::state::{fen_of, set_up};
+use crate::labelled::unique::Unique;
 use crate::labelled::{self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply};
 
 /// A game in the journal.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
 use crate::console::table::Table;
@@ -19,7 +20,6 @@ use crate::suite::examiner::{Examination, MakePlayer};
 use crate::suite::{
     Grouping, Item, MateLimits, Record, Summary, estimate_rating, puzzle_results, summarize,
 };
-use tesla_engine::console::terminal::bar;
 
 /// Nobody is waited for here: the players are ours and have no clocks.
 const PATIENCE: Duration = Duration::from_hours(1);

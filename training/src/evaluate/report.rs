@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::figures::Measures;
+use super::phase::{self, PhaseRow};
 use super::{Figures, GROUPS, Group, STALENESS};
 use crate::console::table::{Table, told};
 
@@ -25,6 +26,9 @@ pub struct Row {
 pub struct Report {
     /// Whole encodes of every held-out position.
     pub whole: Measures,
+    /// The same by pieces on the board and by how close the game is.
+    #[serde(default)]
+    pub by_phase: Vec<PhaseRow>,
     /// Positions with at least eight plies before them, by group, then by staleness.
     pub by_staleness: Vec<Row>,
 }
@@ -39,7 +43,11 @@ impl From<&Figures> for Report {
             };
             STALENESS.iter().zip(row).map(of)
         });
-        Self { whole: figures.whole.measures(), by_staleness: rows.collect() }
+        Self {
+            whole: figures.whole.measures(),
+            by_phase: figures.phases.rows(),
+            by_staleness: rows.collect(),
+        }
     }
 }
 
@@ -140,6 +148,8 @@ impl fmt::Display for Report {
                 whole.kendall_tau
             )?;
         }
+        let by_phase = phase::table(&self.by_phase).to_markdown();
+        writeln!(f, "Whole encodes by pieces on the board and the teacher's score:\n\n{by_phase}")?;
         self.tables(f)?;
         writeln!(
             f,

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow, ensure};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tesla_nn::files::sha256;
 
 use super::arbiter::Rules;
 use super::plan::{MatchPlan, Tournament};
@@ -19,7 +20,6 @@ use crate::players::devices::Devices;
 use crate::players::side::{Side, complete_sides};
 use crate::players::signature::search_signatures;
 use crate::statistics::sprt::Sprt;
-use tesla_nn::files::sha256;
 
 /// Most games of a pairing.
 const MOST_GAMES: u64 = 1_000_000;

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
+use tesla_nn::files::sha256;
 
 use crate::game::limit::Limit;
-use tesla_nn::files::sha256;
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
 /// runs has one for each side.

@@ -62,6 +62,24 @@ fn table(runs: &[Run]) -> Table {
     table
 }
 
+/// How good the networks were on games that they did not learn from, where it was measured.
+fn held_out(section: &mut Section, runs: &[Run]) {
+    if runs.iter().flat_map(|run| &run.lines).any(|line| line.valid_rmse_points.is_some()) {
+        section.chart(curve(
+            runs,
+            "Value: error on held-out games",
+            Axis::new("RMSE, points"),
+            |line| line.valid_rmse_points,
+        ));
+        section.chart(curve(
+            runs,
+            "Policy: the best move has the highest prior, on held-out games",
+            Axis::new("share, %"),
+            |line| line.valid_top_1.map(|share| 100.0 * share),
+        ));
+    }
+}
+
 /// The section, if there are runs.
 pub(super) fn section(runs: &[Run]) -> Option<Section> {
     if runs.iter().all(|run| run.lines.is_empty()) {
@@ -69,9 +87,10 @@ pub(super) fn section(runs: &[Run]) -> Option<Section> {
     }
     let mut section = Section::new("Training");
     section.text(
-        "Losses on the positions that were learnt from, means over 50 steps. What a network is \
-         worth on games it never saw, evaluate says.",
+        "Losses on the positions that were learnt from, means over 50 steps; where there were \
+         held-out games, their figures as the run went on. More of them says evaluate.",
     );
+    held_out(&mut section, runs);
     section.chart(curve(
         runs,
         "Value: error on the games learnt from",

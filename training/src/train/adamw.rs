@@ -5,6 +5,7 @@
 //! weight decay after Loshchilov and Hutter 2019; matrices only, tables of embeddings and scales
 //! are left alone.
 
+mod matrices;
 mod saved;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use tesla_nn::model::Model;
 
 use super::muon;
 use super::optimizer::Optimizer;
+use matrices::{Step, moved};
 
 pub use saved::StateError;
 
@@ -69,30 +71,6 @@ impl std::fmt::Debug for Gradient {
 }
 
 impl State {
-    /// Muon's step of the matrix at `path` against a clipped gradient; the second moment is unused.
-    fn muon_step<const D: usize>(
-        &mut self,
-        (settings, rate): (&Optimizer, f32),
-        path: String,
-        matrix: Tensor<D>,
-        grad: Tensor<1>,
-    ) -> Tensor<D> {
-        let shape = matrix.shape();
-        let (length, [rows, columns]) = (shape.num_elements(), shape.dims());
-        let old = self.moments.remove(&path);
-        let Moments { first, second } =
-            old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
-        let operands = [
-            matrix.reshape([rows, columns]),
-            first.reshape([rows, columns]),
-            grad.reshape([rows, columns]),
-        ];
-        let [matrix, first] = muon::step(settings, rate, operands);
-        let first = first.reshape([length]);
-        self.moments.insert(path, Moments { first, second });
-        Tensor::from_inner(matrix.reshape(shape)).require_grad()
-    }
-
     /// The gradient of `model`'s loss times `scale`, with its norm.
     pub fn measured(model: &Model, grads: Grads, scale: f32) -> Gradient {
         let norm = match &grads {
@@ -127,8 +105,9 @@ impl State {
                 model.map(&mut Mover { state: self, grads, settings, rate, clip, path })
             }
             Grads::List(grads) => {
+                let moved = moved(self, &model, &grads, Step { settings, rate, clip });
                 let rest = grads.as_slice();
-                model.map(&mut ListMover { state: self, rest, settings, rate, clip, path })
+                model.map(&mut ListMover { state: self, rest, settings, rate, clip, path, moved })
             }
         }
     }
@@ -186,13 +165,18 @@ impl ModuleMapper for Mover<'_> {
         let length = shape.num_elements();
         let grad = grad.reshape([length]) * self.clip;
         let path = self.path.join(".");
-        if muon::moves(self.settings, &self.path, D) {
-            let moved =
-                self.state.muon_step((self.settings, self.rate), path, tensor.inner(), grad);
-            return Param::from_mapped_value(id, moved, mapper);
-        }
         let old = self.state.moments.remove(&path);
         let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
+        if muon::moves(self.settings, &self.path, D) {
+            let size: [usize; 2] = shape.dims();
+            let operands =
+                [tensor.inner().reshape(size), old.first.reshape(size), grad.reshape(size)];
+            let [matrix, first] = muon::step(self.settings, self.rate, operands);
+            let (first, second) = (first.flatten(0, 1), old.second);
+            self.state.moments.insert(path, Moments { first, second });
+            let moved = Tensor::from_inner(matrix.reshape(shape)).require_grad();
+            return Param::from_mapped_value(id, moved, mapper);
+        }
         let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);
         let second = old.second * beta_2 + grad.powi_scalar(2) * (1.0 - beta_2);
         let steps = self.state.steps as i32;
@@ -215,6 +199,8 @@ struct ListMover<'a> {
     rate: f32,
     clip: f32,
     path: Vec<String>,
+    /// Muon's matrices after the step.
+    moved: BTreeMap<String, Tensor<2>>,
 }
 
 impl ListMover<'_> {
@@ -256,11 +242,8 @@ impl ModuleMapper for ListMover<'_> {
         let (grads, rest) = self.rest.split_at(shape.num_elements().min(self.rest.len()));
         self.rest = rest;
         let path = self.path.join(".");
-        if muon::moves(self.settings, &self.path, D) {
-            let length = grads.len();
-            let grad = Tensor::from_data(TensorData::new(grads.to_vec(), [length]), &device);
-            let grad = grad * self.clip;
-            let moved = self.state.muon_step((self.settings, self.rate), path, tensor, grad);
+        if let Some(moved) = self.moved.remove(&path) {
+            let moved = Tensor::from_inner(moved.reshape(shape)).require_grad();
             return Param::from_mapped_value(id, moved, mapper);
         }
         let mut values = numbers(tensor);

@@ -2,12 +2,15 @@
 
 mod file;
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use tesla_nn::device::DeviceChoice;
 use tesla_nn::model::{ModelConfig, Precision};
 
 use crate::console::options::{Shown, options};
+use crate::train::gate::GateConfig;
 use crate::train::loss::LossWeights;
 use crate::train::optimizer::Optimizer;
 
@@ -36,6 +39,13 @@ options! {
         /// whose decay has not begun can be prolonged by more `steps`; none = a cosine over the
         /// whole run.
         decay_steps: Option<u64> = None;
+        /// Decay a step of the average of the weights, which is what is evaluated and exported;
+        /// 0 = none, the weights themselves are.
+        average: f32 = 0.0;
+        /// Held-out positions that are measured at most.
+        valid_positions: usize = 4000;
+        /// Gating matches.
+        gate: GateConfig = GateConfig::default();
         /// Optimizer.
         optimizer: Optimizer = Optimizer::default();
         /// Weights of the parts of the loss.
@@ -68,6 +78,14 @@ options! {
         /// Share of the moves on a search's paths that are refuted, as `tesla-benches paths` counts
         /// them: readouts after such moves get the weight of that share in value, policy and error.
         refuted: Option<f32> = None, as refuted: f32 = "the data's share";
+        /// Share that is learnt from of the windows in which one side is ahead by three pawns
+        /// all along; the rest is left out, others in each epoch.
+        decided: f32 = 1.0, as decided: f32;
+        /// Opening book of the gating matches, EPD, FEN or PGN; each opening is played with both
+        /// colours.
+        gate_openings: Option<PathBuf> = None, as gate_openings: PathBuf = "none";
+        /// Steps between measurements on held-out games, for loss.csv and the bar.
+        valid_steps: u64 = 500, as valid_steps: u64;
         /// Seed of the weights and of the order of the windows; choose another one with
         /// --start-from, or the run sees the same windows in the same order again.
         seed: u64 = 1, as seed: u64;
@@ -82,6 +100,13 @@ options! {
         /// Weight of the divergence between a chain's last readout and the whole encode of the same
         /// position.
         loss.consistency, as consistency: f32;
+        /// Games of the gating matches that the network plays against the last one that passed,
+        /// at first against --start-from or the engine's own; 0 = none. See gates.csv.
+        gate.games, as gate: u64;
+        /// Steps between gating matches.
+        gate.steps, as gate_steps: u64;
+        /// Evaluations a move in gating matches.
+        gate.nodes, as gate_nodes: u64;
     }
 }
 
@@ -113,13 +138,21 @@ impl Shown for ModelConfig {
 }
 
 /// What decides which windows the batches of an epoch hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) window: u16,
     pub(crate) batch: usize,
     /// Of the data.
     pub(crate) positions: usize,
+    /// Share of the decided windows.
+    #[serde(default = "all")]
+    pub(crate) decided: f32,
+}
+
+/// What versions that left no window out used.
+fn all() -> f32 {
+    1.0
 }
 
 impl TrainConfig {
@@ -153,6 +186,12 @@ impl TrainConfig {
         if !(0.0..1.0).contains(&self.look_ahead) {
             return Err(format!("look_ahead is {}; it must be 0 to below 1", self.look_ahead));
         }
+        if !(0.0..1.0).contains(&self.average) {
+            return Err(format!("average is {}; it must be 0 to below 1", self.average));
+        }
+        if !(0.0..=1.0).contains(&self.decided) {
+            return Err(format!("decided is {}; it must be 0 to 1", self.decided));
+        }
         if !(self.rate.is_finite() && self.rate > 0.0) {
             return Err(format!("the learning rate is {}; it must be above 0", self.rate));
         }
@@ -161,6 +200,12 @@ impl TrainConfig {
         }
         if self.checkpoint_steps == Some(0) {
             return Err("checkpoint_steps must be at least 1".to_owned());
+        }
+        if self.gate.games > 0 && (self.gate.steps == 0 || self.gate.nodes == 0) {
+            return Err("gate.steps and gate.nodes must be at least 1".to_owned());
+        }
+        if self.gate.games > 0 && self.gate_openings.is_none() {
+            return Err("gating matches need a book; name one with --gate-openings".to_owned());
         }
         self.check_loss()?;
         self.check_optimizer()?;
@@ -206,8 +251,8 @@ impl TrainConfig {
 
     /// What decides the batches of an epoch.
     pub(crate) fn plan(&self) -> Plan {
-        let Self { seed, window, batch, positions, .. } = *self;
-        Plan { seed, window, batch, positions }
+        let Self { seed, window, batch, positions, decided, .. } = *self;
+        Plan { seed, window, batch, positions, decided }
     }
 
     /// Learning rate at `step`: linear warm-up, then cosine, or constant with a linear decay.

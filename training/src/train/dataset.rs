@@ -15,6 +15,9 @@ use crate::labelled::{
 };
 use crate::train::labels::{Known, Labels};
 
+/// Centipawns beyond which a position counts as decided.
+const DECIDED: i16 = 300;
+
 /// Games in memory, each checked move by move.
 #[derive(Debug)]
 pub struct Dataset {
@@ -23,6 +26,8 @@ pub struct Dataset {
     pieces: Vec<Vec<u8>>,
     /// Weights of readouts that follow the teacher's best move and another one.
     path_weights: [f32; 2],
+    /// Share that a plan takes of the windows in which one side is ahead all along.
+    decided: f32,
     /// Plies dropped because a move was illegal (the game is cut there).
     pub dropped_plies: usize,
 }
@@ -49,7 +54,13 @@ pub struct Whole {
 
 impl Default for Dataset {
     fn default() -> Self {
-        Self { games: Vec::new(), pieces: Vec::new(), path_weights: [1.0; 2], dropped_plies: 0 }
+        Self {
+            games: Vec::new(),
+            pieces: Vec::new(),
+            path_weights: [1.0; 2],
+            decided: 1.0,
+            dropped_plies: 0,
+        }
     }
 }
 
@@ -106,6 +117,11 @@ impl Dataset {
         &self.games[index]
     }
 
+    /// Pieces on the board before each ply of a game.
+    pub fn pieces(&self, index: usize) -> &[u8] {
+        &self.pieces[index]
+    }
+
     /// Number of labelled positions.
     pub fn positions(&self) -> usize {
         self.pieces.iter().map(Vec::len).sum()
@@ -127,6 +143,18 @@ impl Dataset {
         if actual > 0.0 && actual < 1.0 {
             self.path_weights = [(1.0 - share) / (1.0 - actual), share / actual];
         }
+    }
+
+    /// From now on a plan leaves out all but `share` of the windows whose every score is beyond
+    /// [`DECIDED`]: most positions of a game are such, and least is to be learnt from them.
+    pub fn keep_decided(&mut self, share: f32) {
+        self.decided = share;
+    }
+
+    fn is_decided(&self, window: WindowRef) -> bool {
+        let start = usize::from(window.start);
+        let plies = &self.games[window.game as usize].plies;
+        plies[start..start + usize::from(window.length)].iter().all(|ply| ply.score.abs() > DECIDED)
     }
 
     /// From now on scores are averages along the game, as long as the teacher's best moves were
@@ -152,7 +180,8 @@ impl Dataset {
         }
     }
 
-    /// The batches of an epoch: every position once, in windows of `length` positions cut at a
+    /// The batches of an epoch: every position once (but for decided ones that are left out), in
+    /// windows of `length` positions cut at a
     /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about
     /// the same number of pieces, so that little is padding. Depends on `seed` and `epoch` only.
     pub fn plan(&self, length: u16, batch: usize, seed: u64, epoch: u64) -> Vec<Vec<WindowRef>> {
@@ -165,7 +194,10 @@ impl Dataset {
                 end = end.min(pieces.len() as u16);
                 let bucket = usize::from(pieces[usize::from(start)].div_ceil(4)).min(8);
                 let window = WindowRef { game: game as u32, start, length: end - start };
-                buckets[bucket].push(window);
+                let is_rare = self.decided < 1.0 && self.is_decided(window);
+                if !is_rare || rng.random::<f32>() < self.decided {
+                    buckets[bucket].push(window);
+                }
                 start = end;
                 end = start.saturating_add(length);
             }
@@ -285,6 +317,27 @@ mod tests {
             position.play_unchecked(moves[0]);
         }
         GameRecord { start, result: 1, plies, others: Vec::new() }
+    }
+
+    #[test]
+    fn decided_windows_are_left_out() {
+        let mut dataset = Dataset::default();
+        for _ in 0..200 {
+            dataset.push(game(&[(400, true), (-350, true), (301, true), (-900, true)]));
+            dataset.push(game(&[(400, true), (-350, true), (300, true), (-900, true)]));
+        }
+        let starts = |dataset: &Dataset| {
+            let windows = dataset.plan(1, 8, 7, 0).concat();
+            [0, 1].map(|odd| windows.iter().filter(|window| window.game % 2 == odd).count())
+        };
+        assert_eq!(starts(&dataset), [800, 800]);
+        dataset.keep_decided(0.25);
+        let [decided, open] = starts(&dataset);
+        // 800 and 600 windows of the two games are decided; of the others all are there.
+        assert!((140..260).contains(&decided), "{decided}");
+        assert!((200 + 100..200 + 200).contains(&open), "{open}");
+        dataset.keep_decided(0.0);
+        assert_eq!(starts(&dataset), [0, 200]);
     }
 
     #[test]

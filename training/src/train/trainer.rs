@@ -2,9 +2,11 @@
 //!
 //! Reads the clock: checkpoints are due by time.
 
+mod average;
 mod checkpoint;
 mod feed;
 mod guard;
+mod held_out;
 mod log;
 mod progress;
 mod step;
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::{self, FileError};
 use tesla_nn::model::Model;
@@ -26,13 +29,14 @@ use tesla_nn::weights;
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
 use crate::train::dataset::Dataset;
+use average::Average;
 use checkpoint::Checkpoint;
 use feed::Feed;
 use guard::Ruling;
+use held_out::Sample;
 use log::{Log, Pace};
 use progress::Progress;
 use step::{Job, Memory, Pass};
-use tesla_engine::console::terminal::bar;
 
 pub use log::{LogLine, read_log};
 
@@ -96,8 +100,11 @@ pub struct Trainer {
     device: Device,
     model: Model,
     optimizer: State,
+    /// Of the weights, where the config asks for one.
+    average: Option<Average>,
     progress: Progress,
     is_resumed: bool,
+    held_out: Option<Sample>,
     memory: Memory,
 }
 
@@ -126,8 +133,8 @@ impl Trainer {
         let training = device.clone().autodiff();
         let found = checkpoint::read(folder, device)?;
         let is_resumed = found.is_some();
-        let (model, optimizer, mut progress) = match found {
-            Some(Checkpoint { model, shape, optimizer, mut progress }) => {
+        let (model, optimizer, average, mut progress) = match found {
+            Some(Checkpoint { model, shape, optimizer, average, mut progress }) => {
                 config.model = shape;
                 if let Some(stored) = stored {
                     // The plan in force when the checkpoint was written, whatever was meant since.
@@ -139,21 +146,23 @@ impl Trainer {
                     }
                     config.started_from = stored.started_from;
                 }
-                (model.train(), optimizer, progress)
+                (model.train(), optimizer, average, progress)
             }
-            None => (fresh(&config, &training), State::default(), Progress::default()),
+            None => (fresh(&config, &training), State::default(), None, Progress::default()),
         };
         progress.plan = Some(config.plan());
         progress.guard.set_precision(config.precision);
         checkpoint::store_config(folder, &config)?;
         Ok(Self {
-            config,
             folder: folder.to_owned(),
             device: training,
             model,
             optimizer,
+            average: average.filter(|_| config.average > 0.0),
+            config,
             progress,
             is_resumed,
+            held_out: None,
             memory: Memory::default(),
         })
     }
@@ -182,9 +191,19 @@ impl Trainer {
         &self.config
     }
 
-    /// The network so far, without gradients.
+    /// The network so far, without gradients: the average of its weights where there is one.
     pub fn network(&self) -> Model {
-        self.model.valid()
+        let model = self.model.valid();
+        match &self.average {
+            Some(average) => average.network(model),
+            None => model,
+        }
+    }
+
+    /// From now on the network is measured on positions of `dataset`, which it must not learn from.
+    pub fn hold_out(&mut self, dataset: &Dataset) {
+        let TrainConfig { window, valid_positions, .. } = self.config;
+        self.held_out = Some(Sample::draw(dataset, window, valid_positions));
     }
 
     /// Steps done, those left out included.
@@ -214,6 +233,21 @@ impl Trainer {
         stop: &StopToken,
         say: &dyn Fn(&str),
     ) -> Result<(), TrainError> {
+        self.run_to(self.config.steps, dataset, stop, say)
+    }
+
+    /// [`Trainer::run`] up to step `end`, from where the run can go on.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_to(
+        &mut self,
+        end: u64,
+        dataset: &Arc<Dataset>,
+        stop: &StopToken,
+        say: &dyn Fn(&str),
+    ) -> Result<(), TrainError> {
+        let end = end.min(self.config.steps);
         let bar = bar(self.config.steps, "steps");
         let mut log = Log::open(&self.folder, self.progress.step)?;
         if self.progress.step == 0 {
@@ -222,9 +256,9 @@ impl Trainer {
         }
         let mut saved = Instant::now();
         let mut pace = Pace::new();
-        while self.is_going(stop) {
+        while self.is_going(end, stop) {
             let (mut feed, batches) = pace.wait(|| self.feed(dataset));
-            while self.is_going(stop) {
+            while self.is_going(end, stop) {
                 let jobs = pace.wait(|| feed.take(self.config.workers));
                 if jobs.is_empty() {
                     break;
@@ -238,6 +272,7 @@ impl Trainer {
                     }
                     Ruling::Stop => return Err(TrainError::Diverged(self.progress.step)),
                 }
+                self.measure();
                 if let Some(message) = log.tell(&mut self.progress, &self.config, &mut pace)? {
                     bar.set_message(message);
                 }
@@ -260,8 +295,18 @@ impl Trainer {
         Ok(())
     }
 
-    fn is_going(&self, stop: &StopToken) -> bool {
-        self.progress.step < self.config.steps && !stop.is_stopped()
+    /// Measures the network on the held-out positions, when it is due.
+    fn measure(&mut self) {
+        let is_due = self.progress.step.is_multiple_of(self.config.valid_steps.max(1));
+        if let Some(sample) = self.held_out.as_ref().filter(|_| is_due) {
+            let device = self.device.clone().without_autodiff();
+            let measured = sample.measure(&self.network(), self.config.precision, &device);
+            self.progress.held_out = Some(measured);
+        }
+    }
+
+    fn is_going(&self, end: u64, stop: &StopToken) -> bool {
+        self.progress.step < end && !stop.is_stopped()
     }
 
     /// Whether a checkpoint is due. None is written while steps are left out: weights that make no
@@ -299,6 +344,7 @@ impl Trainer {
             let rate = self.config.rate_at(self.progress.step);
             let model = self.model.clone();
             self.model = self.optimizer.step(&self.config.optimizer, rate, model, gradient);
+            self.take_into_average();
             self.progress.sums.add(&parts, norm);
         }
         if ruling != Ruling::Stop {
@@ -309,11 +355,21 @@ impl Trainer {
         ruling
     }
 
+    fn take_into_average(&mut self) {
+        let decay = self.config.average;
+        if decay > 0.0 {
+            let model = self.model.valid();
+            let average = self.average.get_or_insert_with(|| Average::of(&model));
+            average.step(&model, decay, self.progress.step);
+        }
+    }
+
     fn save(&self) -> Result<(), TrainError> {
         let checkpoint = Checkpoint {
             model: self.model.valid(),
             shape: self.config.model.clone(),
             optimizer: self.optimizer.clone(),
+            average: self.average.clone(),
             progress: self.progress.clone(),
         };
         checkpoint::write(&self.folder, &checkpoint)

@@ -11,6 +11,7 @@ use serde_json::json;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 use tesla_engine::chess::game::Game;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
 use super::observe::{Observation, Observer};
@@ -21,7 +22,6 @@ use crate::players::pool::RunContext;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 use crate::train::dataset::Dataset;
-use tesla_engine::console::terminal::bar;
 
 /// The file of observations in a folder.
 pub const FILE: &str = "observations.jsonl";

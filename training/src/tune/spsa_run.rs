@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use serde_json::json;
 use tesla_engine::best_first::params::Params;
+use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::{self};
 
@@ -22,7 +23,6 @@ use crate::players::lineup;
 use crate::players::player::Mishap;
 use crate::players::pool::RunContext;
 use crate::players::side::Side;
-use tesla_engine::console::terminal::bar;
 
 /// The pairs that were played.
 const FILE: &str = "spsa.jsonl";

@@ -6,14 +6,15 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use tesla_nn::files;
+use tesla_nn::files::sha256;
 use tesla_nn::model::{Model, ModelConfig};
-use tesla_nn::weights::{self, WeightsError};
+use tesla_nn::weights::{self, Loaded, WeightsError};
 
+use super::average::Average;
 use super::progress::Progress;
 use super::{TrainError, access, replace};
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
-use tesla_nn::files::sha256;
 
 /// Folders of a run that hold a checkpoint; the second one only between the renames of a save.
 const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
@@ -21,10 +22,12 @@ const FOLDERS: [&str; 2] = ["checkpoint", "checkpoint.old"];
 const UNFINISHED: &str = "checkpoint.new";
 
 const WEIGHTS: &str = "weights.safetensors";
+/// The average of the weights, where the run keeps one.
+const AVERAGE: &str = "average.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
 const PROGRESS: &str = "progress.json";
 const CONFIG: &str = "config.json";
-/// Hashes of the three files of a checkpoint, as `sha256sum --check` reads them. A flipped bit in a
+/// Hashes of the files of a checkpoint, as `sha256sum --check` reads them. A flipped bit in a
 /// weight would be a number like any other.
 const HASHES: &str = "SHA256SUMS";
 
@@ -33,6 +36,7 @@ pub(super) struct Checkpoint {
     pub(super) model: Model,
     pub(super) shape: ModelConfig,
     pub(super) optimizer: State,
+    pub(super) average: Option<Average>,
     pub(super) progress: Progress,
 }
 
@@ -94,28 +98,36 @@ pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>,
     };
     let progress: Progress =
         serde_json::from_slice(&file(PROGRESS)?).map_err(|error| damaged(error.to_string()))?;
-    let loaded =
-        weights::load_bytes(&file(WEIGHTS)?, &device.clone().autodiff()).map_err(|error| {
-            match error {
-                // Whole, but of another version; its own sentence says what to do.
-                WeightsError::Misfit(_) => TrainError::Weights(error),
-                error => damaged(error.to_string()),
-            }
-        })?;
+    let network = |name: &str, device: &Device| {
+        weights::load_bytes(&file(name)?, device).map_err(|error| match error {
+            // Whole, but of another version; its own sentence says what to do.
+            WeightsError::Misfit(_) => TrainError::Weights(error),
+            error => damaged(error.to_string()),
+        })
+    };
+    let loaded = network(WEIGHTS, &device.clone().autodiff())?;
+    let average = if current.join(AVERAGE).is_file() {
+        Some(Average::of(&network(AVERAGE, device)?.model))
+    } else {
+        None
+    };
     let optimizer =
         State::from_bytes(&file(OPTIMIZER)?, device).map_err(|error| damaged(error.to_string()))?;
     optimizer.check(&loaded.model).map_err(|error| damaged(error.to_string()))?;
-    Ok(Some(Checkpoint { model: loaded.model, shape: loaded.config, optimizer, progress }))
+    let Loaded { model, config: shape, .. } = loaded;
+    Ok(Some(Checkpoint { model, shape, optimizer, average, progress }))
 }
 
 /// Writes a checkpoint into `folder` in place of the one that is there, after it has been read
 /// back: weights that are no numbers replace none that are.
 pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainError> {
-    let Checkpoint { model, shape, optimizer, progress } = checkpoint;
+    let Checkpoint { model, shape, optimizer, average, progress } = checkpoint;
     let fresh = folder.join(UNFINISHED);
     let [current, old] = FOLDERS.map(|name| folder.join(name));
     let damaged = |what: String| TrainError::Checkpoint(fresh.clone(), what);
     let network = weights::to_exact_bytes(model, shape)?;
+    let average = average.as_ref().map(|average| average.network(model.clone()));
+    let average = average.map(|average| weights::to_exact_bytes(&average, shape)).transpose()?;
     let moments = optimizer.to_bytes().map_err(|error| damaged(error.to_string()))?;
     let is_sound = weights::load_bytes(&network, &Device::flex()).is_ok()
         && State::from_bytes(&moments, &Device::flex()).is_ok();
@@ -125,7 +137,8 @@ pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainE
     let progress = serde_json::to_vec(progress).map_err(|error| damaged(error.to_string()))?;
     remove(&fresh)?;
     files::make_folder(&fresh)?;
-    let files = [(WEIGHTS, network), (OPTIMIZER, moments), (PROGRESS, progress)];
+    let mut files = vec![(WEIGHTS, network), (OPTIMIZER, moments), (PROGRESS, progress)];
+    files.extend(average.map(|average| (AVERAGE, average)));
     let hashes = files.iter().map(|(name, bytes)| hash_line(name, bytes)).collect::<String>();
     for (name, bytes) in files.into_iter().chain([(HASHES, hashes.into_bytes())]) {
         files::replace(&fresh.join(name), &bytes)?;

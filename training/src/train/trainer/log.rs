@@ -9,15 +9,18 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
+use super::held_out::HeldOut;
 use super::progress::{Progress, Sums};
 use super::{TrainError, access, replace};
 use crate::train::config::TrainConfig;
 
 /// First line of `loss.csv`. The parts of the loss are means over the last [`STEPS`] steps, before
 /// the parts' weights; `idle` is the share of the time in which the workers had no data; `skipped`
-/// counts all steps so far that were left out. New columns come last.
+/// counts all steps so far that were left out; `valid_…` are of held-out positions, where they were
+/// measured. New columns come last.
 const COLUMNS: &str = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
-                       positions_per_second,consistency,idle,skipped";
+                       positions_per_second,consistency,idle,skipped,valid_value,valid_policy,\
+                       valid_rmse_points,valid_top_1";
 
 /// A line of `loss.csv`, by its columns; those of later versions may be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -46,6 +49,18 @@ pub struct LogLine {
     /// Steps left out so far because they were no numbers.
     #[serde(default)]
     pub skipped: Option<u64>,
+    /// Loss of the value on held-out positions, nats.
+    #[serde(default)]
+    pub valid_value: Option<f64>,
+    /// Loss of the policy on held-out positions, nats.
+    #[serde(default)]
+    pub valid_policy: Option<f64>,
+    /// Root-mean-square error of the value on held-out positions, points.
+    #[serde(default)]
+    pub valid_rmse_points: Option<f64>,
+    /// Share of the held-out positions whose best move has the highest prior.
+    #[serde(default)]
+    pub valid_top_1: Option<f64>,
 }
 
 /// The lines of a run's `loss.csv`; one that a kill cut short is passed over.
@@ -110,6 +125,8 @@ impl Pace {
 pub(super) struct Log {
     path: PathBuf,
     file: fs::File,
+    /// Measured last, for the bar.
+    last: Option<HeldOut>,
 }
 
 impl Log {
@@ -128,7 +145,7 @@ impl Log {
             replace(&path, kept.as_bytes())?;
         }
         let file = access(&path, fs::OpenOptions::new().append(true).open(&path))?;
-        Ok(Self { path, file })
+        Ok(Self { path, file, last: None })
     }
 
     /// Writes a line where one is due, and says what the bar is to show.
@@ -144,31 +161,45 @@ impl Log {
         // In one piece, so that a kill leaves no half line that looks like a whole one.
         let line = line(progress, config, pace) + "\n";
         access(&self.path, self.file.write_all(line.as_bytes()))?;
-        let message = message(&progress.sums, pace);
+        let held_out = progress.held_out.take();
+        self.last = held_out.or(self.last);
+        let message = message(&progress.sums, self.last, pace);
         progress.sums = Sums::default();
         *pace = Pace::new();
         Ok(Some(message))
     }
 }
 
-fn message(sums: &Sums, pace: &Pace) -> String {
+fn message(sums: &Sums, held_out: Option<HeldOut>, pace: &Pace) -> String {
     let [value, policy, action, error, squared, _] = sums.means();
-    format!(
+    let learnt = format!(
         "{:.0} positions/s, {:.0} % idle, value {value:.3}, policy {policy:.3}, action \
          {action:.4}, error {error:.3}, RMSE {:.2} points",
         pace.rate(),
         100.0 * pace.idle(),
         squared.sqrt() * 100.0
-    )
+    );
+    match held_out {
+        Some(HeldOut { rmse_points, top_1, .. }) => {
+            format!("{learnt}; held out: RMSE {rmse_points:.2} points, top-1 {top_1:.3}")
+        }
+        None => learnt,
+    }
 }
 
 /// A line of `loss.csv`, see [`COLUMNS`].
 fn line(progress: &Progress, config: &TrainConfig, pace: &Pace) -> String {
     let sums = &progress.sums;
     let [value, policy, action, error, squared, consistency] = sums.means();
+    let valid = match progress.held_out {
+        Some(HeldOut { value, policy, rmse_points, top_1 }) => {
+            format!("{value:.4},{policy:.4},{rmse_points:.3},{top_1:.4}")
+        }
+        None => ",,,".to_owned(),
+    };
     format!(
         "{},{},{:.6},{value:.4},{policy:.4},{action:.4},{error:.4},{:.3},{:.3},{:.0},\
-         {consistency:.5},{:.4},{}",
+         {consistency:.5},{:.4},{},{valid}",
         progress.step,
         progress.positions,
         config.rate_at(progress.step),
@@ -204,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_log_is_mended() {
-        let whole = "50,1,2,3,4,5,6,7,8,9,10,11,12\n";
+        let whole = "50,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16\n";
         assert_eq!(mend("", 7), format!("{COLUMNS}\n"));
         let log = format!("{COLUMNS}\n{whole}");
         assert_eq!(mend(&log, 50), log);
@@ -214,6 +245,6 @@ mod tests {
         // An older version's.
         let old = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
                    positions_per_second\n50,1,2,3,4,5,6,7,8,9\n";
-        assert_eq!(mend(old, 50), format!("{COLUMNS}\n50,1,2,3,4,5,6,7,8,9,,,\n"));
+        assert_eq!(mend(old, 50), format!("{COLUMNS}\n50,1,2,3,4,5,6,7,8,9,,,,,,,\n"));
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
+use super::held_out::HeldOut;
 use super::step::PARTS;
 use crate::train::config::Plan;
 
@@ -24,6 +25,9 @@ pub(super) struct Progress {
     /// Of the line of `loss.csv` that is not written yet.
     #[serde(default)]
     pub(super) sums: Sums,
+    /// For that line, where it was measured.
+    #[serde(default)]
+    pub(super) held_out: Option<HeldOut>,
 }
 
 /// Sums over the steps since the last line; a part of the checkpoint, so that a resumed run writes

@@ -28,7 +28,7 @@ pub(super) struct Job {
 
 impl Job {
     /// Labelled positions.
-    fn positions(&self) -> u64 {
+    pub(super) fn positions(&self) -> u64 {
         self.labels.weight.iter().filter(|&&weight| weight > 0.0).count() as u64
     }
 }

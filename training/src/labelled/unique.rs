@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
+use super::GameRecord;
 use crate::game::state::fen_of;
-use crate::labelled::GameRecord;
 
 /// The games seen so far, 16 bytes each and what a hash set adds.
 #[derive(Clone, Debug, Default)]

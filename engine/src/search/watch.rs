@@ -1,0 +1,163 @@
+//! How somebody watches a running search without slowing it: a slot for one snapshot, filled by the
+//! search between batches when it is asked for. Who reads slowly gets the latest and misses some.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use shakmaty::Move;
+
+use crate::search::snapshot::Snapshot;
+
+/// Least time between two snapshots of a running search: twenty a second.
+pub const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Both ends of the slot; clones share it. The watcher asks and waits, the search fills.
+#[derive(Clone)]
+pub struct Watch {
+    shared: Arc<Shared>,
+    slot: Sender<Snapshot>,
+    latest: Receiver<Snapshot>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_asked: AtomicBool,
+    /// The moves from the root to the position that is looked at.
+    path: Mutex<Vec<Move>>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        let (slot, latest) = bounded(1);
+        Self { shared: Arc::default(), slot, latest }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// Asks for the next snapshot.
+    pub fn ask(&self) {
+        self.shared.is_asked.store(true, Ordering::Release);
+    }
+
+    /// Asks for the next snapshot and waits for it, at most so long. One that was made before the
+    /// call counts too.
+    pub fn next(&self, patience: Duration) -> Option<Snapshot> {
+        self.ask();
+        self.latest.recv_timeout(patience).ok()
+    }
+
+    /// The snapshot that is ready, if one is.
+    pub fn take(&self) -> Option<Snapshot> {
+        self.latest.try_recv().ok()
+    }
+
+    /// Snapshots from now on tell of the position behind these moves too.
+    pub fn look_at(&self, path: Vec<Move>) {
+        *self.shared.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
+    }
+
+    /// The moves to the position that is looked at.
+    pub fn path(&self) -> Vec<Move> {
+        self.shared.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether somebody waits for a snapshot. One load of a flag.
+    pub fn is_asked(&self) -> bool {
+        self.shared.is_asked.load(Ordering::Acquire)
+    }
+
+    /// Puts a snapshot into the slot, in the place of one that nobody took; never waits.
+    pub fn put(&self, snapshot: Snapshot) {
+        self.shared.is_asked.store(false, Ordering::Release);
+        let _ = self.latest.try_recv();
+        // Where another search fills the same slot in this moment, its snapshot is as good.
+        let _ = self.slot.try_send(snapshot);
+    }
+}
+
+/// The search's end of a watch.
+#[derive(Debug, Default)]
+pub struct Watched {
+    watch: Option<Watch>,
+    /// When the last snapshot was made, since `go`.
+    last: Option<Duration>,
+}
+
+impl Watched {
+    /// Watched from now on; `None` = by nobody.
+    pub fn set(&mut self, watch: Option<Watch>) {
+        (self.watch, self.last) = (watch, None);
+    }
+
+    /// A search begins: its times count from zero.
+    pub fn begin(&mut self) {
+        self.last = None;
+    }
+
+    /// The watch, if a snapshot is due. Asks for the time only where somebody asks for a snapshot.
+    pub fn due(&mut self, now: impl FnOnce() -> Duration) -> Option<Watch> {
+        let watch = self.watch.as_ref().filter(|watch| watch.is_asked())?;
+        let now = now();
+        if self.last.is_some_and(|last| now < last + INTERVAL) {
+            return None;
+        }
+        self.last = Some(now);
+        Some(watch.clone())
+    }
+
+    /// The watch, for the last snapshot of a search.
+    pub fn watch(&self) -> Option<&Watch> {
+        self.watch.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(search: &str) -> Snapshot {
+        Snapshot { search: search.to_owned(), ..Snapshot::default() }
+    }
+
+    #[test]
+    fn only_who_asks_gets_one_and_only_the_latest() {
+        let watch = Watch::default();
+        let mut watched = Watched::default();
+        watched.set(Some(watch.clone()));
+        assert!(watched.due(|| Duration::ZERO).is_none());
+        watch.ask();
+        for name in ["first", "second"] {
+            watched.begin();
+            watch.ask();
+            watched.due(|| Duration::ZERO).unwrap().put(snapshot(name));
+        }
+        assert!(!watch.is_asked());
+        assert_eq!(watch.next(Duration::ZERO).map(|told| told.search), Some("second".to_owned()));
+        assert_eq!(watch.take(), None);
+    }
+
+    #[test]
+    fn at_most_twenty_a_second() {
+        let watch = Watch::default();
+        let mut watched = Watched::default();
+        watched.set(Some(watch.clone()));
+        let mut made = 0;
+        for millisecond in 0..1000 {
+            watch.ask();
+            if let Some(watch) = watched.due(|| Duration::from_millis(millisecond)) {
+                watch.put(snapshot("one"));
+                made += 1;
+            }
+        }
+        assert_eq!(made, 20);
+    }
+}

@@ -1,0 +1,95 @@
+//! `tesla view`: a page in the browser that shows a search at work, served by the program itself.
+//!
+//! In reading order:
+//!
+//! * [`gate`] — searches side by side at equal evaluations on one device, and slow motion;
+//! * [`messages`] — what the page asks, what it is told, and errors that name the field;
+//! * [`kept`] — what was seen of a search, thinned; recordings on disk;
+//! * [`seat`] — one search on a thread of its own; `seats` — all of them on one device;
+//! * [`desk`] — the position, the seats, and who listens;
+//! * [`assets`] — the page's files, inside the program;
+//! * [`guard`] — who is answered at all;
+//! * [`routes`], [`server`] — addresses; connections.
+
+// What comes from the network is untrusted, so nothing here may panic.
+#![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+pub mod assets;
+pub mod desk;
+pub mod gate;
+pub mod guard;
+pub mod kept;
+pub mod messages;
+pub mod routes;
+pub mod seat;
+mod seats;
+pub mod server;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use self::desk::Desk;
+use self::guard::Guard;
+use self::kept::Recording;
+use self::messages::PositionOrder;
+use crate::console::output::Output;
+use crate::console::terminal::{complain, interruptible};
+use crate::setup::settings::Settings;
+
+/// `tesla view`.
+#[derive(Args, Debug, Default)]
+pub struct ViewArgs {
+    /// The position to look at first; the start position if not given
+    #[arg(long, conflicts_with = "pgn")]
+    fen: Option<String>,
+    /// A game to review, in PGN
+    #[arg(long)]
+    pgn: Option<PathBuf>,
+    /// The port to serve the page at; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Only prints the page's address
+    #[arg(long)]
+    no_browser: bool,
+    /// Writes what was seen of the last search to this file, at the end
+    #[arg(long)]
+    record: Option<PathBuf>,
+    /// Shows such a file; nothing is searched
+    #[arg(long, conflicts_with_all = ["fen", "pgn", "record"])]
+    replay: Option<PathBuf>,
+}
+
+/// Serves the page until Ctrl-C.
+///
+/// # Errors
+/// When a position or file cannot be read, the port is taken or signals cannot be caught.
+pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
+    let replay = arguments.replay.as_deref().map(Recording::read).transpose()?;
+    let order = PositionOrder { fen: arguments.fen.clone(), moves: Vec::new() };
+    let game = order.game().map_err(|refusal| refusal.error)?;
+    let stop = interruptible()?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(|error| {
+        format!("the page cannot be served at port {}: {error}", arguments.port)
+    })?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let guard = Arc::new(Guard::new(address.port()));
+    let url = format!("http://{address}/{}/", guard.token());
+    let desk = Desk::start(&Settings::default(), game, replay);
+    output.print(&format!("Tesla is at {url}\nCtrl-C ends it."));
+    if !arguments.no_browser
+        && let Err(error) = open::that_detached(&url)
+    {
+        complain(&format!("no browser could be opened ({error}); open the address above yourself"));
+    }
+    let served = server::serve(listener, &routes::router(Arc::clone(&desk), guard), &stop);
+    desk.end();
+    if let Some(path) = &arguments.record {
+        desk.recording().write(path)?;
+        output.print(&format!("The recording is in {}", path.display()));
+    }
+    served.map(|()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,126 @@
+//! Addresses: the page's files, the news, the orders.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures_util::{StreamExt as _, stream};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::desk::{Desk, Event};
+use super::guard::{Guard, admit};
+use super::messages::{Nothing, Refusal, State as Standing, read};
+use super::{assets, messages};
+
+/// Largest request, bytes.
+const LARGEST: usize = 1 << 20;
+
+type Shared = State<Arc<Desk>>;
+
+/// Everything that is answered.
+pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
+    let inner = Router::new()
+        .route("/events", get(events))
+        .route("/recording.json", get(recording))
+        .route(
+            "/position",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |order| desk.position(&order))
+            }),
+        )
+        .route(
+            "/go",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |order| desk.go(&order))
+            }),
+        )
+        .route(
+            "/stop",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |Nothing {}| desk.stop())
+            }),
+        )
+        .route(
+            "/pace",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |order: messages::PaceOrder| desk.pace(order))
+            }),
+        )
+        .route(
+            "/look",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |order| desk.look(&order))
+            }),
+        )
+        .route("/{*path}", get(|Path(path): Path<String>| async move { asset(&path) }))
+        .with_state(desk);
+    let page = format!("/{}", guard.token());
+    Router::new()
+        .route(&format!("{page}/"), get(|| async { asset("") }))
+        .nest(&page, inner)
+        .layer(DefaultBodyLimit::max(LARGEST))
+        .layer(from_fn_with_state(guard, admit))
+}
+
+fn asset(path: &str) -> Response {
+    assets::find(path).map_or_else(
+        || StatusCode::NOT_FOUND.into_response(),
+        |asset| ([(header::CONTENT_TYPE, asset.kind)], asset.bytes).into_response(),
+    )
+}
+
+fn json(status: StatusCode, what: &impl Serialize) -> Response {
+    match serde_json::to_vec(what) {
+        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Reads an order, obeys, and answers how things stand then.
+fn ordered<T: DeserializeOwned>(
+    body: &[u8],
+    obey: impl FnOnce(T) -> Result<Standing, Refusal>,
+) -> Response {
+    match read(body).and_then(obey) {
+        Ok(state) => json(StatusCode::OK, &state),
+        Err(refusal) => json(StatusCode::BAD_REQUEST, &refusal),
+    }
+}
+
+async fn recording(State(desk): Shared) -> Response {
+    desk.replay().map_or_else(
+        || StatusCode::NO_CONTENT.into_response(),
+        |recording| json(StatusCode::OK, &recording),
+    )
+}
+
+/// The news as server-sent events: what is known, and then what comes.
+async fn events(State(desk): Shared) -> impl IntoResponse {
+    let (known, receiver) = desk.listen();
+    let news = stream::iter(known).chain(stream::unfold(receiver, next));
+    let written = news.map(|event| {
+        Ok::<_, Infallible>(sse::Event::default().event(event.kind).data(&*event.data))
+    });
+    Sse::new(written).keep_alive(KeepAlive::default())
+}
+
+/// The next event. A reader that is too slow misses the oldest ones.
+async fn next(mut receiver: Receiver<Event>) -> Option<(Event, Receiver<Event>)> {
+    loop {
+        match receiver.recv().await {
+            Ok(event) => return Some((event, receiver)),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return None,
+        }
+    }
+}

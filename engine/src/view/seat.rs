@@ -1,0 +1,154 @@
+//! One search on a thread of its own, and another thread that passes on what is seen of it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use shakmaty::Move;
+
+use super::desk::Desk;
+use super::gate::Gate;
+use crate::chess::game::Game;
+use crate::search::clock::Budget;
+use crate::search::watch::Watch;
+use crate::search::{Limits, Search, StopToken, Task};
+
+/// How long the watcher waits for a snapshot before it looks around.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// One run of a search.
+#[derive(Debug)]
+pub struct Run {
+    /// Of the desk's.
+    pub number: u64,
+    /// At the gate.
+    pub runner: u64,
+    /// What to search.
+    pub game: Game,
+    /// Until when.
+    pub limits: Limits,
+    /// Or earlier.
+    pub stop: StopToken,
+}
+
+/// What a seat is told; done one after another.
+enum Order {
+    Run(Box<Run>),
+    /// Tell of the position behind these moves of the last run.
+    Look(u64, Vec<Move>),
+}
+
+/// A search that waits for what to do. Its threads end when it is dropped.
+pub struct Seat {
+    orders: Sender<Order>,
+    watch: Watch,
+    /// Held for the watcher, which ends without it.
+    _life: Arc<()>,
+}
+
+impl std::fmt::Debug for Seat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seat").field("watch", &self.watch).finish_non_exhaustive()
+    }
+}
+
+impl Seat {
+    /// A seat for this search, whose evaluator passes `gate` under the number in `runner`.
+    pub fn new(
+        search: Box<dyn Search>,
+        gate: Gate,
+        runner: Arc<AtomicU64>,
+        desk: &Arc<Desk>,
+    ) -> Self {
+        let (orders, inbox) = unbounded();
+        let watch = Watch::default();
+        let life = Arc::new(());
+        let worker =
+            Worker { search, watch: watch.clone(), gate, runner, desk: Arc::downgrade(desk) };
+        let (desk, alive, watched) = (Arc::downgrade(desk), Arc::downgrade(&life), watch.clone());
+        thread::spawn(move || worker.work(&inbox));
+        thread::spawn(move || pass_on(&watched, &desk, &alive));
+        Self { orders, watch, _life: life }
+    }
+
+    /// Searches, when the runs before it have ended.
+    pub fn run(&self, run: Run) {
+        self.watch.look_at(Vec::new());
+        let _ = self.orders.send(Order::Run(Box::new(run)));
+    }
+
+    /// Snapshots tell of this place too, also when the run has ended.
+    pub fn look_at(&self, run: u64, path: Vec<Move>) {
+        self.watch.look_at(path.clone());
+        self.watch.ask();
+        let _ = self.orders.send(Order::Look(run, path));
+    }
+}
+
+/// Passes snapshots on while somebody wants them.
+fn pass_on(watch: &Watch, desk: &Weak<Desk>, alive: &Weak<()>) {
+    while alive.strong_count() > 0 {
+        let Some(desk) = desk.upgrade() else { return };
+        if !desk.is_heard() {
+            drop(desk);
+            thread::sleep(PATIENCE);
+        } else if let Some(snapshot) = watch.next(PATIENCE) {
+            desk.tell_current(snapshot);
+        }
+    }
+}
+
+struct Worker {
+    search: Box<dyn Search>,
+    watch: Watch,
+    gate: Gate,
+    runner: Arc<AtomicU64>,
+    desk: Weak<Desk>,
+}
+
+impl Worker {
+    fn work(mut self, orders: &Receiver<Order>) {
+        self.search.set_watch(Some(self.watch.clone()));
+        for order in orders {
+            match order {
+                Order::Run(run) => self.run(&run),
+                Order::Look(run, path) => {
+                    if let (Some(desk), Some(seen)) =
+                        (self.desk.upgrade(), self.search.snapshot(&path))
+                    {
+                        desk.tell(run, seen);
+                    }
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, run: &Run) {
+        let _ = self.watch.take();
+        self.runner.store(run.runner, Ordering::Release);
+        let Run { game, limits, stop, .. } = run;
+        let budget = Budget::new(limits, Duration::ZERO);
+        // A bug in one search must not take the page with it.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            self.search.clear();
+            self.search.search(&Task { game, limits, budget: &budget, stop }, &mut |_| {})
+        }));
+        self.gate.leave(run.runner);
+        let Some(desk) = self.desk.upgrade() else { return };
+        match outcome {
+            Ok(outcome) => {
+                if let Some(error) = outcome.error {
+                    desk.note(&error.to_string());
+                }
+            }
+            Err(_) => desk.note("internal error in the search; please report it"),
+        }
+        if let Some(snapshot) = self.watch.take() {
+            desk.tell(run.number, snapshot);
+        }
+        desk.ended(run.number);
+    }
+}

@@ -1,0 +1,136 @@
+//! The searches of the desk, on one device.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use shakmaty::Move;
+use tesla_nn::shared::SharedDevice;
+
+use super::desk::Desk;
+use super::gate::Gated;
+use super::messages::Line;
+use super::seat::{Run, Seat};
+use crate::search::{Limits, StopToken};
+use crate::setup::factory;
+use crate::setup::machine::Machine;
+use crate::setup::mode::SearchMode;
+
+/// Memory for each search, MiB.
+const HASH_MB: usize = 128;
+
+/// What the desk's thread does.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// Start the device.
+    Load,
+    /// Search.
+    Run { number: u64, modes: Vec<(SearchMode, StopToken)>, line: Box<Line>, limits: Limits },
+    /// Tell of the position behind these moves of this run.
+    Look(u64, Vec<Move>),
+}
+
+/// The searches, made when they are first asked for, all on one device.
+pub(super) struct Seats {
+    machine: Machine,
+    device: Option<SharedDevice>,
+    made: BTreeMap<SearchMode, (Seat, Arc<AtomicU64>)>,
+    /// Number of the last runner at the gate.
+    runners: u64,
+}
+
+impl Seats {
+    /// None yet, for this machine.
+    pub(super) fn new(machine: Machine) -> Self {
+        Self { machine, device: None, made: BTreeMap::new(), runners: 0 }
+    }
+
+    /// Does it.
+    pub(super) fn work(&mut self, work: Work, desk: &Arc<Desk>) {
+        match work {
+            Work::Load => self.load(desk),
+            Work::Run { number, modes, line, limits } => {
+                self.load(desk);
+                self.run(number, &modes, (&line, &limits), desk);
+            }
+            Work::Look(run, path) => {
+                for (seat, _) in self.made.values() {
+                    seat.look_at(run, path.clone());
+                }
+            }
+        }
+    }
+
+    /// Starts the device; without a network or a device that works, pieces are counted.
+    fn load(&mut self, desk: &Arc<Desk>) {
+        if self.device.is_some() {
+            return;
+        }
+        let (evaluator, notes) = match factory::shared_evaluator(&self.machine) {
+            Ok(made) => made,
+            Err(sentence) => {
+                desk.note(&format!("{sentence}; the classical evaluator is used instead"));
+                self.machine = self.machine.without_network();
+                match factory::shared_evaluator(&self.machine) {
+                    Ok(made) => made,
+                    Err(sentence) => return desk.note(&sentence),
+                }
+            }
+        };
+        for note in notes {
+            desk.note(&note);
+        }
+        match SharedDevice::start(evaluator) {
+            Ok(device) => {
+                desk.set_evaluator(device.description());
+                self.device = Some(device);
+            }
+            Err(error) => desk.note(&format!("the device cannot be started: {error}")),
+        }
+    }
+
+    fn run(
+        &mut self,
+        number: u64,
+        modes: &[(SearchMode, StopToken)],
+        (line, limits): (&Line, &Limits),
+        desk: &Arc<Desk>,
+    ) {
+        let mut runs = Vec::new();
+        for (mode, stop) in modes {
+            self.runners += 1;
+            match self.seat(*mode, desk) {
+                Ok(()) => runs.push((*mode, self.runners, stop.clone())),
+                Err(sentence) => {
+                    desk.note(&sentence);
+                    desk.ended(number);
+                }
+            }
+        }
+        desk.gate()
+            .open(runs.iter().map(|(_, runner, stop)| (*runner, stop.clone())), limits.nodes);
+        for (mode, runner, stop) in runs {
+            let (game, limits) = (line.game.clone(), limits.clone());
+            if let Some((seat, _)) = self.made.get(&mode) {
+                seat.run(Run { number, runner, game, limits, stop });
+            }
+        }
+    }
+
+    /// Makes this search, if it is not there yet.
+    fn seat(&mut self, mode: SearchMode, desk: &Arc<Desk>) -> Result<(), String> {
+        if self.made.contains_key(&mode) {
+            return Ok(());
+        }
+        let device = self.device.as_ref().ok_or("there is nothing to evaluate positions with")?;
+        let runner = Arc::new(AtomicU64::new(0));
+        let client = Box::new(device.client(0));
+        let gated = Gated::new(client, desk.gate().clone(), Arc::clone(&runner));
+        let machine = Machine { search: mode, ..self.machine.clone() }.used();
+        let mut search = factory::search_on(&machine, Box::new(gated))?;
+        search.set_hash_mb(HASH_MB);
+        let seat = Seat::new(search, desk.gate().clone(), Arc::clone(&runner), desk);
+        self.made.insert(mode, (seat, runner));
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+// The moves of the game on the board: playing, taking back, setting up.
+
+import { $, el } from "./util.js";
+
+/** A game from a starting position; `ply` is where we stand in `line`. */
+export class Game {
+  constructor() {
+    this.start = null;
+    this.line = [];
+    this.ply = 0;
+  }
+
+  /** What the engine is told of the position after so many plies. */
+  asked(ply = this.ply) {
+    return { fen: this.start, moves: this.line.slice(0, ply).map(({ uci }) => uci) };
+  }
+
+  /** Takes what the engine says the game is; moves taken back stay, to go forth again. */
+  take(state) {
+    const isSame = state.start === this.start
+      && state.moves.every(({ uci }, index) => this.line[index]?.uci === uci);
+    if (!isSame) this.line = state.moves;
+    this.start = state.start;
+    this.ply = state.moves.length;
+  }
+
+  /** The request for the game with one more move. */
+  with(ucis) {
+    const next = this.line[this.ply]?.uci;
+    const keeps = ucis.length === 1 && ucis[0] === next;
+    const asked = this.asked();
+    if (!keeps) this.line = this.line.slice(0, this.ply);
+    return { fen: asked.fen, moves: [...asked.moves, ...ucis] };
+  }
+
+  /** Shows the moves, each a way to go there. */
+  show(onGo) {
+    const [number, turn] = this.firstMove();
+    const items = [];
+    let ply = 0;
+    for (const { san } of this.line) {
+      const half = ply + turn;
+      const move = number + Math.floor(half / 2);
+      const at = ply + 1;
+      if (half % 2 === 0 || ply === 0) {
+        items.push(el("li", { class: "number", text: half % 2 === 0 ? `${move}.` : `${move}…` }));
+      }
+      const button = el("button", { text: san, "aria-current": at === this.ply ? "true" : null,
+        onclick: () => onGo(at) });
+      items.push(el("li", {}, button));
+      ply += 1;
+    }
+    $("game").replaceChildren(...items);
+    $("game").hidden = items.length === 0;
+    const current = $("game").querySelector("[aria-current]");
+    if (current) $("game").scrollTop = current.offsetTop - $("game").offsetTop - 30;
+    $("first").disabled = $("back").disabled = this.ply === 0;
+    $("last").disabled = $("forth").disabled = this.ply === this.line.length;
+  }
+
+  /** Number of the first move, and 1 where Black makes it. */
+  firstMove() {
+    const [, turn, , , , number] = (this.start ?? "").split(" ");
+    return [Number(number) || 1, turn === "b" ? 1 : 0];
+  }
+}
+
+/** What somebody typed: a position, or moves to play in this one. Nothing where it is neither. */
+export function typed(text, legal) {
+  const trimmed = text.trim();
+  if (trimmed === "" || trimmed === "startpos") return { fen: null };
+  if (trimmed.includes("/")) return { fen: trimmed };
+  const plain = (san) => san.replace(/[+#x!?]/g, "").replaceAll("0", "O");
+  const fitting = legal.find(({ uci, san }) => uci === trimmed || plain(san) === plain(trimmed));
+  return fitting ? { play: fitting.uci } : null;
+}

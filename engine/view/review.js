@@ -1,0 +1,6 @@
+export class Review {
+  constructor(page) { this.page = page; }
+  hear() {}
+  at() {}
+  open() {}
+}

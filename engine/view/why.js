@@ -1,0 +1,60 @@
+// The sentence in large type: which move, why, and where the next evaluations go.
+
+import { $, el, points, proofWords } from "./util.js";
+
+/** How long a sentence stays at least, milliseconds: it has to be read. */
+const STAYS = 900;
+/** The same for those who hear it. */
+const SPOKEN = 6000;
+
+export class Why {
+  constructor() {
+    this.forget();
+  }
+
+  forget() {
+    [this.text, this.shownAt, this.spokenAt] = ["", -Infinity, -Infinity];
+  }
+
+  /** The next sentence need not wait. */
+  hurry() {
+    this.shownAt = -Infinity;
+  }
+
+  show({ snapshot, node }, path, isFinal) {
+    const text = path.length === 0 ? snapshot.why : behind(node, path);
+    const now = performance.now();
+    if (text === this.text || (!isFinal && now < this.shownAt + STAYS)) return;
+    [this.text, this.shownAt] = [text, now];
+    $("why").replaceChildren(...marked(text, node ?? snapshot.root, path));
+    if (isFinal || now > this.spokenAt + SPOKEN) {
+      this.spokenAt = now;
+      $("spoken").textContent = text;
+    }
+  }
+}
+
+/** What is known behind a line of moves. */
+function behind(node, path) {
+  const line = path.map(({ san }) => san).join(" ");
+  if (!node) return `The search has not looked behind ${line} yet.`;
+  const [first] = node.moves;
+  if (!first) return `After ${line} the game is over.`;
+  if (first.proof) return `After ${line} the best move is ${first.san}: ${proofWords(first.proof)}.`;
+  const error = first.error === null ? "" : ` ± ${points(first.error)}`;
+  const rival = node.moves.filter((move) => move.uci !== node.leader)
+    .reduce((best, move) => ((move.overtake ?? 0) > (best?.overtake ?? 0) ? move : best), null);
+  const chance = rival?.overtake ? `; ${rival.san} overtakes with ${(rival.overtake * 100).toFixed(0)} %` : "";
+  return `After ${line} the best move is ${first.san}, worth ${points(first.value)}${error} points${chance}.`;
+}
+
+/** The sentence with its moves set apart. */
+function marked(text, node, path) {
+  const plain = (san) => san.replace(/[+#]/g, "");
+  const best = plain(node.moves[0]?.san ?? "");
+  const names = new Set([...node.moves, ...path].map(({ san }) => plain(san)));
+  return text.split(/([A-Za-z][\w=-]*[+#]?|\d[\d.,]*)/).map((word) => {
+    if (names.has(plain(word))) return el("b", { class: plain(word) === best ? "mv" : "mv other", text: word });
+    return /^\d/.test(word) ? el("span", { class: "num", text: word }) : word;
+  });
+}

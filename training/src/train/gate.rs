@@ -1,0 +1,205 @@
+//! Gating: every so many steps a run's network plays the last one that passed.
+//!
+//! Held-out figures do not say what a network is worth in a search. `gates.csv` of the run's folder
+//! keeps the results, `gates/` the networks and the games.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Error, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use tesla_nn::files;
+use tesla_nn::weights;
+
+use super::config::TrainConfig;
+use super::trainer::Trainer;
+use crate::game::adjudicate::{DrawRule, ResignRule};
+use crate::game::limit::Limit;
+use crate::matches::config::MatchConfig;
+use crate::matches::report::Finished;
+use crate::matches::runner;
+use crate::players::pool::RunContext;
+use crate::players::side::{Side, UciOptions};
+
+/// When a network is gated, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GateConfig {
+    /// Games of a gating match; 0 = no gating.
+    pub games: u64,
+    /// Steps between gating matches.
+    pub steps: u64,
+    /// Evaluations a move.
+    pub nodes: u64,
+}
+
+impl Default for GateConfig {
+    fn default() -> Self {
+        Self { games: 0, steps: 10_000, nodes: 400 }
+    }
+}
+
+/// A line of `gates.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateLine {
+    /// Steps done.
+    pub step: u64,
+    /// Labelled positions seen.
+    pub positions: u64,
+    /// File name of the network.
+    pub network: String,
+    /// File name of the one that it met.
+    pub opponent: String,
+    /// Games won.
+    pub wins: u64,
+    /// Games drawn.
+    pub draws: u64,
+    /// Games lost.
+    pub losses: u64,
+    /// Elo difference.
+    pub elo: Option<f64>,
+    /// Half of its 95 % interval.
+    pub margin: Option<f64>,
+    /// Whether it scored more than half, and is what the next one meets.
+    pub passed: bool,
+}
+
+/// The gating matches of a run.
+#[derive(Debug)]
+pub struct Gate {
+    config: GateConfig,
+    openings: Option<PathBuf>,
+    folder: PathBuf,
+    /// The network that the first one meets; `None` = the engine's own.
+    first: Option<PathBuf>,
+}
+
+impl Gate {
+    /// The gating matches of the run in `folder`, if its config asks for any. Where none has passed
+    /// yet, the opponent is `first`, or the engine's own network.
+    pub fn of(config: &TrainConfig, folder: &Path, first: Option<&Path>) -> Option<Self> {
+        (config.gate.games > 0).then(|| Self {
+            config: config.gate,
+            openings: config.gate_openings.clone(),
+            folder: folder.to_owned(),
+            first: first.map(Path::to_owned),
+        })
+    }
+
+    /// The first step after `step` at which a match is due.
+    pub fn next(&self, step: u64) -> u64 {
+        (step / self.config.steps + 1) * self.config.steps
+    }
+
+    /// Whether the match of `step` is due and has no result yet.
+    ///
+    /// # Errors
+    /// When the results so far cannot be read.
+    pub fn is_due(&self, step: u64) -> Result<bool> {
+        let is_step = step > 0 && step.is_multiple_of(self.config.steps);
+        Ok(is_step && read_gates(&self.folder)?.iter().all(|line| line.step != step))
+    }
+
+    /// Plays the match of the trainer's network, or what is left of it; `None` where somebody
+    /// wanted to stop.
+    ///
+    /// # Errors
+    /// When the network cannot be written or the match cannot begin or go on.
+    pub fn play(&self, trainer: &Trainer, context: &RunContext<'_>) -> Result<Option<GateLine>> {
+        let lines = read_gates(&self.folder)?;
+        let folder = self.folder.join("gates");
+        let network = weights::save(&trainer.network(), &trainer.config().model, &folder)?;
+        let last = lines.iter().rev().find(|line| line.passed);
+        let opponent = last.map(|line| folder.join(&line.network));
+        let opponent = opponent.or_else(|| self.first.clone());
+        let games = folder.join(format!("step-{}", trainer.step()));
+        let finished = self
+            .rules(&network, opponent.as_deref())
+            .complete()
+            .and_then(|config| runner::run(&config, &RunContext { folder: &games, ..*context }))
+            .map_err(|error| anyhow!("gating match: {error}"))?;
+        if !finished.is_complete {
+            return Ok(None);
+        }
+        let line = GateLine {
+            step: trainer.step(),
+            positions: trainer.positions(),
+            network: file_name(Some(&network)),
+            opponent: file_name(opponent.as_deref()),
+            ..result(&finished)
+        };
+        write_gates(&self.folder, lines.into_iter().chain([line.clone()]))?;
+        Ok(Some(line))
+    }
+
+    /// The match: 400 games say about ±25 Elo.
+    fn rules(&self, network: &Path, opponent: Option<&Path>) -> MatchConfig {
+        let side = |name: &str, weights: Option<&Path>| {
+            let weights = weights.map(|path| path.to_string_lossy().into_owned());
+            let option = weights.map(|path| ("WeightsFile".to_owned(), path));
+            let option = UciOptions(option.into_iter().collect());
+            Side { name: name.to_owned(), option, ..Side::default() }
+        };
+        MatchConfig {
+            games: self.config.games,
+            limit: Limit { nodes: Some(self.config.nodes), ..Limit::default() },
+            side: vec![side("new", Some(network)), side("old", opponent)],
+            openings: self.openings.clone(),
+            resign: Some(ResignRule { move_count: 3, score_cp: 600, two_sided: false }),
+            draw: Some(DrawRule { move_number: 40, move_count: 8, score_cp: 10 }),
+            ..MatchConfig::default()
+        }
+    }
+}
+
+fn file_name(path: Option<&Path>) -> String {
+    let name = path.and_then(Path::file_name);
+    name.map_or_else(|| "embedded".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The counts of a match; step and names are the caller's.
+fn result(finished: &Finished) -> GateLine {
+    let pairing = finished.tally.pairings.first().copied().unwrap_or_default();
+    let elo = pairing.pairs.sample().elo();
+    let games = pairing.games;
+    GateLine {
+        step: 0,
+        positions: 0,
+        network: String::new(),
+        opponent: String::new(),
+        wins: games.wins,
+        draws: games.draws,
+        losses: games.losses,
+        elo: elo.value.filter(|elo| elo.is_finite()),
+        margin: elo.margin(),
+        passed: games.wins > games.losses,
+    }
+}
+
+/// The gating matches of the run in `folder`, oldest first; none where there were none.
+///
+/// # Errors
+/// When `gates.csv` is damaged.
+pub fn read_gates(folder: &Path) -> Result<Vec<GateLine>> {
+    let path = folder.join("gates.csv");
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let lines = csv::Reader::from_path(&path).and_then(|mut reader| reader.deserialize().collect());
+    lines.map_err(|error| damaged(&path, &error))
+}
+
+fn damaged(path: &Path, what: &csv::Error) -> Error {
+    let path = path.display();
+    anyhow!("{path} is no list of gating matches ({what}); move it away to begin another one")
+}
+
+fn write_gates(folder: &Path, lines: impl Iterator<Item = GateLine>) -> Result<()> {
+    let path = folder.join("gates.csv");
+    let wrong = |error: csv::Error| damaged(&path, &error);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        writer.serialize(line).map_err(wrong)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| wrong(error.into_error().into()))?;
+    Ok(files::replace(&path, &bytes)?)
+}
