@@ -13,7 +13,6 @@ use super::mate::MateLimits;
 use super::puzzle::{PuzzleRun, PuzzleState};
 use super::record::{Record, remaining};
 use super::verdict::Verdict;
-use crate::disk::journal::JournalError;
 use crate::game::ending::Termination;
 use crate::game::limit::Limit;
 use crate::game::state::GameState;
@@ -56,7 +55,7 @@ impl Examination<'_> {
     pub fn ask(
         &self,
         items: &[Item],
-        mut keep: impl FnMut(&Record) -> Result<(), JournalError>,
+        mut keep: impl FnMut(&Record) -> Result<()>,
         records: &mut Vec<Record>,
         bar: &ProgressBar,
     ) -> Result<bool> {
