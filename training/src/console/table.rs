@@ -71,9 +71,8 @@ impl Table {
         // A colon at the end of a column's rule puts its cells on the right.
         if let Some(rule) = lines.get_mut(1) {
             let rules = rule.trim_matches('|').split('|').enumerate();
-            let rules = rules.map(|(column, rule)| match self.is_number(column) {
-                false => rule.to_owned(),
-                true => rule[1..].to_owned() + ":",
+            let rules = rules.map(|(column, rule)| {
+                if self.is_number(column) { rule[1..].to_owned() + ":" } else { rule.to_owned() }
             });
             *rule = format!("|{}|", rules.collect::<Vec<_>>().join("|"));
         }

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Color, Move, Position};
+use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::search::StopToken;
 
 use super::config::DatagenConfig;
@@ -11,7 +11,7 @@ use super::dice::Dice;
 use super::line::Line;
 use super::score;
 use crate::game::adjudicate::Adjudicator;
-use crate::game::ending::{Ending, Termination};
+use crate::game::ending::Termination;
 use crate::game::openings::Book;
 use crate::game::score::Score;
 use crate::game::state::GameState;

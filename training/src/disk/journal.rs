@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -133,7 +133,8 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     pub fn replace(self, fingerprint: &Value, records: &[T]) -> Result<()> {
         let mut bytes = header(fingerprint);
         for record in records {
-            serde_json::to_writer(&mut bytes, record).map_err(unwritable)?;
+            serde_json::to_writer(&mut bytes, record)
+                .context("a game cannot be written as JSON")?;
             bytes.push(b'\n');
         }
         let Self { file, path, .. } = self;
@@ -165,7 +166,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// When the disk refuses. The file then ends with the last whole line, and the call may be
     /// tried again.
     pub fn append(&mut self, record: &T) -> Result<()> {
-        let mut line = serde_json::to_vec(record).map_err(unwritable)?;
+        let mut line = serde_json::to_vec(record).context("a game cannot be written as JSON")?;
         line.push(b'\n');
         self.append_line(&line)
     }
@@ -186,11 +187,6 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             }
         }
     }
-}
-
-/// A record that JSON cannot hold.
-fn unwritable(error: serde_json::Error) -> Error {
-    anyhow!("a game cannot be written as JSON: {error}")
 }
 
 fn header(fingerprint: &Value) -> Vec<u8> {

@@ -154,7 +154,7 @@ impl Files {
     /// When the disk refuses; the files then stay as they are.
     pub fn finish(mut self, records: &[MatchGame]) -> Result<()> {
         self.write_pgn(records)?;
-        Ok(self.journal.replace(&self.fingerprint, records)?)
+        self.journal.replace(&self.fingerprint, records)
     }
 
     fn pgn_of(&self, record: &MatchGame) -> Result<String> {

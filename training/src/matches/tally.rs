@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use shakmaty::Color;
-
 use super::plan::MatchPlan;
 use super::record::MatchGame;
 use crate::game::ending::Termination;
