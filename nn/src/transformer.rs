@@ -147,14 +147,17 @@ impl TransformerEvaluator {
         };
         let threads = settings.cpu_threads();
         let (cache_bytes, anchors) = (settings.cache_bytes, settings.anchors);
-        let cpu = Engine::load(&bytes, Options { threads, cache_bytes, anchors })?;
+        let cpu =
+            Engine::load(&bytes, Options { threads, cache_bytes, anchors, ..Options::default() })?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let name = format!("network {}-{}", cpu.name(), weights::short_hash(&bytes));
+        let arithmetic = cpu.arithmetic();
         let network = load(&chosen, &bytes, cpu, settings, &mut notes);
         let (on, default_batch, fixed_cost) = match &network {
             Network::Gpu(_) => (chosen.name, GPU_BATCH, GPU_FIXED_COST),
             Network::Cpu(_) => {
-                (format!("CPU ({threads} threads)"), CPU_BATCH * threads, CPU_FIXED_COST)
+                let on = format!("CPU ({threads} threads, {arithmetic})");
+                (on, CPU_BATCH * threads, CPU_FIXED_COST)
             }
         };
         let (messages, inbox) = unbounded();

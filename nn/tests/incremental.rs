@@ -8,7 +8,7 @@ use proptest::test_runner::TestCaseError;
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::batch::Batch;
 use tesla_nn::canary;
-use tesla_nn::cpu::{Engine, Options};
+use tesla_nn::cpu::{Arithmetic, Engine, Options};
 use tesla_nn::decode::decode;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{CacheFigures, CacheNote, Evaluation, Handle, Request};
@@ -27,9 +27,17 @@ fn network(config: &ModelConfig, seed: u64) -> (Model, Vec<u8>) {
     (weights::load_bytes(&bytes, &device).unwrap().model, bytes)
 }
 
+/// Exact as burn is.
+const FLOATS: Options = Options {
+    threads: 1,
+    cache_bytes: 0,
+    anchors: anchors(u32::MAX, 1),
+    arithmetic: Arithmetic::Floats,
+};
+
 fn engine(bytes: &[u8], threads: usize, cache_bytes: usize) -> Engine {
     // Only a chain that is as long as it may be ends with a new anchor.
-    let options = Options { threads, cache_bytes, anchors: anchors(u32::MAX, 1) };
+    let options = Options { threads, cache_bytes, ..FLOATS };
     Engine::load(bytes, options).unwrap()
 }
 
@@ -215,7 +223,7 @@ proptest! {
 #[test]
 fn other_searches_change_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
-    let options = Options { threads: 1, cache_bytes: 80_000, anchors: anchors(1, 1) };
+    let options = Options { cache_bytes: 80_000, anchors: anchors(1, 1), ..FLOATS };
     let lines: Vec<Vec<Ply>> =
         (0..16).map(|i| line(i, &[i * 7, 3 + i, i * 5, 11, 2 * i, 9, i, 4])).collect();
     let mut together = Engine::load(&bytes, Options { threads: 3, ..options }).unwrap();
@@ -289,7 +297,7 @@ fn new_chains_begin_at_anchors() {
     for (ours, theirs) in answers[9..].iter().zip(&expected[5..]) {
         assert!(agree(ours, theirs, 2e-5));
     }
-    let options = Options { threads: 1, cache_bytes: 1 << 24, anchors: anchors(3, 1) };
+    let options = Options { cache_bytes: 1 << 24, anchors: anchors(3, 1), ..FLOATS };
     let mut eager = Engine::load(&bytes, options).unwrap();
     let root = along(&mut eager, &long[..2], 0)[1].handle;
     let children: Vec<Ply> = long[1]

@@ -137,7 +137,7 @@ fn weights_round_trip_and_damage_is_told_in_words() {
 
 /// As the engine loads them on a CPU.
 fn loaded(bytes: &[u8]) -> Result<Engine, WeightsError> {
-    Engine::load(bytes, Options { threads: 1, cache_bytes: 0, anchors: AnchorPolicy::default() })
+    Engine::load(bytes, Options::default())
 }
 
 #[test]

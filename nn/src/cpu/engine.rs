@@ -2,12 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::iter::{
-    IndexedParallelIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
-};
-
 use super::attention::MAX_KEYS;
-use super::forward::{self, Scratch};
+use super::chunk::Scratch;
+use super::forward;
+use super::integers::Unit;
 use super::packed::Network;
 use super::vectors::Aligned;
 use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Request};
@@ -26,6 +24,17 @@ const SHARE_ROWS: usize = 12;
 /// Part of a batch that goes to the threads that are done first.
 const SPARE: f32 = 0.3;
 
+/// What the network calculates in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// 16-bit integers where the processor multiplies them in pairs and the network's shape
+    /// allows, else floats.
+    #[default]
+    Fastest,
+    /// Floats of 32 bits.
+    Floats,
+}
+
 /// How to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -35,11 +44,14 @@ pub struct Options {
     pub cache_bytes: usize,
     /// When a kept position becomes an anchor.
     pub anchors: AnchorPolicy,
+    /// What to calculate in.
+    pub arithmetic: Arithmetic,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: 1, cache_bytes: 0, anchors: AnchorPolicy::default() }
+        let (anchors, arithmetic) = (AnchorPolicy::default(), Arithmetic::default());
+        Self { threads: 1, cache_bytes: 0, anchors, arithmetic }
     }
 }
 
@@ -66,7 +78,15 @@ impl Engine {
     /// # Errors
     /// When the bytes are damaged or no Tesla network of this version.
     pub fn load(weights: &[u8], options: Options) -> Result<Self, WeightsError> {
-        let network = Network::load(weights)?;
+        let unit = match options.arithmetic {
+            Arithmetic::Fastest => Unit::find(),
+            Arithmetic::Floats => None,
+        };
+        Self::on(unit, weights, options)
+    }
+
+    fn on(unit: Option<Unit>, weights: &[u8], options: Options) -> Result<Self, WeightsError> {
+        let network = Network::load(weights, unit)?;
         let options = Options { threads: options.threads.max(1), ..options };
         let slot = network.entry_floats() * size_of::<f32>();
         let cache = Cache::new(cache::slots_within(options.cache_bytes, slot), usize::MAX);
@@ -78,6 +98,11 @@ impl Engine {
     /// The network's name, for people.
     pub fn name(&self) -> &str {
         &self.network.config.name
+    }
+
+    /// What it calculates in, for people.
+    pub fn arithmetic(&self) -> &'static str {
+        if self.network.short.is_some() { "16-bit integers" } else { "32-bit floats" }
     }
 
     #[cfg(test)]
@@ -152,16 +177,27 @@ fn run(
     let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS).max(1);
     let shares = split(&sorted, &rows, &portions(threads));
     let taken = AtomicUsize::new(0);
-    let work = |scratch: &mut Scratch| {
-        let mut done = Vec::new();
+    let work = |scratch: &mut Scratch, done: &mut Vec<(usize, Vec<Answer>)>| {
         loop {
             let place = taken.fetch_add(1, Ordering::Relaxed);
-            let Some(&jobs) = shares.get(place) else { return done };
+            let Some(&jobs) = shares.get(place) else { return };
             done.push((place, share(network, cache, jobs, scratch)));
         }
     };
-    let mut answers: Vec<(usize, Vec<Answer>)> =
-        scratch.par_iter_mut().take(threads).with_max_len(1).flat_map_iter(work).collect();
+    let mut answers: Vec<Vec<(usize, Vec<Answer>)>> = Vec::new();
+    answers.resize_with(threads, Vec::new);
+    let mut workers = scratch.iter_mut().zip(&mut answers);
+    let own = workers.next();
+    // This thread works too: none has to be woken before the work begins.
+    rayon::in_place_scope(|scope| {
+        for (scratch, done) in workers {
+            scope.spawn(|_| work(scratch, done));
+        }
+        if let Some((scratch, done)) = own {
+            work(scratch, done);
+        }
+    });
+    let mut answers: Vec<(usize, Vec<Answer>)> = answers.into_iter().flatten().collect();
     answers.sort_unstable_by_key(|&(place, _)| place);
     let answers = answers.into_iter().map(|(_, answers)| answers);
     let mut answers: Vec<(usize, Answer)> = order.into_iter().zip(answers.flatten()).collect();
@@ -239,4 +275,37 @@ fn share(
         }));
     }
     answers
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::canary;
+    use crate::model::ModelConfig;
+
+    /// The canary positions and a child of each.
+    fn answers(unit: Option<Unit>, weights: &[u8]) -> Vec<Evaluation> {
+        let options = Options { threads: 2, cache_bytes: 1 << 24, ..Options::default() };
+        let mut engine = Engine::on(unit, weights, options).unwrap();
+        assert_eq!(engine.network.short.is_some(), unit.is_some());
+        let mut answers = engine.evaluate(&canary::parents());
+        let handles: Vec<_> = answers.iter().map(|answer| answer.handle).collect();
+        answers.extend(engine.evaluate(&canary::children(&handles)));
+        answers
+    }
+
+    #[test]
+    fn every_kind_of_vector_says_what_floats_say() {
+        let device = Device::flex();
+        device.seed(11);
+        let config = ModelConfig::small();
+        let weights = crate::weights::to_bytes(&config.init(&device), &config).unwrap();
+        let expected = answers(None, &weights);
+        for unit in Unit::all() {
+            let difference = canary::difference(&expected, &answers(Some(unit), &weights));
+            assert!(difference < 1e-3, "{unit:?}: {difference}");
+        }
+    }
 }

@@ -96,8 +96,15 @@ impl<T: Default> Cache<T> {
 
     /// Notes attention that a slot received.
     pub(crate) fn attend(&mut self, session: u32, slot: u32, attention: f32) {
+        self.attend_all(session, [(slot, attention)]);
+    }
+
+    /// Notes attention that slots received.
+    pub(crate) fn attend_all(&mut self, session: u32, seen: impl IntoIterator<Item = (u32, f32)>) {
         let weight = self.sessions.get(&session).map_or(1.0, |session| session.weight);
-        *self.slots.attention_mut(slot) += f64::from(attention) * weight;
+        for (slot, attention) in seen {
+            *self.slots.attention_mut(slot) += f64::from(attention) * weight;
+        }
     }
 
     /// Attention that a slot has received.

@@ -207,11 +207,10 @@ impl<T: Default> CacheManager<T> {
         blocks: Vec<T>,
         attention: &[f32],
     ) -> (Handle, Option<Vec<u32>>) {
-        for (source, &attention) in plan.sources.iter().zip(attention) {
-            if let &Source::Cached(slot) = source {
-                self.cache.attend(request.session, slot, attention);
-            }
-        }
+        let seen = plan.sources.iter().zip(attention).filter_map(|(source, &attention)| {
+            if let Source::Cached(slot) = source { Some((*slot, attention)) } else { None }
+        });
+        self.cache.attend_all(request.session, seen);
         self.cache.tick(request.session);
         let id = self.cache.name();
         let tokens = self.store(request.session, plan, blocks, attention);
@@ -237,11 +236,9 @@ impl<T: Default> CacheManager<T> {
     ) -> Option<Tokens> {
         let own = self.cache.store(session, blocks)?;
         let slot = |source: &Source| plan.slot(*source, &own);
-        for (source, &attention) in plan.sources.iter().zip(attention) {
-            if !matches!(source, Source::Cached(_)) {
-                self.cache.attend(session, slot(source), attention);
-            }
-        }
+        let new = plan.sources.iter().zip(attention);
+        let new = new.filter(|(source, _)| !matches!(source, Source::Cached(_)));
+        self.cache.attend_all(session, new.map(|(source, &attention)| (slot(source), attention)));
         let (pieces, readouts) = plan.sources.split_at(plan.pieces);
         Some(Tokens {
             side: plan.side,

@@ -1,14 +1,35 @@
 //! One search's nodes.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::node::Node;
+
+/// Names are counted, so they need no more than to be spread.
+#[derive(Debug, Default)]
+pub(super) struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    fn write_u32(&mut self, name: u32) {
+        self.0 = (self.0 ^ u64::from(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
 
 /// One search's nodes, and what they use of the cache.
 #[derive(Debug)]
 pub(super) struct Session {
     /// By name; a descendant's is later than its ancestors'.
-    pub(super) nodes: HashMap<u32, Node>,
+    pub(super) nodes: HashMap<u32, Node, BuildHasherDefault<NameHasher>>,
     /// Slots in use.
     pub(super) used: usize,
     /// Never evicted: the principal variation.
@@ -20,7 +41,7 @@ pub(super) struct Session {
 impl Session {
     /// A session that knows nothing.
     pub(super) fn new() -> Self {
-        Self { nodes: HashMap::new(), used: 0, protected: HashSet::new(), weight: 1.0 }
+        Self { nodes: HashMap::default(), used: 0, protected: HashSet::new(), weight: 1.0 }
     }
 
     /// Counts one more evaluation below a node and its ancestors.

@@ -63,22 +63,25 @@ pub(crate) fn head_column(column: usize, width: usize, heads: usize) -> usize {
 #[repr(align(64))]
 pub(crate) struct Weights {
     /// One vector per key, in which the heads repeat.
-    vectors: [f32; MAX_KEYS * LINE],
-    sums: [f32; LINE],
-    lanes: usize,
+    pub(super) vectors: [f32; MAX_KEYS * LINE],
+    /// One over the sum of each head's weights.
+    pub(super) inverses: [f32; LINE],
+    /// From one key's weights to the next one's.
+    pub(super) stride: usize,
 }
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { vectors: [0.0; MAX_KEYS * LINE], sums: [1.0; LINE], lanes: LINE }
+        Self { vectors: [0.0; MAX_KEYS * LINE], inverses: [1.0; LINE], stride: LINE }
     }
 }
 
 impl Weights {
     /// Attention that key `key` got, mean over the heads.
     pub(crate) fn of_key(&self, key: usize, heads: usize) -> f32 {
-        let weights = &self.vectors[key * self.lanes..][..heads];
-        weights.iter().zip(&self.sums).map(|(w, sum)| w / sum).sum::<f32>() / heads as f32
+        let weights = &self.vectors[key * self.stride..][..heads];
+        weights.iter().zip(&self.inverses).map(|(w, inverse)| w * inverse).sum::<f32>()
+            / heads as f32
     }
 }
 
@@ -156,8 +159,8 @@ fn attend_vectors<S: Simd, const V: usize, const G: usize>(
         sum = simd.add_f32s(sum, *logit);
     }
     let inverse = simd.div_f32s(simd.splat_f32s(1.0), sum);
-    S::as_mut_simd_f32s(&mut weights.sums).0[0] = sum;
-    weights.lanes = lanes;
+    S::as_mut_simd_f32s(&mut weights.inverses).0[0] = inverse;
+    weights.stride = lanes;
     let to = S::as_mut_simd_f32s(to).0.as_chunks_mut::<V>().0;
     let weights = &S::as_simd_f32s(&weights.vectors).0[..count];
     for (g, to) in to.iter_mut().enumerate().take(G) {
@@ -184,7 +187,7 @@ fn vectors<S: Simd, const V: usize, const G: usize>(floats: &[f32]) -> &[[S::f32
 #[inline(always)]
 fn attend_plain(query: &[f32], seen: Seen<'_>, weights: &mut Weights, to: &mut [f32]) {
     let heads = seen.heads;
-    weights.lanes = LINE;
+    weights.stride = LINE;
     let mut most = [f32::MIN; LINE];
     let places = weights.vectors.as_chunks_mut::<LINE>().0;
     for ((to, entry), &square) in places.iter_mut().zip(seen.entries).zip(seen.squares) {
@@ -196,20 +199,21 @@ fn attend_plain(query: &[f32], seen: Seen<'_>, weights: &mut Weights, to: &mut [
             most[head] = most[head].max(to[head]);
         }
     }
-    weights.sums = [0.0; LINE];
+    let mut sums = [0.0; LINE];
     to.fill(0.0);
     for (weight, entry) in places.iter_mut().zip(seen.entries) {
         for head in 0..heads {
             weight[head] = (weight[head] - most[head]).exp();
-            weights.sums[head] += weight[head];
+            sums[head] += weight[head];
         }
         for (column, (to, value)) in to.iter_mut().zip(&entry[query.len()..]).enumerate() {
             *to += weight[column % heads] * value;
         }
     }
     for (column, to) in to.iter_mut().enumerate() {
-        *to /= weights.sums[column % heads];
+        *to /= sums[column % heads];
     }
+    weights.inverses = sums.map(f32::recip);
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ proptest! {
 #[test]
 fn mixed_batches_are_the_kernels() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
-    let options = Options { threads: 1, cache_bytes: 1 << 24, anchors: anchors(2, 2) };
+    let options = Options { cache_bytes: 1 << 24, anchors: anchors(2, 2), ..FLOATS };
     let lines = lines();
     for padding in [Padding::Few, Padding::One(24), Padding::One(8)] {
         let mut kernels = Engine::load(&bytes, options).unwrap();
