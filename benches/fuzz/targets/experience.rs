@@ -12,7 +12,7 @@ use shakmaty::{Chess, KnownOutcome};
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search, StopToken, Task};
-use tesla_engine::three_state::{ThreeStateSettings, ThreeState};
+use tesla_engine::three_state::{ThreeState, ThreeStateSettings};
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("tesla-fuzz-{}", std::process::id()));
@@ -22,8 +22,11 @@ static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
 
 fuzz_target!(|data: &[u8]| {
     fs::write(&*PATH, data).expect("the file");
-    let settings =
-        ThreeStateSettings { file: Some(PATH.to_string_lossy().into_owned()), size: 1_000, seed: 1 };
+    let settings = ThreeStateSettings {
+        file: Some(PATH.to_string_lossy().into_owned()),
+        size: 1_000,
+        seed: 1,
+    };
     match ThreeState::open(&settings) {
         Ok((search, _)) => goes_on(search, &settings),
         Err(problem) => {
