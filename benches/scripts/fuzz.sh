@@ -8,7 +8,7 @@
 set -eu
 seconds=${1:?"say for how many seconds each target is to run, for example 600"}
 shift
-[ $# -gt 0 ] || set -- uci_line uci_session fen options experience
+[ $# -gt 0 ] || set -- uci_line uci_session queries fen options experience
 cd "$(dirname "$0")/.."
 # What targets write is of no use afterwards, and need not reach a disk.
 TMPDIR=$(if [ -d /dev/shm ]; then mktemp -d -p /dev/shm; else mktemp -d; fi)

@@ -6,8 +6,10 @@
 //!
 //! * `negamax` — the recursion and its cuts; `quiescence` — its end with the classical evaluation;
 //! * `ordering` — which move first; `value` — centipawns, mates, what the table keeps;
-//! * `leaf` — where static values come from; `worker` — limits, counts and the path.
+//! * `leaf` — where static values come from; `worker` — limits, counts and the path;
+//! * `account` — the root moves seen from outside.
 
+mod account;
 mod leaf;
 mod negamax;
 mod ordering;
@@ -20,9 +22,12 @@ use tesla_nn::evaluator::{CacheNote, Evaluator};
 
 use crate::chess::game::position_key;
 use crate::chess::tablebase::Tables;
+use crate::search::snapshot::Snapshot;
 use crate::search::table::Table;
+use crate::search::watch::{Watch, Watched};
 use crate::search::{Fallbacks, Info, Outcome, Reporter, Search, Task, Variation};
 
+use self::account::Account;
 use self::leaf::{Leaf, Network};
 use self::ordering::History;
 use self::value::{INFINITE, MATE, MATE_BOUND, to_score};
@@ -44,6 +49,10 @@ pub struct AlphaBeta {
     leaf: Leaf,
     hash_mb: usize,
     endings: Option<Tables>,
+    /// Who looks on.
+    watched: Watched,
+    /// The last search as it ended, and its move.
+    ended: Option<(Account, Move)>,
 }
 
 impl AlphaBeta {
@@ -55,6 +64,8 @@ impl AlphaBeta {
             leaf: Leaf::Classical,
             hash_mb,
             endings: None,
+            watched: Watched::default(),
+            ended: None,
         };
         search.set_hash_mb(hash_mb);
         search
@@ -98,6 +109,8 @@ impl Search for AlphaBeta {
         let mut worker =
             Worker::new(task, &mut self.table, &mut self.leaf, &mut self.history, root_moves);
         worker.endings = self.endings.as_ref();
+        self.watched.begin();
+        worker.watched = Some(&mut self.watched);
         worker.reporter = Some(Reporter::new(report));
         let count = task.limits.multipv.clamp(1, worker.root_moves.len());
         let (mut lines, mut done) = (vec![Best::default(); count], Vec::new());
@@ -114,6 +127,8 @@ impl Search for AlphaBeta {
                 break;
             }
         }
+        let is_proven = done.first().is_some_and(|best: &Best| best.value.abs() >= MATE_BOUND);
+        let stopped = worker.reason(is_proven);
         if worker.error.is_none() {
             task.wait_for_stop();
         }
@@ -131,7 +146,11 @@ impl Search for AlphaBeta {
         }
         let info = worker.info(&done);
         let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
-        let (error, cache) = (worker.error, None);
+        let progress = worker.progress(Some(stopped));
+        let (error, cache, mut account) = (worker.error, None, worker.account);
+        account.set_progress(progress);
+        account::show_end(&self.watched, &account, best);
+        self.ended = Some((account, best));
         Outcome { best, ponder, info, error, cache, notes: Vec::new() }
     }
 
@@ -153,6 +172,15 @@ impl Search for AlphaBeta {
             network.cache = leaf::Cache::new(megabytes / 2);
         }
         self.table = Table::new(table_mb);
+    }
+
+    fn snapshot(&self, _: &[Move]) -> Option<Snapshot> {
+        let (account, best) = self.ended.as_ref()?;
+        account.snapshot(Some(*best))
+    }
+
+    fn set_watch(&mut self, watch: Option<Watch>) {
+        self.watched.set(watch);
     }
 
     fn set_fallbacks(&mut self, spares: Fallbacks) {

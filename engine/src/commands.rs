@@ -4,9 +4,11 @@
 //!   check;
 //! * [`genfens`] — openings for self-play;
 //! * [`about`], [`doctor`] — what the program is, and what it sees of the machine;
+//! * [`analyse`], [`review`] — positions and games, for other programs and for people;
 //! * [`minimax`], [`enumerate`], [`experience`] — the other searches from the command line.
 
 pub mod about;
+pub mod analyse;
 pub mod bench;
 pub mod doctor;
 pub mod enumerate;
@@ -14,3 +16,4 @@ pub mod experience;
 pub mod genfens;
 pub mod minimax;
 pub mod perft;
+pub mod review;

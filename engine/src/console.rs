@@ -1,9 +1,11 @@
-//! What the program writes to and locks: the output, the terminal, files.
+//! What the program reads, writes to and locks: input and output, the terminal, files.
 //!
+//! * [`lines`] — what comes on standard input;
 //! * [`output`] — the one place that prints, and the log file;
 //! * [`terminal`] — a progress bar and Ctrl-C for long commands;
 //! * [`lock`] — files that one program writes at a time.
 
+pub mod lines;
 pub mod lock;
 pub mod output;
 pub mod terminal;

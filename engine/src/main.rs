@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
+use tesla_engine::commands::analyse::{self as analyse, AnalyseArgs};
 use tesla_engine::commands::doctor::{self, DoctorArgs};
 use tesla_engine::commands::enumerate::{self as enumerate, EnumerateArgs};
 use tesla_engine::commands::experience::{self as experience, ExperienceCommand};
 use tesla_engine::commands::minimax::{self as minimax, MinimaxCommand};
+use tesla_engine::commands::review::{self as review, ReviewArgs};
 use tesla_engine::commands::{about, bench, perft};
 use tesla_engine::console::output::Output;
 use tesla_engine::console::terminal::{end_at_once, finish, interruptible};
@@ -63,6 +65,10 @@ enum Command {
     },
     /// Tells what the program sees of this machine, and what to do about each error
     Doctor(DoctorArgs),
+    /// Answers queries in JSON, a line each on stdin and stdout: many positions on one device
+    Analyse(AnalyseArgs),
+    /// Annotates games with what each move lost, and prints a table
+    Review(ReviewArgs),
     /// Shows the search at work, on a page in the browser
     #[cfg(feature = "view")]
     View(ViewArgs),
@@ -141,6 +147,11 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
         Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),
+        Command::Analyse(arguments) => {
+            let input = std::io::stdin().lock();
+            finish(analyse::run(&arguments, input, output).map(done))
+        }
+        Command::Review(arguments) => finish(review::run(&arguments, output).map(done)),
         #[cfg(feature = "view")]
         Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),

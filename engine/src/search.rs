@@ -20,7 +20,7 @@ use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
 use self::clock::Budget;
 pub use self::limits::{Clock, Limits};
 pub use self::report::{Current, Info, Rating, Reporter, RootMove, Variation};
-use self::snapshot::Snapshot;
+use self::snapshot::{NodeSnapshot, Snapshot};
 use self::watch::Watch;
 use crate::chess::game::Game;
 use crate::chess::tablebase::Tables;
@@ -151,6 +151,11 @@ pub trait Search: Send {
     /// The last search as it ended, with the position behind these moves from its root, if the
     /// search knows it; nothing where a search keeps no account.
     fn snapshot(&self, _path: &[Move]) -> Option<Snapshot> {
+        None
+    }
+
+    /// The position behind these moves, as the last search left it, if the search keeps it.
+    fn node(&self, _path: &[Move]) -> Option<NodeSnapshot> {
         None
     }
 

@@ -9,8 +9,8 @@
 pub mod command;
 pub mod go;
 pub mod job;
-pub mod lines;
 pub mod session;
+mod stats;
 
 use std::io::BufRead;
 use std::thread;
@@ -21,11 +21,11 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
 use self::command::{Command, HELP};
-use self::lines::{Line, next_line};
 use self::session::{Busy, Job, SearchJob};
 use crate::chess::game::{Game, position_key};
 use crate::chess::notation as position;
 use crate::commands::genfens::Order;
+use crate::console::lines::{Line, next_line};
 use crate::console::output::{Output, Style};
 use crate::search::StopToken;
 use crate::search::clock::{Budget, PonderHit};

@@ -6,6 +6,7 @@
 //! * [`messages`] — what the page asks, what it is told, and errors that name the field;
 //! * [`kept`] — what was seen of a search, thinned; recordings on disk;
 //! * [`seat`] — one search on a thread of its own; `seats` — all of them on one device;
+//! * [`review`] — a game, position by position;
 //! * [`desk`] — the position, the seats, and who listens;
 //! * [`assets`] — the page's files, inside the program;
 //! * [`guard`] — who is answered at all;
@@ -20,25 +21,30 @@ pub mod gate;
 pub mod guard;
 pub mod kept;
 pub mod messages;
+pub mod review;
 pub mod routes;
 pub mod seat;
 mod seats;
 pub mod server;
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use tesla_nn::files;
 
 use self::desk::Desk;
 use self::guard::Guard;
 use self::kept::Recording;
-use self::messages::PositionOrder;
+use self::messages::{PositionOrder, ReviewOrder};
 use crate::console::output::Output;
 use crate::console::terminal::{complain, interruptible};
 use crate::setup::settings::Settings;
+
+/// Largest file with a game, bytes.
+const LARGEST_PGN: u64 = 500_000;
 
 /// `tesla view`.
 #[derive(Args, Debug, Default)]
@@ -71,6 +77,7 @@ pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
     let replay = arguments.replay.as_deref().map(Recording::read).transpose()?;
     let order = PositionOrder { fen: arguments.fen.clone(), moves: Vec::new() };
     let game = order.game().map_err(|refusal| refusal.error)?;
+    let pgn = arguments.pgn.as_deref().map(read_pgn).transpose()?;
     let stop = interruptible()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(|error| {
         format!("the page cannot be served at port {}: {error}", arguments.port)
@@ -78,7 +85,7 @@ pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let guard = Arc::new(Guard::new(address.port()));
     let url = format!("http://{address}/{}/", guard.token());
-    let desk = Desk::start(&Settings::default(), game, replay);
+    let desk = Desk::start(&Settings::default(), game, pgn, replay);
     output.print(&format!("Tesla is at {url}\nCtrl-C ends it."));
     if !arguments.no_browser
         && let Err(error) = open::that_detached(&url)
@@ -92,4 +99,12 @@ pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
         output.print(&format!("The recording is in {}", path.display()));
     }
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Reads a game, so far as to know that it is one.
+fn read_pgn(path: &Path) -> Result<String, String> {
+    let text = files::read_text(path, LARGEST_PGN).map_err(|error| error.to_string())?;
+    let order = ReviewOrder { pgn: text, nodes: 1 };
+    order.game().map_err(|refusal| format!("{}: {}", path.display(), refusal.error))?;
+    Ok(order.pgn)
 }

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use common::{nodes, walk};
-use shakmaty::{Chess, Position};
+use shakmaty::{CastlingMode, Chess, Position};
+use tesla_engine::alphabeta::AlphaBeta;
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::notation;
@@ -209,4 +210,25 @@ fn snapshots_cross_json() {
     assert_eq!(back.root.moves.len(), told.root.moves.len());
     assert!(text.contains("\"selectiveDepth\"") && text.contains("\"pvSan\""));
     assert!(!text.contains("NaN") && text.len() < 40_000, "{}", text.len());
+}
+
+/// Alpha-beta knows a value of the best move and bounds of the others, and where its nodes went.
+#[test]
+fn alpha_beta_tells_what_it_has() {
+    let mut search = AlphaBeta::classical(4);
+    let watch = Watch::default();
+    search.set_watch(Some(watch.clone()));
+    watch.ask();
+    let outcome = run(&mut search, &Game::new(Chess::default()), &nodes(30_000));
+    let told = watch.take().unwrap();
+    assert_eq!(told.progress.stopped, Some(Stop::Nodes));
+    assert_eq!((told.search.as_str(), told.root.moves.len()), ("AlphaBeta", 20));
+    let best = &told.root.moves[0];
+    assert_eq!(best.uci, outcome.best.to_uci(CastlingMode::Standard).to_string());
+    assert!(!best.is_bound && best.is_evaluated && best.pv.len() > 1);
+    assert!(told.root.moves[1..].iter().any(|told| told.is_bound));
+    // The root itself is a node of every iteration.
+    let below: u64 = told.root.moves.iter().map(|told| told.visits).sum();
+    assert!(below < outcome.info.nodes && below + 50 > outcome.info.nodes, "{below}");
+    assert_eq!(search.snapshot(&[]), Some(told));
 }

@@ -121,6 +121,12 @@ class Page {
     if (ply >= 0 && ply <= length && ply !== this.game.ply) this.search(this.game.asked(ply));
   }
 
+  /** Puts a reviewed game on the board. */
+  takeGame({ start, moves }) {
+    Object.assign(this.game, { start, line: moves });
+    this.game.show((ply) => this.goTo(ply));
+  }
+
   async setUp(position) {
     this.isNew = true;
     await this.search(position);

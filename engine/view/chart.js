@@ -41,7 +41,7 @@ export class Chart {
     this.clear();
     this.key = key;
     const [dim, rule] = [colour("--faint"), colour("--line")];
-    const font = "11px Inter, sans-serif";
+    const font = `${letters()}px Inter, sans-serif`;
     const series = lines.map(({ label, tone, width, hidden }) => ({
       label, stroke: hidden ? "transparent" : colour(tone), width: width ?? 1.5, points: { show: false },
       spanGaps: false,
@@ -51,10 +51,10 @@ export class Chart {
       ? [{ series: [lines.length, lines.length - 1], fill: tint }] : [];
     const axis = { stroke: dim, font, grid: { stroke: rule, width: 1 }, ticks: { show: false } };
     const options = {
-      width: this.box.clientWidth || 300, height: this.box.clientHeight || 150, padding: [10, 12, 0, 0],
+      width: this.box.clientWidth || 300, height: this.box.clientHeight || 150, padding: [10, 18, 0, 0],
       legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-      scales: { x: { time: false, distr: 3, log: 10, range: (_, low, high) => [low, Math.max(high, low * 1.5)] }, y: { range: (_, low, high) => around(low, high) } },
-      axes: [{ ...axis, size: 26, values: (_, splits) => splits.map(short) }, { ...axis, size: 34 }],
+      scales: { x: { time: false, distr: 3, log: 10, range: (_, low, high) => [low, Math.max(high, low * 1.5) ** 1.12] }, y: { range: (_, low, high) => around(low, high) } },
+      axes: [{ ...axis, size: 2.3 * letters(), values: (_, splits) => splits.map(short) }, { ...axis, size: 3 * letters() }],
       series: [{ label: "evaluations" }, ...series], bands,
       hooks: { draw: [(plot) => { this.drawNow(plot); this.drawLabels(plot, lines); }] },
     };
@@ -86,16 +86,21 @@ export class Chart {
   /** Each line's name where it ends, as far as there is room. */
   drawLabels(plot, lines) {
     const { ctx, bbox } = plot;
+    const size = letters();
     const taken = [];
     ctx.save();
-    ctx.font = `600 ${11 * devicePixelRatio}px Inter, sans-serif`;
+    ctx.font = `600 ${size * devicePixelRatio}px Inter, sans-serif`;
     ctx.textAlign = "right";
     lines.forEach(({ label, tone, hidden }, index) => {
       const values = plot.data[index + 1];
       const last = values?.[values.length - 1];
       if (hidden || last === null || last === undefined) return;
-      const down = plot.valToPos(last, "y", true) - 5 * devicePixelRatio;
-      if (taken.some((other) => Math.abs(other - down) < 12 * devicePixelRatio)) return;
+      let down = plot.valToPos(last, "y", true) - 5 * devicePixelRatio;
+      // Names that would cover each other stand one below the other.
+      const covers = (other) => Math.abs(other - down) < size * devicePixelRatio;
+      for (let tries = 0; tries < lines.length && taken.some(covers); tries += 1) {
+        down = taken.find(covers) + 1.15 * size * devicePixelRatio;
+      }
       taken.push(down);
       ctx.fillStyle = colour(tone);
       ctx.fillText(label, bbox.left + bbox.width - 4, down);
@@ -103,6 +108,9 @@ export class Chart {
     ctx.restore();
   }
 }
+
+/** Height of letters, pixels. */
+const letters = () => Math.round(0.74 * parseFloat(getComputedStyle(document.documentElement).fontSize));
 
 const short = (value) => {
   if (value === null || !Number.isInteger(Math.log10(value))) return "";

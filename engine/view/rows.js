@@ -1,6 +1,7 @@
 // The moves of one search as rows: value and error as a hill, the part of it that overtakes in
 // amber, and where the work went and goes next.
 
+import { BASE, HEIGHT, WIDTH, ridge } from "./ridge.js";
 import { count, el, evaluations, percent, points, proofWords, reducedMotion, svg } from "./util.js";
 
 /** Rows that fit a window without scrolling. */
@@ -8,9 +9,6 @@ function shownRows() {
   const size = parseFloat(getComputedStyle(document.documentElement).fontSize);
   return Math.max(8, Math.min(20, Math.floor((innerHeight / size - 24) / 3.1)));
 }
-const WIDTH = 1000;
-const HEIGHT = 46;
-const BASE = 41;
 const FULL = { low: 0, high: 100 };
 
 const ABOUT = {
@@ -28,9 +26,6 @@ const COLUMNS = [
   ["next", "Next", "Its share of the next evaluations"],
   ["policy", "Policy", "What the network guesses before any search"],
 ];
-
-/** Student's t with two degrees of freedom, its peak at 1. */
-const bell = (z) => (1 + (z * z) / 2) ** -1.5;
 
 export class Table {
   constructor(name, onWalk) {
@@ -258,6 +253,8 @@ class Row {
     classList.toggle("guess", !move.isEvaluated && !move.proof);
     classList.toggle("proven", Boolean(move.proof));
     classList.toggle("dim", !move.isEvaluated && !move.proof);
+    classList.toggle("sharp", move.error === null);
+    classList.toggle("unknown", move.value === null);
     this.isLeader = move.uci === leader?.uci;
     this.goal = { value: move.value ?? 50, error: Math.max(0.2, Math.min(move.error ?? 0.2, 30)),
       leader: leader?.value ?? 50 };
@@ -313,25 +310,11 @@ class Row {
       + ticks.length + this.isLeader;
     if (key === this.text) return;
     this.text = key;
-    const across = (point) => ((point - low) / (high - low)) * WIDTH;
-    const tall = 34 * Math.min(1, Math.max(0.42, (1.4 / error) ** 0.3));
-    const up = (point) => BASE - tall * bell((point - value) / error);
-    const shape = (from, to) => {
-      const [start, end] = [Math.max(from, low), Math.min(to, high)];
-      if (end <= start) return "";
-      let path = `M${across(start).toFixed(1)} ${BASE}`;
-      for (let step = 0; step <= 40; step += 1) {
-        const point = start + ((end - start) * step) / 40;
-        path += `L${across(point).toFixed(1)} ${up(point).toFixed(1)}`;
-      }
-      return `${path}L${across(end).toFixed(1)} ${BASE}Z`;
-    };
-    const reach = 5 * error;
-    const tail = this.isLeader ? "" : shape(Math.max(leader, value - reach), value + reach);
+    const { across, hill, tail } = ridge({ value, error, leader: this.isLeader ? null : leader }, { low, high });
     const at = (point, top, bottom) => `M${across(point).toFixed(1)} ${top}V${bottom}`;
     this.paths.grid.setAttribute("d", ticks.map((tick) => at(tick, 0, HEIGHT)).join(""));
     this.paths.mark.setAttribute("d", at(leader, 0, HEIGHT));
-    this.paths.hill.setAttribute("d", shape(value - reach, value + reach));
+    this.paths.hill.setAttribute("d", hill);
     this.paths.tail.setAttribute("d", tail);
     this.paths.tick.setAttribute("d", at(Math.min(high, Math.max(low, value)), BASE - 5, BASE));
   }

@@ -25,7 +25,8 @@ export class Why {
     const text = path.length === 0 ? snapshot.why : behind(node, path);
     const now = performance.now();
     if (text === this.text || (!isFinal && now < this.shownAt + STAYS)) return;
-    [this.text, this.shownAt] = [text, now];
+    // What is not known yet may be in a moment.
+    [this.text, this.shownAt] = [text, node ? now : -Infinity];
     $("why").replaceChildren(...marked(text, node ?? snapshot.root, path));
     if (isFinal || now > this.spokenAt + SPOKEN) {
       this.spokenAt = now;

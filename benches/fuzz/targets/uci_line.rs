@@ -5,11 +5,11 @@ use libfuzzer_sys::fuzz_target;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::notation as position;
 use tesla_engine::commands::genfens::Order;
+use tesla_engine::console::lines::{Line, next_line};
 use tesla_engine::console::output::Style;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::uci::command::Command;
 use tesla_engine::uci::go;
-use tesla_engine::uci::lines::{Line, next_line};
 
 fuzz_target!(|data: &[u8]| {
     let mut input = data;

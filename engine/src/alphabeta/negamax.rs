@@ -237,14 +237,21 @@ impl Worker<'_> {
             if !tactical {
                 quiets.push(played);
             }
+            let nodes = self.nodes;
             let value = self.try_move(&node, &now, (&child, key, played), index - 1);
+            let is_better = value > node.alpha && !self.stopped;
+            if is_better {
+                self.extend_line(node.ply, played, value);
+            }
+            if node.ply == 0 {
+                self.note_root_move(played, nodes, (value, is_better));
+            }
             if self.stopped {
                 break;
             }
             best = best.max(value);
-            if value > node.alpha {
+            if is_better {
                 (node.alpha, best_move, bound) = (value, Some(played), Bound::Exact);
-                self.extend_line(node.ply, played, value);
                 if value >= node.beta {
                     bound = Bound::Lower;
                     if !tactical {
@@ -259,6 +266,14 @@ impl Worker<'_> {
             self.remember(&node, best_move, best, bound);
         }
         best
+    }
+
+    /// Notes a look at a root move, which began at so many nodes; of what is no better than the
+    /// best only a bound is known.
+    fn note_root_move(&mut self, played: Move, nodes: u64, (value, is_better): (i32, bool)) {
+        let line = is_better.then_some(&self.lines[0][..]);
+        let found = (!self.stopped).then_some((value, line));
+        self.account.note(played, self.nodes - nodes, found);
     }
 
     /// Searches one child: the first one with the whole window, the others to show that they are

@@ -9,8 +9,10 @@ use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::chess::tablebase::Tables;
 use crate::search::table::{Entry, PackedMove, Table};
+use crate::search::watch::Watched;
 use crate::search::{Current, Info, Reporter, Task};
 
+use super::account::Account;
 use super::leaf::{Leaf, Network, NetworkAnswer, classical};
 use super::ordering::History;
 use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root};
@@ -51,6 +53,9 @@ pub(super) struct Worker<'a> {
     pub(super) root_first: Option<Move>,
     /// Endgame tables.
     pub(super) endings: Option<&'a Tables>,
+    /// What is known of the root moves, and who looks on.
+    pub(super) account: Account,
+    pub(super) watched: Option<&'a mut Watched>,
     /// Who is told of news.
     pub(super) reporter: Option<Reporter<'a>>,
     /// The depth of this iteration, plies.
@@ -91,6 +96,8 @@ impl<'a> Worker<'a> {
             table,
             leaf,
             history,
+            account: Account::new(task.game.position(), &root_moves),
+            watched: None,
             root_moves,
             taken: Vec::new(),
             root_first: None,
@@ -173,6 +180,7 @@ impl<'a> Worker<'a> {
 
     fn look_at_clock(&mut self) {
         self.stopped |= self.task.stop.is_stopped() || self.task.budget.hard_over();
+        self.show();
     }
 
     /// Draws by rule: fifty moves, material, repetition. One repetition within the search counts,

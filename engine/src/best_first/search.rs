@@ -105,6 +105,8 @@ impl BestFirst {
                     }
                     Filled::Full if self.make_room() => {}
                     Filled::Full => break Stop::Memory,
+                    // No answer would come in time.
+                    Filled::Exhausted if self.affordable(task) == 0 => break Stop::Time,
                     Filled::Exhausted => break Stop::Exhausted,
                 }
             };

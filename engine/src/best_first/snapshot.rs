@@ -111,16 +111,20 @@ impl BestFirst {
     /// The search as it stands, with the position behind this path, if the tree has it.
     pub(super) fn snapshot_now(&self, progress: Progress, path: &[Move]) -> Option<Snapshot> {
         let root = self.root_snapshot(&progress)?;
-        let focus = self.place(path).filter(|_| !path.is_empty());
         let mut snapshot = Snapshot {
             search: self.rule.name().to_owned(),
             progress,
             root,
-            focus: focus.map(|place| self.node_snapshot(&place)),
+            focus: self.node_behind(path).filter(|_| !path.is_empty()),
             why: String::new(),
         };
         snapshot.why = why(&snapshot);
         Some(snapshot)
+    }
+
+    /// The position behind this path, if the tree has it.
+    pub(super) fn node_behind(&self, path: &[Move]) -> Option<NodeSnapshot> {
+        self.place(path).map(|place| self.node_snapshot(&place))
     }
 
     /// The root, with what is known of it alone.
@@ -224,8 +228,10 @@ impl BestFirst {
             } else {
                 vec![node.played]
             };
+            let below = self.tree.expansion_of(child);
             moves.push(MoveSnapshot {
                 value: Some(points(child_value(node, model))),
+                static_value: below.map(|below| points(1.0 - below.static_value)),
                 policy: Some(node.policy),
                 proof: Proof::of(node.score().before_move()),
                 ..candidate.told(&place.position, &line)

@@ -16,7 +16,7 @@ use crate::best_first::report::{Counts, LastReport};
 use crate::best_first::root;
 use crate::best_first::search::{BestFirst, MakeRule};
 use crate::chess::tablebase::Tables;
-use crate::search::snapshot::{Progress, Snapshot, Stop};
+use crate::search::snapshot::{NodeSnapshot, Progress, Snapshot, Stop};
 use crate::search::table::Table;
 use crate::search::watch::{Watch, Watched};
 use crate::search::{Fallbacks, Info, Outcome, RootMove, Search, Task};
@@ -230,6 +230,10 @@ impl Search for BestFirst {
 
     fn snapshot(&self, path: &[Move]) -> Option<Snapshot> {
         self.snapshot_now(self.ended.clone(), path)
+    }
+
+    fn node(&self, path: &[Move]) -> Option<NodeSnapshot> {
+        self.node_behind(path)
     }
 
     fn set_watch(&mut self, watch: Option<Watch>) {

@@ -189,7 +189,7 @@ impl Style {
 /// Win, draw and loss in permille, exactly 1000 together. A backed-up value tells only their
 /// balance, so an estimate `v` is split as if it were two halves of a game, each won with
 /// probability `v`: `v²`, `2v(1-v)`, `(1-v)²`, whose expected score is `v` again.
-fn win_draw_loss(score: Score) -> [u32; 3] {
+pub fn win_draw_loss(score: Score) -> [u32; 3] {
     match score {
         Score::Win(_) => [1000, 0, 0],
         Score::Loss(_) => [0, 0, 1000],

@@ -144,6 +144,8 @@ pub struct MoveSnapshot {
     pub san: String,
     /// Its value for the side that makes it, points.
     pub value: Option<f32>,
+    /// The evaluator's own value of the position behind it, points.
+    pub static_value: Option<f32>,
     /// Whether the value is only an upper bound (alpha-beta).
     pub is_bound: bool,
     /// Error scale of the value, points; 0 where proven.

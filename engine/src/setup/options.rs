@@ -13,7 +13,7 @@ use crate::best_first::params::Params;
 use crate::chess::tablebase;
 use crate::search::handicap::Strength;
 use crate::setup::machine::Machine;
-use crate::setup::settings::{OptionError, Settings};
+use crate::setup::settings::{MoveStats, OptionError, Settings};
 
 impl Default for Settings {
     fn default() -> Self {
@@ -24,7 +24,7 @@ impl Default for Settings {
             chess960: false,
             show_wdl: false,
             multipv: 1,
-            verbose: false,
+            move_stats: MoveStats::default(),
             strength: Strength::default(),
             log_file: None,
             tablebase: tablebase::TablebaseSettings::default(),
@@ -34,6 +34,7 @@ impl Default for Settings {
             match row.kind {
                 Kind::Spin { default, set, .. } => set(&mut settings, default),
                 Kind::Check { default, set } => set(&mut settings, default),
+                Kind::Hidden { set } => set(&mut settings, false),
                 Kind::Combo { default, set, .. } => set(&mut settings, default),
                 Kind::Text { default, set } => {
                     let taken = set(&mut settings, default);
@@ -88,7 +89,7 @@ impl Settings {
                     return Ok(Change::Clamped(note));
                 }
             }
-            Kind::Check { set, .. } => {
+            Kind::Check { set, .. } | Kind::Hidden { set } => {
                 let choice = choose(name, value, &["true", "false"])?;
                 set(self, choice == "true");
             }
@@ -135,6 +136,7 @@ pub enum Shown {
 pub fn uci_lines(shown: Shown) -> Vec<String> {
     let line = |row: Row| {
         let kind = match row.kind {
+            Kind::Hidden { .. } => return None,
             Kind::Spin { default, min, max, .. } => {
                 format!("spin default {default} min {min} max {max}")
             }
@@ -145,12 +147,12 @@ pub fn uci_lines(shown: Shown) -> Vec<String> {
             Kind::Text { default, .. } => format!("string default {default}"),
             Kind::Button => "button".to_owned(),
         };
-        format!("option name {} type {kind}", row.name)
+        Some(format!("option name {} type {kind}", row.name))
     };
     let tunables = Params::TUNABLES.iter().filter(|_| shown == Shown::All).map(|tunable| {
         format!("option name {} type string default {}", tunable.name, tunable.default)
     });
-    register(cfg!(feature = "net")).into_iter().map(line).chain(tunables).collect()
+    register(cfg!(feature = "net")).into_iter().filter_map(line).chain(tunables).collect()
 }
 
 /// The README's table of options, in Markdown, for a program with the network built in.
@@ -165,6 +167,7 @@ pub fn markdown() -> String {
             Kind::Combo { default, values, .. } => (values.join(", "), default.to_owned()),
             Kind::Text { default, .. } => ("text".to_owned(), format!("`{default}`")),
             Kind::Button => ("button".to_owned(), String::new()),
+            Kind::Hidden { .. } => continue,
         };
         // Writing to a String cannot fail.
         let _ = writeln!(table, "| {name} | {values} | {default} | {help} |");

@@ -32,8 +32,8 @@ pub struct Settings {
     pub show_wdl: bool,
     /// Best moves that are told of.
     pub multipv: usize,
-    /// Every root move is told of at the end of a search.
-    pub verbose: bool,
+    /// When every root move is told of.
+    pub move_stats: MoveStats,
     /// Playing weaker on purpose.
     pub strength: Strength,
     /// A file for everything that is said and heard; `None` = none.
@@ -42,6 +42,15 @@ pub struct Settings {
     pub tablebase: tablebase::TablebaseSettings,
     /// Whom we play; `None` = unknown.
     pub opponent: Option<Opponent>,
+}
+
+/// When a search tells of every root move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MoveStats {
+    /// At its end.
+    pub at_end: bool,
+    /// With each `info`.
+    pub live: bool,
 }
 
 impl Settings {

@@ -10,10 +10,13 @@ use shakmaty::{Chess, Position};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{Advice, Tables};
 use crate::console::output::{Output, Style, Throttle};
-use crate::search::RootMove;
 use crate::search::clock::Budget;
 use crate::search::handicap::Handicap;
+use crate::search::snapshot::Snapshot;
+use crate::search::watch::Watch;
 use crate::search::{Info, Limits, Outcome, Search, StopToken, Task, Variation};
+use crate::setup::settings::MoveStats;
+use crate::uci::stats;
 
 /// A `go`.
 #[derive(Debug)]
@@ -62,8 +65,8 @@ pub(super) struct ReportSettings {
     pub(super) tables: Option<Tables>,
     /// Playing weaker on purpose.
     pub(super) handicap: Option<Handicap>,
-    /// Whether every root move is told of at the end.
-    pub(super) verbose: bool,
+    /// When every root move is told of.
+    pub(super) move_stats: MoveStats,
 }
 
 impl ReportSettings {
@@ -112,24 +115,42 @@ impl SearchJob {
             }
             info
         };
+        let live = settings.move_stats.live.then(Watch::default);
+        if let Some(live) = &live {
+            search.set_watch(Some(live.clone()));
+            live.ask();
+        }
         let mut outcome =
             search.search(&Task { game, limits: &limits, budget, stop }, &mut |info| {
                 if let Some(current) = &info.current {
                     output.print(&self.style.current(current));
                 } else if throttle.admits(info) {
                     output.print(&self.style.info(&told(info), settings.hits()));
+                    if let Some(live) = &live {
+                        self.tell_moves(live.take().as_ref(), output);
+                        live.ask();
+                    }
                 }
             });
-        if settings.verbose {
-            for row in search.root_moves() {
-                output.info(&root_move_text(&row, self.style));
-            }
+        if live.is_some() {
+            search.set_watch(None);
+        }
+        if settings.move_stats.at_end {
+            self.tell_moves(search.snapshot(&[]).as_ref(), output);
         }
         if let Some(handicap) = settings.handicap {
             handicap.weaken(&mut outcome, game, &limits);
         }
         outcome.info = told(&outcome.info);
         outcome
+    }
+
+    /// Tells of every root move.
+    fn tell_moves(&self, snapshot: Option<&Snapshot>, output: &Output) {
+        for line in snapshot.iter().flat_map(|s| stats::lines(s, self.game.position(), self.style))
+        {
+            output.info(&line);
+        }
     }
 
     /// What the endgame tables say of the root; nothing where a mate is looked for, of which they
@@ -167,18 +188,4 @@ impl SearchJob {
         }
         text
     }
-}
-
-/// What is known of a root move, in one line.
-fn root_move_text(row: &RootMove, style: Style) -> String {
-    format!(
-        "{} value {:.4} error {:.4} overtake {:.4} work {} policy {:.4} score {}",
-        style.written(row.mv),
-        row.value,
-        row.rating.error.unwrap_or_default(),
-        row.rating.overtake.unwrap_or_default(),
-        row.visits,
-        row.policy,
-        row.score.uci()
-    )
 }

@@ -230,7 +230,7 @@ impl Session {
             multipv: self.settings.multipv,
             tables: None,
             handicap: self.settings.handicap(),
-            verbose: self.settings.verbose,
+            move_stats: self.settings.move_stats,
         };
         let found = catch_unwind(AssertUnwindSafe(|| {
             self.load();

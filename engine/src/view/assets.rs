@@ -44,6 +44,7 @@ assets! {
     "history.js": SCRIPT,
     "picture.js": SCRIPT,
     "review.js": SCRIPT,
+    "ridge.js": SCRIPT,
     "rows.js": SCRIPT,
     "shell.js": SCRIPT,
     "time.js": SCRIPT,

@@ -11,7 +11,10 @@ use tokio::sync::broadcast;
 
 use super::gate::Gate;
 use super::kept::{Kept, Recording};
-use super::messages::{GoOrder, Line, LookOrder, PaceOrder, PositionOrder, Refusal, Seen, State};
+use super::messages::{
+    GoOrder, Line, LookOrder, PaceOrder, PositionOrder, Refusal, ReviewOrder, Seen, State,
+};
+use super::review::{News, Review};
 use super::seats::{Seats, Work};
 use crate::search::snapshot::{Snapshot, VERSION};
 use crate::search::{Limits, StopToken};
@@ -63,17 +66,37 @@ struct Inside {
     /// Searches of the run that have not ended.
     running: usize,
     kept: Kept,
+    /// Number of the last review, its end, and what is known of it.
+    review: (u64, StopToken),
+    reviewed: Option<Event>,
+    /// The reviewed game, annotated, once that is done.
+    annotated: Option<String>,
     replay: Option<Recording>,
 }
 
 impl Desk {
-    /// A desk with this game on it, or with a recording and no engine.
-    pub fn start(settings: &Settings, line: Line, replay: Option<Recording>) -> Arc<Self> {
-        let mut state = State { version: VERSION, ..State::default() };
+    /// A desk with this game on it, and one to review if there is one; or with a recording and no
+    /// engine.
+    pub fn start(
+        settings: &Settings,
+        line: Line,
+        pgn: Option<String>,
+        replay: Option<Recording>,
+    ) -> Arc<Self> {
+        let mut state = State { version: VERSION, review: pgn, ..State::default() };
         state.set_line(&line);
         let is_replay = replay.is_some();
-        let inside =
-            Inside { state, line, stops: Vec::new(), running: 0, kept: Kept::default(), replay };
+        let inside = Inside {
+            state,
+            line,
+            stops: Vec::new(),
+            running: 0,
+            kept: Kept::default(),
+            review: (0, StopToken::default()),
+            reviewed: None,
+            annotated: None,
+            replay,
+        };
         let (sender, orders) = unbounded();
         let desk = Arc::new(Self {
             inside: Mutex::new(inside),
@@ -162,6 +185,27 @@ impl Desk {
         Ok(self.told(&inside))
     }
 
+    /// Reviews a game, instead of what runs.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub fn review(&self, order: &ReviewOrder) -> Result<State, Refusal> {
+        let game = order.game()?;
+        let mut inside = self.live()?;
+        inside.stop();
+        inside.review.1.stop();
+        let (id, stop) = (inside.review.0 + 1, StopToken::default());
+        inside.review = (id, stop.clone());
+        (inside.annotated, inside.state.review) = (None, None);
+        self.send(Work::Review(Box::new(Review { id, game, nodes: order.nodes, stop })));
+        Ok(inside.state.clone())
+    }
+
+    /// The reviewed game as PGN, once all of it was searched.
+    pub fn annotated(&self) -> Option<String> {
+        self.inside().annotated.clone()
+    }
+
     /// Ends the run.
     ///
     /// # Errors
@@ -169,6 +213,7 @@ impl Desk {
     pub fn stop(&self) -> Result<State, Refusal> {
         let inside = self.live()?;
         inside.stop();
+        inside.review.1.stop();
         Ok(inside.state.clone())
     }
 
@@ -201,6 +246,7 @@ impl Desk {
         let run = inside.state.run;
         let seen = inside.kept.all().map(|snapshot| Event::of("snapshot", &Seen { run, snapshot }));
         known.extend(seen);
+        known.extend(inside.reviewed.clone());
         (known, self.events.subscribe())
     }
 
@@ -219,7 +265,10 @@ impl Desk {
 
     /// Stops what runs.
     pub fn end(&self) {
-        self.inside().stop();
+        let inside = self.inside();
+        inside.stop();
+        inside.review.1.stop();
+        drop(inside);
         *self.work.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let mut waited = Duration::ZERO;
         while self.inside().running > 0 && waited < PATIENCE {
@@ -247,6 +296,17 @@ impl Desk {
     pub(super) fn tell_current(&self, snapshot: Snapshot) {
         let run = self.inside().state.run;
         self.tell(run, snapshot);
+    }
+
+    /// What is known of a game; the annotated game at its end.
+    pub(super) fn tell_review(&self, news: &News, annotated: Option<String>) {
+        let mut inside = self.inside();
+        if news.id == inside.review.0 {
+            let event = Event::of("review", news);
+            inside.reviewed = Some(event.clone());
+            inside.annotated = annotated;
+            self.publish(event);
+        }
     }
 
     /// What evaluates positions from now on.

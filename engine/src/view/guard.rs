@@ -13,8 +13,10 @@ use std::sync::Arc;
 const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
-        "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'",
+        // The hash is that of the one style attribute that chessground sets.
+        "default-src 'self'; img-src 'self' data: blob:; \
+         style-src-attr 'unsafe-hashes' 'sha256-SyXRxMCl6H7Kgy9uTmu1UZqVBsRmMBF4sHRiTO3FQc0='; \
+         object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),

@@ -7,6 +7,7 @@ use shakmaty::{Chess, Move, Position};
 use super::gate::Pace;
 use crate::chess::game::Game;
 use crate::chess::notation::{from_fen, parse_move};
+use crate::commands::review::game::{ReadGame, games};
 use crate::search::snapshot::{self, Snapshot, written};
 use crate::setup::mode::SearchMode;
 
@@ -232,6 +233,31 @@ impl LookOrder {
             moves.push(played);
         }
         Ok(moves)
+    }
+}
+
+/// Review a game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewOrder {
+    /// PGN; its first game.
+    pub pgn: String,
+    /// Evaluations for each position.
+    pub nodes: u64,
+}
+
+impl ReviewOrder {
+    /// The game.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub fn game(&self) -> Result<ReadGame, Refusal> {
+        if self.nodes == 0 || self.nodes > MOST_NODES {
+            return Err(Refusal::new("nodes", format!("nodes are from 1 to {MOST_NODES}")));
+        }
+        let games = games(self.pgn.as_bytes()).map_err(|error| Refusal::new("pgn", error))?;
+        let first = games.into_iter().next();
+        first.ok_or_else(|| Refusal::new("pgn", "there is no game in it"))
     }
 }
 

@@ -62,6 +62,13 @@ pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
                 ordered(&body, |order| desk.look(&order))
             }),
         )
+        .route(
+            "/review",
+            post(|State(desk): Shared, body: Bytes| async move {
+                ordered(&body, |order| desk.review(&order))
+            }),
+        )
+        .route("/review.pgn", get(annotated))
         .route("/{*path}", get(|Path(path): Path<String>| async move { asset(&path) }))
         .with_state(desk);
     let page = format!("/{}", guard.token());
@@ -101,6 +108,13 @@ async fn recording(State(desk): Shared) -> Response {
     desk.replay().map_or_else(
         || StatusCode::NO_CONTENT.into_response(),
         |recording| json(StatusCode::OK, &recording),
+    )
+}
+
+async fn annotated(State(desk): Shared) -> Response {
+    desk.annotated().map_or_else(
+        || StatusCode::NOT_FOUND.into_response(),
+        |text| ([(header::CONTENT_TYPE, "application/x-chess-pgn")], text).into_response(),
     )
 }
 

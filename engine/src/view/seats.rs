@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use shakmaty::Move;
+use tesla_nn::evaluator::Evaluator;
 use tesla_nn::shared::SharedDevice;
 
 use super::desk::Desk;
 use super::gate::Gated;
 use super::messages::Line;
+use super::review::{self, Review};
 use super::seat::{Run, Seat};
-use crate::search::{Limits, StopToken};
+use crate::search::{Limits, Search, StopToken};
 use crate::setup::factory;
 use crate::setup::machine::Machine;
 use crate::setup::mode::SearchMode;
@@ -28,6 +30,8 @@ pub(super) enum Work {
     Run { number: u64, modes: Vec<(SearchMode, StopToken)>, line: Box<Line>, limits: Limits },
     /// Tell of the position behind these moves of this run.
     Look(u64, Vec<Move>),
+    /// Review a game.
+    Review(Box<Review>),
 }
 
 /// The searches, made when they are first asked for, all on one device.
@@ -52,6 +56,13 @@ impl Seats {
             Work::Run { number, modes, line, limits } => {
                 self.load(desk);
                 self.run(number, &modes, (&line, &limits), desk);
+            }
+            Work::Review(review) => {
+                self.load(desk);
+                match self.search(SearchMode::Tesla, |client| client) {
+                    Ok(search) => review::start(*review, search, desk),
+                    Err(sentence) => desk.note(&sentence),
+                }
             }
             Work::Look(run, path) => {
                 for (seat, _) in self.made.values() {
@@ -117,18 +128,29 @@ impl Seats {
         }
     }
 
+    /// A search on the device, its evaluator behind what `behind` makes of it.
+    fn search(
+        &self,
+        mode: SearchMode,
+        behind: impl Fn(Box<dyn Evaluator>) -> Box<dyn Evaluator>,
+    ) -> Result<Box<dyn Search>, String> {
+        let device = self.device.as_ref().ok_or("there is nothing to evaluate positions with")?;
+        let machine = Machine { search: mode, ..self.machine.clone() }.used();
+        let mut search = factory::search_on(&machine, behind(Box::new(device.client(0))))?;
+        search.set_hash_mb(HASH_MB);
+        Ok(search)
+    }
+
     /// Makes this search, if it is not there yet.
     fn seat(&mut self, mode: SearchMode, desk: &Arc<Desk>) -> Result<(), String> {
         if self.made.contains_key(&mode) {
             return Ok(());
         }
-        let device = self.device.as_ref().ok_or("there is nothing to evaluate positions with")?;
         let runner = Arc::new(AtomicU64::new(0));
-        let client = Box::new(device.client(0));
-        let gated = Gated::new(client, desk.gate().clone(), Arc::clone(&runner));
-        let machine = Machine { search: mode, ..self.machine.clone() }.used();
-        let mut search = factory::search_on(&machine, Box::new(gated))?;
-        search.set_hash_mb(HASH_MB);
+        let gated = |client| -> Box<dyn Evaluator> {
+            Box::new(Gated::new(client, desk.gate().clone(), Arc::clone(&runner)))
+        };
+        let search = self.search(mode, gated)?;
         let seat = Seat::new(search, desk.gate().clone(), Arc::clone(&runner), desk);
         self.made.insert(mode, (seat, runner));
         Ok(())

@@ -3,4 +3,5 @@
 #![cfg(feature = "view")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod browser;
 mod requests;

@@ -36,7 +36,7 @@ impl Page {
         let mut settings = Settings::default();
         settings.machine.evaluator = EvaluatorKind::Classical;
         let line = PositionOrder::default().game().unwrap();
-        let desk = Desk::start(&settings, line, None);
+        let desk = Desk::start(&settings, line, None, None);
         let guard = Arc::new(Guard::new(4000));
         let token = guard.token().to_owned();
         let router = router(Arc::clone(&desk), guard);
@@ -77,10 +77,10 @@ impl Drop for Page {
     }
 }
 
-const ORDERS: [&str; 5] = ["position", "go", "stop", "pace", "look"];
+const ORDERS: [&str; 6] = ["position", "go", "stop", "pace", "look", "review"];
 
-const FIELDS: [&str; 8] =
-    ["fen", "moves", "searches", "nodes", "perSecond", "easy", "path", "colour"];
+const FIELDS: [&str; 9] =
+    ["fen", "moves", "searches", "nodes", "perSecond", "easy", "path", "pgn", "colour"];
 
 /// An answer to an order is how things stand, or a sentence and the field it is about.
 fn check(answer: &Answer) {
@@ -104,6 +104,8 @@ fn any_value() -> impl Strategy<Value = Value> {
         "[ -~]{0,12}".prop_map(Value::from),
         Just(json!("e2e4")),
         Just(json!("Tesla")),
+        Just(json!("1. e4 e5 2. Nf3 *")),
+        "([a-h][1-8] |[NBRQK]x?[a-h][1-8] |1. |\\{ |\\} ){0,8}".prop_map(Value::from),
         Just(json!("4k3/8/8/8/8/8/8/4K3 w - - 0 1")),
     ];
     leaf.prop_recursive(3, 16, 4, |inner| prop::collection::vec(inner, 0..4).prop_map(Value::from))

@@ -25,6 +25,10 @@ pub(super) enum Kind {
         default: bool,
         set: fn(&mut Settings, bool),
     },
+    /// Off, and listed nowhere but on the page that tells of it.
+    Hidden {
+        set: fn(&mut Settings, bool),
+    },
     Combo {
         default: &'static str,
         values: &'static [&'static str],
@@ -50,6 +54,7 @@ pub(super) fn register(network: bool) -> Vec<Row> {
     rows.extend(protocol::tablebase_rows());
     rows.extend(protocol::protocol_rows());
     rows.extend(protocol::telling_rows());
+    rows.push(protocol::hidden_row());
     rows
 }
 

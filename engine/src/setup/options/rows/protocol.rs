@@ -118,10 +118,12 @@ pub(super) fn telling_rows() -> [Row; 6] {
         },
         Row {
             name: "VerboseMoveStats",
-            help: "Reports every root move at the end of a search: value and its error scale \
-                   (expected score), probability of overtaking the best move, evaluations, \
-                   policy. Tesla and PUCT only.",
-            kind: Kind::Check { default: false, set: |settings, on| settings.verbose = on },
+            help: "Reports every root move at the end of a search, in lc0's form with Tesla's \
+                   figures behind it. Tesla and PUCT only.",
+            kind: Kind::Check {
+                default: false,
+                set: |settings, on| settings.move_stats.at_end = on,
+            },
         },
         Row {
             name: "LogFile",
@@ -153,4 +155,13 @@ pub(super) fn telling_rows() -> [Row; 6] {
             kind: Kind::Text { default: ABOUT, set: |_, _| Ok(()) },
         },
     ]
+}
+
+/// What is set by GUIs that expect it, and told of on its page only.
+pub(super) fn hidden_row() -> Row {
+    Row {
+        name: "LogLiveStats",
+        help: "As `VerboseMoveStats`, with each `info`.",
+        kind: Kind::Hidden { set: |settings, on| settings.move_stats.live = on },
+    }
 }

@@ -1,0 +1,220 @@
+//! A game of a PGN: its tags and its main line, read and written. Comments and variations of others
+//! are left out: what is written is this program's view.
+
+use std::fmt::Write as _;
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use pgn_reader::{Outcome, RawTag, Reader, SanPlus, Visitor};
+use shakmaty::{Chess, Color, Move, Position};
+use tesla_nn::evaluator::centipawns_from_score;
+
+use super::Verdict;
+use super::judgement::Judgement;
+use crate::chess::game::Game;
+use crate::chess::notation::from_fen;
+use crate::search::snapshot::Outlook;
+
+/// Longest line of tags that is read whole, bytes.
+const LONGEST_TAG: usize = 4096;
+/// Most moves of a game.
+const MOST_MOVES: usize = 6_000;
+/// Columns of a written line.
+const COLUMNS: usize = 80;
+
+/// A game as it was read.
+#[derive(Clone, Debug)]
+pub struct ReadGame {
+    tags: Vec<(String, String)>,
+    start: Chess,
+    moves: Vec<Move>,
+    outcome: String,
+}
+
+/// What is written behind a move.
+#[derive(Clone, Copy, Debug)]
+pub struct Annotation {
+    /// What is known of the position behind it.
+    pub verdict: Verdict,
+    /// Who is to move there.
+    pub to_move: Color,
+    /// What the move's loss is called.
+    pub judgement: Option<Judgement>,
+}
+
+/// All games of a PGN.
+///
+/// # Errors
+/// A sentence on the first one that cannot be played through, or that there is none.
+pub fn games(text: &[u8]) -> Result<Vec<ReadGame>, String> {
+    let mut reader =
+        Reader::build(Cursor::new(text)).set_supported_tag_line_length(LONGEST_TAG).finish();
+    let mut games = Vec::new();
+    while let Some(game) = reader.read_game(&mut Visit).map_err(|error| error.to_string())? {
+        games.push(game.map_err(|fault| format!("game {}: {fault}", games.len() + 1))?);
+    }
+    games.retain(|game: &ReadGame| !game.moves.is_empty());
+    if games.is_empty() { Err("there is no game with a move in it".to_owned()) } else { Ok(games) }
+}
+
+impl ReadGame {
+    /// Where it starts.
+    pub fn start(&self) -> &Chess {
+        &self.start
+    }
+
+    /// Every position with the game before it, from the start to the end.
+    pub fn positions(&self) -> Vec<Game> {
+        let mut game = Game::new(self.start.clone());
+        let mut positions = vec![game.clone()];
+        for &played in &self.moves {
+            game.play(played);
+            positions.push(game.clone());
+        }
+        positions
+    }
+
+    /// Who played whom.
+    pub fn title(&self) -> String {
+        let tag = |wanted: &str| {
+            let found = self.tags.iter().find(|(name, _)| name == wanted);
+            found.map_or("?", |(_, value)| value.as_str())
+        };
+        format!("{} - {}, {} {}", tag("White"), tag("Black"), tag("Event"), tag("Date"))
+    }
+
+    /// The game as PGN, with an annotation behind each move.
+    pub fn written(&self, annotations: &[Annotation]) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.tags {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "[{name} \"{value}\"]");
+        }
+        text.push('\n');
+        let mut words = Vec::new();
+        let mut position = self.start.clone();
+        for (&played, annotation) in self.moves.iter().zip(annotations) {
+            // After a comment the number stands before Black's move too.
+            let dots = if position.turn().is_white() { "." } else { "..." };
+            words.push(format!("{}{dots}", position.fullmoves()));
+            words.push(SanPlus::from_move(position.clone(), played).to_string());
+            if let Some(judgement) = annotation.judgement {
+                words.push(format!("${}", judgement.nag()));
+            }
+            words.extend(annotation.comment().split(' ').map(str::to_owned));
+            position.play_unchecked(played);
+        }
+        words.push(self.outcome.clone());
+        text += &wrapped(&words);
+        text + "\n\n"
+    }
+}
+
+impl Annotation {
+    /// `[%eval]` in pawns or moves to mate for White, as Lichess writes it, and `[%tesla]`: value
+    /// and error in points, for White.
+    fn comment(&self) -> String {
+        let sign = if self.to_move.is_white() { 1.0 } else { -1.0 };
+        let proof = self.verdict.proof;
+        let mate = proof.and_then(|proof| {
+            let sign = if proof.result == Outlook::Win { sign } else { -sign };
+            proof.mate.map(|moves| (sign, moves))
+        });
+        let value = if sign > 0.0 { self.verdict.value } else { 100.0 - self.verdict.value };
+        let eval = match mate {
+            // The move before it has said so.
+            Some((_, 0)) => String::new(),
+            Some((sign, moves)) if sign > 0.0 => format!("[%eval #{moves}] "),
+            Some((_, moves)) => format!("[%eval #-{moves}] "),
+            None => format!("[%eval {:.2}] ", centipawns_from_score(value / 100.0) / 100.0),
+        };
+        format!("{{ {eval}[%tesla {value:.1} {:.1}] }}", self.verdict.error)
+    }
+}
+
+/// Words in lines.
+fn wrapped(words: &[String]) -> String {
+    let (mut text, mut width) = (String::new(), 0);
+    for word in words {
+        if width > 0 && width + 1 + word.len() > COLUMNS {
+            text.push('\n');
+            width = 0;
+        } else if width > 0 {
+            text.push(' ');
+            width += 1;
+        }
+        text += word;
+        width += word.len();
+    }
+    text
+}
+
+/// Reads one game.
+struct Visit;
+
+impl Visitor for Visit {
+    type Tags = Vec<(String, String)>;
+    type Movetext = (ReadGame, Chess);
+    type Output = Result<ReadGame, String>;
+
+    fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
+        ControlFlow::Continue(Vec::new())
+    }
+
+    fn tag(
+        &mut self,
+        tags: &mut Self::Tags,
+        name: &[u8],
+        value: RawTag<'_>,
+    ) -> ControlFlow<Self::Output> {
+        let name = String::from_utf8_lossy(name).into_owned();
+        tags.push((name, value.decode_utf8_lossy().into_owned()));
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, tags: Self::Tags) -> ControlFlow<Self::Output, Self::Movetext> {
+        let fen = tags.iter().find(|(name, _)| name == "FEN").map(|(_, fen)| fen.as_str());
+        let start = fen.map_or_else(|| Ok(Chess::default()), |fen| from_fen(fen, false));
+        match start {
+            Ok(start) => {
+                let outcome = "*".to_owned();
+                let game = ReadGame { tags, start: start.clone(), moves: Vec::new(), outcome };
+                ControlFlow::Continue((game, start))
+            }
+            Err(fault) => ControlFlow::Break(Err(fault.to_string())),
+        }
+    }
+
+    fn san(
+        &mut self,
+        (game, position): &mut Self::Movetext,
+        san: SanPlus,
+    ) -> ControlFlow<Self::Output> {
+        let number = game.moves.len() + 1;
+        if number > MOST_MOVES {
+            return ControlFlow::Break(Err(format!("it has more than {MOST_MOVES} moves")));
+        }
+        match san.san.to_move(position) {
+            Ok(played) => {
+                game.moves.push(played);
+                position.play_unchecked(played);
+                ControlFlow::Continue(())
+            }
+            Err(_) => ControlFlow::Break(Err(format!("move {number}, {san}, cannot be played"))),
+        }
+    }
+
+    fn outcome(
+        &mut self,
+        (game, _): &mut Self::Movetext,
+        outcome: Outcome,
+    ) -> ControlFlow<Self::Output> {
+        game.outcome = outcome.to_string();
+        ControlFlow::Continue(())
+    }
+
+    fn end_game(&mut self, (game, _): Self::Movetext) -> Self::Output {
+        Ok(game)
+    }
+}

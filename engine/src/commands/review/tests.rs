@@ -1,0 +1,107 @@
+//! A short game, reviewed over the evaluator that needs no network.
+
+use std::io::{self, Write};
+use std::sync::Mutex;
+
+use shakmaty::Color;
+
+use super::*;
+use crate::search::snapshot::Outlook;
+
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Heard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const GAME: &str = "[Event \"A \\\"fool's\\\" mate\"]\n[White \"First\"]\n[Black \"Second\"]\n\n\
+    1. f3 {a comment} e5 (1... d5 2. e4) 2. g4?? Qh4# 0-1\n";
+
+fn verdict(value: f32, proof: Option<Proof>) -> Verdict {
+    Verdict { value, error: 1.5, proof }
+}
+
+#[test]
+fn losses_have_lichess_names() {
+    let named = |lost: f32| Judgement::of(Loss(lost));
+    assert_eq!([named(0.0), named(4.9)], [None, None]);
+    assert_eq!([named(5.0), named(9.9)], [Some(Judgement::Inaccuracy); 2]);
+    assert_eq!([named(10.0), named(14.9)], [Some(Judgement::Mistake); 2]);
+    assert_eq!([named(15.0), named(100.0)], [Some(Judgement::Blunder); 2]);
+    // 60 for the side to move, then 52 for the other one: 48 of 60 are left.
+    assert_eq!(Loss::of(verdict(60.0, None), verdict(52.0, None)), Loss(12.0));
+    assert_eq!(Loss::of(verdict(40.0, None), verdict(52.0, None)), Loss(0.0));
+}
+
+#[test]
+fn games_are_written_as_others_read_them() {
+    let game = &games(GAME.as_bytes()).unwrap()[0];
+    let mated = Proof { result: Outlook::Loss, mate: Some(0) };
+    let mates = Proof { result: Outlook::Win, mate: Some(1) };
+    let verdicts = [(45.0, None), (55.0, None), (44.0, None), (100.0, Some(mates))];
+    let mut verdicts: Vec<Verdict> = verdicts.map(|(v, proof)| verdict(v, proof)).to_vec();
+    verdicts.push(verdict(0.0, Some(mated)));
+    let (annotations, summary) = judged(game, &verdicts);
+    let text = game.written(&annotations);
+    let flat = text.replace('\n', " ");
+    for part in [
+        "[Event \"A \\\"fool's\\\" mate\"]",
+        "1. f3 { [%eval -0.54] [%tesla 45.0 1.5] } 1... e5 { ",
+        "2. g4 $4 { [%eval #-1] [%tesla 0.0 1.5] } 2... Qh4# { [%tesla 0.0 1.5] } 0-1",
+    ] {
+        assert!(flat.contains(part), "{part} is not in {flat}");
+    }
+    assert!(text.lines().all(|line| line.len() <= 80));
+    // What is written can be read, and is the same game.
+    let again = &games(text.as_bytes()).unwrap()[0];
+    assert_eq!(again.positions().len(), 5);
+    assert_eq!(again.title(), game.title());
+    let mut wanted = Summary::default();
+    for (color, lost) in
+        [(Color::White, 0.0), (Color::Black, 0.0), (Color::White, 44.0), (Color::Black, 0.0)]
+    {
+        wanted.add(color, Loss(lost));
+    }
+    assert_eq!(summary, wanted);
+    assert!(summary.to_string().contains("White      2                22.0"), "{summary}");
+}
+
+#[test]
+fn a_file_is_reviewed() {
+    let folder = std::env::temp_dir().join(format!("tesla-review-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (pgn, out) = (folder.join("in.pgn"), folder.join("out.pgn"));
+    fs::write(&pgn, format!("{GAME}\n{GAME}")).unwrap();
+    let options = ["Evaluator=Classical", "Hash=4"].map(str::to_owned).to_vec();
+    let searches = AnalyseArgs { nodes: 400, concurrency: 2, options };
+    let args = ReviewArgs { pgn, out: Some(out.clone()), searches };
+    let heard = Heard::default();
+    run(&args, &Output::new(Box::new(heard.clone()))).unwrap();
+    let table = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
+    assert_eq!(table.matches("First - Second").count(), 2);
+    let text = fs::read_to_string(&out).unwrap();
+    assert_eq!(text.matches("2. g4 $4 { [%eval #-1]").count(), 2, "{text}");
+    fs::remove_dir_all(&folder).unwrap();
+    let fault = run(&args, &Output::new(Box::new(heard))).unwrap_err();
+    assert!(fault.contains("cannot be read"), "{fault}");
+}
+
+#[test]
+fn what_is_no_game_is_told() {
+    for (text, fault) in [
+        ("", "no game"),
+        ("[Event \"x\"]\n\n*", "no game"),
+        ("1. e4 e4 *", "move 2, e4, cannot be played"),
+        ("[FEN \"nonsense\"]\n\n1. e4 *", "cannot be read"),
+    ] {
+        let told = games(text.as_bytes()).unwrap_err();
+        assert!(told.contains(fault), "{text:?}: {told}");
+    }
+}
