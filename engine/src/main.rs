@@ -97,8 +97,11 @@ fn main() -> ExitCode {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
     if words.first().is_some_and(|word| word.contains(' ')) {
-        // Lines of UCI, each a word of the command line, as OpenBench gives them.
-        return leave(uci::run(words.join("\n").as_bytes(), &output, shown(false)));
+        // Lines of UCI, each a word of the command line, as OpenBench gives them. Its `quit` is
+        // what their end is: it waits for what was asked for before.
+        let lines = words.iter().filter(|word| word.trim() != "quit").map(String::as_str);
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        return leave(uci::run(lines.as_bytes(), &output, shown(false)));
     }
     match Arguments::parse() {
         Arguments { version: true, .. } => output.print(&about::text()),

@@ -84,14 +84,6 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
     Remains::Nothing
 }
 
-/// Openings as they are found, for a waiting program: nothing else is answered meanwhile.
-fn genfens(text: &str, output: &Output) {
-    let found = &mut |fen: &str| output.print(&format!("info string genfens {fen}"));
-    if let Err(problem) = Order::parse(text).and_then(|order| order.make(found)) {
-        output.info(&problem.to_string());
-    }
-}
-
 /// What a budget plans, for `debug on`.
 fn plan_text(budget: &Budget) -> String {
     match (budget.soft(), budget.hard()) {
@@ -162,7 +154,7 @@ impl Frontend {
                 Ok(depth) => self.perft(depth),
                 Err(_) => self.output.info("perft needs a depth, for example: perft 5"),
             },
-            Command::GenFens(text) => genfens(text, &self.output),
+            Command::GenFens(text) => self.genfens(text),
             Command::Help => self.output.print(HELP),
             Command::Nothing => {}
             Command::Unknown(text) => {
@@ -287,6 +279,13 @@ impl Frontend {
         self.start("perft", |stop, busy| Job::Perft(position, depth, style, stop, busy));
     }
 
+    fn genfens(&mut self, text: &str) {
+        match Order::parse(text) {
+            Ok(order) => self.start("genfens", |stop, busy| Job::GenFens(order, stop, busy)),
+            Err(problem) => self.output.info(&problem.to_string()),
+        }
+    }
+
     fn stop(&mut self) {
         if let Some(running) = &mut self.running {
             running.stop.stop();
@@ -355,8 +354,8 @@ impl Frontend {
         ));
     }
 
-    /// `quit` stops everything; the end of stdin lets counted work (bench, perft) and loading
-    /// finish, for those who pipe a script, but no search, which could be endless. Tells whether
+    /// `quit` stops everything; the end of stdin lets counted work (bench, perft, genfens) and
+    /// loading finish, for those who pipe a script, but no search, which could be endless. Tells whether
     /// the session has ended.
     fn end(mut self, quit: bool, ended: &Receiver<()>) -> bool {
         if quit || self.running.as_ref().is_some_and(|running| running.search) {

@@ -1,7 +1,8 @@
 //! Weight files: safetensors with the network's shape in the header.
 //!
-//! The header's metadata holds one entry, `tesla`: a JSON object with `format` = [`FORMAT`] and
-//! `config`, the [`ModelConfig`]. The tensors are named after the fields of [`Model`] and hold f16
+//! The header's metadata holds one entry, `tesla`: a JSON object with `format` = [`FORMAT`],
+//! `config`, the [`ModelConfig`], and `payload`, the SHA-256 of the tensors' bytes in the order of
+//! their names (missing in files of before 2026-11-23). The tensors are named after the fields of [`Model`] and hold f16
 //! or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`, where the hash is the first
 //! eight hexadecimal digits of the file's SHA-256.
 
@@ -31,6 +32,8 @@ const LARGEST: u64 = 1 << 32;
 struct Header {
     format: String,
     config: ModelConfig,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    payload: Option<String>,
 }
 
 /// Why a weights file could not be used.
@@ -119,12 +122,16 @@ pub(crate) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, ModelConfig), Weigh
     let entry = metadata
         .get(ENTRY)
         .ok_or_else(|| WeightsError::Foreign(format!("no entry {ENTRY} in its header")))?;
-    let Header { format, config } = serde_json::from_str(entry)
+    let Header { format, config, payload } = serde_json::from_str(entry)
         .map_err(|error| WeightsError::Foreign(format!("unreadable header: {error}")))?;
     if format != FORMAT {
         return Err(WeightsError::Foreign(format!("format {format}, wanted {FORMAT}")));
     }
     config.check().map_err(WeightsError::Foreign)?;
+    if payload.is_some_and(|payload| payload != payload_of(tensors.tensors())) {
+        return Err(WeightsError::Damaged("its tensors are not what its header says".to_owned()));
+    }
+    check_layers(&tensors, &config)?;
     check_finite(&tensors)?;
     Ok((tensors, config))
 }
@@ -140,6 +147,25 @@ pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError>
         .with_from_adapter(FloatCastAdapter::to(DType::F32));
     model.load_from(&mut store).map_err(|error| WeightsError::Misfit(error.to_string()))?;
     Ok(Loaded { model, config, hash: short_hash(bytes) })
+}
+
+/// The SHA-256 of the tensors' bytes in the order of their names.
+fn payload_of(mut tensors: Vec<(String, TensorView<'_>)>) -> String {
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    let parts: Vec<&[u8]> = tensors.iter().map(|(_, tensor)| tensor.data()).collect();
+    files::sha256(&parts.concat())
+}
+
+/// A header with fewer layers than the file would play with a part of the network.
+fn check_layers(tensors: &SafeTensors<'_>, config: &ModelConfig) -> Result<(), WeightsError> {
+    let layer = |name: &str| name.strip_prefix("blocks.")?.split('.').next()?.parse().ok();
+    let last: Option<usize> = tensors.names().iter().filter_map(|name| layer(name)).max();
+    let layers = last.map_or(0, |last| last.saturating_add(1));
+    if layers == config.layers {
+        return Ok(());
+    }
+    let (told, layers) = (config.layers, layers);
+    Err(WeightsError::Misfit(format!("its header says {told} layers, its tensors {layers}")))
 }
 
 /// Weights that are not numbers poison every evaluation without a word, so refuse them here.
@@ -187,7 +213,8 @@ pub fn graft(
         views.push((name, other.unwrap_or(own)));
     }
     let total = views.len();
-    let header = Header { format: FORMAT.to_owned(), config: config.clone() };
+    let payload = Some(payload_of(views.clone()));
+    let header = Header { format: FORMAT.to_owned(), config: config.clone(), payload };
     let header =
         serde_json::to_string(&header).map_err(|error| WeightsError::Damaged(error.to_string()))?;
     let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
@@ -221,7 +248,8 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(&error))?;
     let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors().into_iter().collect();
     views.sort_by(|a, b| a.0.cmp(&b.0));
-    let header = Header { format: FORMAT.to_owned(), config: config.clone() };
+    let payload = Some(payload_of(views.clone()));
+    let header = Header { format: FORMAT.to_owned(), config: config.clone(), payload };
     let header = serde_json::to_string(&header).map_err(|error| damaged(&error))?;
     let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
     safetensors::serialize(views, Some(metadata)).map_err(|error| damaged(&error))

@@ -110,6 +110,14 @@ fn a_windows_anchor_is_the_whole_encode() {
     }
 }
 
+/// With a word of the header replaced by one of the same length.
+fn renamed(bytes: &[u8], word: &str, other: &str) -> Vec<u8> {
+    let at = bytes.windows(word.len()).position(|window| window == word.as_bytes()).unwrap();
+    let mut renamed = bytes.to_vec();
+    renamed[at..at + word.len()].copy_from_slice(other.as_bytes());
+    renamed
+}
+
 #[test]
 fn weights_round_trip_and_damage_is_told_in_words() {
     let (model, config, device) = tiny();
@@ -124,10 +132,16 @@ fn weights_round_trip_and_damage_is_told_in_words() {
     for length in [7, 100, bytes.len() / 2, bytes.len() - 1] {
         assert!(matches!(fails(&bytes[..length]), WeightsError::Damaged(_)));
     }
-    let mut poisoned = bytes.clone();
-    let last = poisoned.len() - 1;
+    let last = bytes.len() - 1;
+    // A bit of a weight, which is a number like any other.
+    let mut flipped = bytes.clone();
+    flipped[last - 1] ^= 1;
+    assert!(fails(&flipped).to_string().contains("not what its header says"));
+    // A file of before the header told the tensors' hash.
+    let mut poisoned = renamed(&bytes, "payload", "paylaod");
+    assert!(weights::load_bytes(&poisoned, &device).is_ok());
     poisoned[last] |= 0x7c;
-    assert!(matches!(fails(&poisoned), WeightsError::Damaged(_)));
+    assert!(fails(&poisoned).to_string().contains("no numbers"));
     let text = String::from_utf8_lossy(&bytes[..600]).into_owned();
     let at = text.find(weights::FORMAT).unwrap();
     let mut foreign = bytes.clone();
@@ -147,6 +161,7 @@ fn weights_of_another_shape_are_told_in_words() {
         ModelConfig { value_hidden: 2 * config.value_hidden, ..config.clone() },
         ModelConfig { width: 8192, feed_forward: 8192, ..config.clone() },
         ModelConfig { layers: config.layers + 1, ..config.clone() },
+        ModelConfig { layers: 1, ..config.clone() },
     ] {
         let bytes = weights::to_bytes(&model, &wrong).unwrap();
         assert!(matches!(loaded(&bytes), Err(WeightsError::Misfit(_))), "{wrong:?}");
@@ -154,6 +169,9 @@ fn weights_of_another_shape_are_told_in_words() {
     for wrong in [
         ModelConfig { heads: 3, ..config.clone() },
         ModelConfig { width: 0, ..config.clone() },
+        ModelConfig { name: "x/../../pwned".to_owned(), ..config.clone() },
+        ModelConfig { name: "a\u{1b}[31m".to_owned(), ..config.clone() },
+        ModelConfig { name: String::new(), ..config.clone() },
         ModelConfig { move_hidden: 1025, ..config.clone() },
         ModelConfig { layers: usize::MAX, ..config },
     ] {

@@ -1,7 +1,7 @@
 //! Labelled games: what `tesla-train datagen`, `import`, `merge` and `inspect` are made of.
 //!
 //! * [`config`] — what is to be made; [`span`], [`dice`] — numbers drawn by design;
-//! * [`game`] — one game with its labels; [`line`] — moves that are labelled as they stand;
+//! * [`game`] — one game with its labels; [`mod@line`] — moves that are labelled as they stand;
 //!   [`score`] — the teacher's score as files hold it;
 //! * [`store`] — games on disk as they come, and whole shards;
 //! * [`runner`] — making them;

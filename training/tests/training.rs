@@ -2,85 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-use std::path::{Path, PathBuf};
+#[path = "support/games.rs"]
+mod support;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, Position};
 use tesla_engine::search::StopToken;
-use tesla_nn::classical::centipawns;
 use tesla_nn::model::ModelConfig;
-use tesla_training::labelled::{RecordError, pack, read_file};
-use tesla_training::players::pool::{Pool, RunContext};
+use tesla_training::labelled::{RecordError, read_file};
 use tesla_training::train::config::TrainConfig;
 use tesla_training::train::dataset::Dataset;
-use tesla_training::train::gate::{Gate, GateConfig, read_gates};
-use tesla_training::train::learnt;
+use tesla_training::train::gate::GateConfig;
 use tesla_training::train::loss::{LossWeights, consistency};
 use tesla_training::train::optimizer::Optimizer;
 use tesla_training::train::trainer::{TrainError, Trainer};
 
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tesla-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Random games with the classical evaluation as teacher, in the format of the data.
-fn games(count: usize, seed: u64) -> Vec<u8> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut bytes = Vec::new();
-    for _ in 0..count {
-        let mut position = Chess::default();
-        let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
-        let mut plies = Vec::new();
-        for _ in 0..60 {
-            let moves = position.legal_moves();
-            if moves.is_empty() {
-                break;
-            }
-            let best = moves.iter().max_by_key(|&&m| {
-                let mut after = position.clone();
-                after.play_unchecked(m);
-                -centipawns(&after)
-            });
-            let played = moves[rng.random_range(0..moves.len())];
-            plies.extend(pack(played).to_le_bytes());
-            plies.extend(pack(*best.unwrap()).to_le_bytes());
-            plies.extend((centipawns(&position) as i16).to_le_bytes());
-            position.play_unchecked(played);
-        }
-        bytes.push(fen.len() as u8);
-        bytes.extend(fen.as_bytes());
-        bytes.push(1);
-        bytes.extend(((plies.len() / 6) as u16).to_le_bytes());
-        bytes.extend(plies);
-    }
-    bytes
-}
-
-fn write(path: &Path, bytes: &[u8]) {
-    std::fs::write(path, zstd::encode_all(bytes, 3).unwrap()).unwrap();
-}
+use support::{Folder, games, write};
 
 fn config(steps: u64) -> TrainConfig {
     TrainConfig {
@@ -213,64 +152,6 @@ fn a_killed_run_resumes_from_its_last_checkpoint() {
         ends.push(end);
     }
     assert!(ends[0] != ends[1] && ends[1] != ends[2]);
-}
-
-#[test]
-fn a_run_knows_its_games() {
-    let folder = Folder::new("learnt");
-    write(&folder.file("a.games.zst"), &games(6, 1));
-    write(&folder.file("b.games.zst"), &games(5, 2));
-    let [a, b] = ["a", "b"]
-        .map(|name| Dataset::read(&folder.file(&format!("{name}.games.zst")), "").unwrap());
-    let (run, network) = (folder.file("run"), folder.file("run/checkpoint/weights.safetensors"));
-    assert_eq!(learnt::count(&network, &a).unwrap(), None);
-    learnt::note(&run, &a).unwrap();
-    assert_eq!(learnt::count(&network, &a).unwrap(), Some(6));
-    assert_eq!(learnt::count(&network, &b).unwrap(), Some(0));
-    // Resumed with other data.
-    learnt::note(&run, &b).unwrap();
-    learnt::note(&run, &b).unwrap();
-    assert_eq!(std::fs::metadata(run.join("games.learnt")).unwrap().len(), 11 * 8);
-    assert_eq!(learnt::count(&run.join("tesla.safetensors"), &b).unwrap(), Some(5));
-}
-
-/// Networks meet the last one that passed; a match that has a result is not played again.
-#[test]
-fn networks_are_gated_by_games() {
-    let folder = Folder::new("gate");
-    write(&folder.file("a.games.zst"), &games(10, 9));
-    let book = folder.file("book.epd");
-    let lines = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n\
-                 rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n";
-    std::fs::write(&book, lines).unwrap();
-    let data = Arc::new(Dataset::read(&folder.file("a.games.zst"), "").unwrap());
-    let gate = GateConfig { games: 4, steps: 5, nodes: 4 };
-    let config = TrainConfig { gate, gate_openings: Some(book), ..config(10) };
-    let run = folder.file("run");
-    let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
-    let gate = Gate::of(&config, &run, None).unwrap();
-    let stop = StopToken::default();
-    let pool = Pool { concurrency: 2, interrupted: &stop };
-    let context = RunContext { folder: &run, pool, say: &|_| () };
-    for step in [5, 10] {
-        assert!(!gate.is_due(trainer.step()).unwrap());
-        trainer.run_to(gate.next(trainer.step()), &data, &stop, &|_| ()).unwrap();
-        assert_eq!(trainer.step(), step);
-        assert!(gate.is_due(step).unwrap());
-        let line = gate.play(&trainer, &context).unwrap().unwrap();
-        assert_eq!((line.step, line.wins + line.draws + line.losses), (step, 4));
-        assert!(run.join("gates").join(&line.network).is_file());
-        assert!(!gate.is_due(step).unwrap());
-    }
-    let lines = read_gates(&run).unwrap();
-    assert_eq!((lines.len(), lines[0].opponent.as_str()), (2, "embedded"));
-    // Five steps make nothing that beats the shipped network.
-    assert!(!lines[0].passed && lines[1].opponent == "embedded", "{lines:?}");
-    // Stopped in the middle of a match: it goes on with the same network.
-    std::fs::remove_file(run.join("gates.csv")).unwrap();
-    assert!(gate.is_due(10).unwrap());
-    let again = gate.play(&trainer, &context).unwrap().unwrap();
-    assert_eq!((again.network, again.opponent.as_str()), (lines[1].network.clone(), "embedded"));
 }
 
 #[test]

@@ -11,15 +11,24 @@ use super::worker::Worker;
 /// What a capture may gain beyond its material, in centipawns, before delta pruning drops it.
 const DELTA: i32 = 180;
 
+/// Positions that one leaf's captures may take before they end where they stand. A game's leaves
+/// take some dozens; boards full of queens would take millions.
+const MOST_VISITS: u64 = 4_000;
+
 impl Worker<'_> {
     /// The value of a position from the classical evaluation once it is quiet.
     pub(super) fn quiescence(
         &mut self,
         position: &Chess,
-        mut alpha: i32,
+        alpha: i32,
         beta: i32,
         ply: usize,
     ) -> i32 {
+        self.last_quiet_visit = self.visits + MOST_VISITS;
+        self.quiet(position, alpha, beta, ply)
+    }
+
+    fn quiet(&mut self, position: &Chess, mut alpha: i32, beta: i32, ply: usize) -> i32 {
         if !self.enter() {
             return DRAW;
         }
@@ -29,7 +38,7 @@ impl Worker<'_> {
         }
         let checked = position.is_check();
         let standing = if checked { -INFINITE } else { classical(position) };
-        if ply >= MAX_PLY {
+        if ply >= MAX_PLY || self.visits > self.last_quiet_visit {
             return if checked { DRAW } else { standing };
         }
         if standing >= beta {
@@ -48,7 +57,7 @@ impl Worker<'_> {
         for played in Ordered::new(position, legal, &hints) {
             let mut child = position.clone();
             child.play_unchecked(played);
-            let value = -self.quiescence(&child, -beta, -alpha, ply + 1);
+            let value = -self.quiet(&child, -beta, -alpha, ply + 1);
             if self.stopped {
                 return DRAW;
             }

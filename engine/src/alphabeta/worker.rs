@@ -17,6 +17,10 @@ use super::leaf::{Leaf, Network, NetworkAnswer, classical};
 use super::ordering::History;
 use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root};
 
+/// Nodes that the first look at several lines may take, whatever the limit says …
+const FIRST_LOOK: u64 = 200_000;
+/// … and evaluations of a network.
+const FIRST_EVALUATIONS: u64 = 2_000;
 /// Nodes between two looks at the clock and the stop token.
 const CLOCK_INTERVAL: u64 = 1_024;
 /// Nodes that a network search may visit per allowed evaluation before it gives up: with every
@@ -73,7 +77,9 @@ pub(super) struct Worker<'a> {
     pub(super) root_value: i32,
     /// Static values along the path; none in check.
     pub(super) statics: Vec<Option<i32>>,
-    visits: u64,
+    pub(super) visits: u64,
+    /// The visit after which captures end where they stand.
+    pub(super) last_quiet_visit: u64,
     /// Keys of the positions before the current one, game and path.
     keys: Vec<u64>,
     /// Keys of the game proper, without the root's.
@@ -113,6 +119,7 @@ impl<'a> Worker<'a> {
             root_value: DRAW,
             statics: vec![None; MAX_PLY + 2],
             visits: 0,
+            last_quiet_visit: 0,
             game_keys: keys.len(),
             keys,
             null_floor: 0,
@@ -151,10 +158,16 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The node limit; none holds while several lines are told of that nobody has looked at yet.
+    /// The node limit; a generous one holds while several lines are told of that nobody has looked
+    /// at yet.
     fn node_limit(&self) -> u64 {
         let is_first_look = self.iteration == 1 && self.task.limits.multipv > 1;
-        self.task.limits.nodes.filter(|_| !is_first_look).unwrap_or(u64::MAX)
+        let least = match self.leaf {
+            _ if !is_first_look => 0,
+            Leaf::Classical => FIRST_LOOK,
+            Leaf::Network(_) => FIRST_EVALUATIONS,
+        };
+        self.task.limits.nodes.map_or(u64::MAX, |nodes| nodes.max(least))
     }
 
     pub(super) fn is_network(&self) -> bool {

@@ -140,11 +140,16 @@ impl Order {
         if starts.is_empty() { Err(GenfensError::Empty(path.clone())) } else { Ok(starts) }
     }
 
-    /// Calls `found` with each opening's FEN.
+    /// Calls `found` with each opening's FEN, until all are found, `stop` is set or `found` says
+    /// `false`.
     ///
     /// # Errors
     /// When the book cannot be used or has no balanced openings.
-    pub fn make(&self, found: &mut dyn FnMut(&str)) -> Result<(), GenfensError> {
+    pub fn make(
+        &self,
+        stop: &StopToken,
+        found: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<(), GenfensError> {
         let starts = self.starts()?;
         let least = self.plies.unwrap_or(if self.book.is_some() { BOOK_PLIES } else { PLIES });
         let mut judge = AlphaBeta::classical(HASH_MB);
@@ -154,15 +159,21 @@ impl Order {
             rng.set_stream(number);
             // Either side to move, in turn; as many plies as are asked for where they are.
             let plies = least + if self.plies.is_none() { (number % 2) as u32 } else { 0 };
-            let opening = (0..TRIES).find_map(|_| {
+            let tries = (0..TRIES).take_while(|_| !stop.is_stopped());
+            let opening = { tries }.find_map(|_| {
                 let start = &starts[rng.random_range(0..starts.len())];
                 let opening = stroll(start, plies, &mut rng)?;
                 let is_new = !seen.contains(&position_key(&opening));
                 (is_new && is_balanced(&opening, &mut judge)).then_some(opening)
             });
+            if stop.is_stopped() {
+                break;
+            }
             let opening = opening.ok_or(GenfensError::NoneFound)?;
             seen.insert(position_key(&opening));
-            found(&Fen::from_position(&opening, EnPassantMode::Legal).to_string());
+            if !found(&Fen::from_position(&opening, EnPassantMode::Legal).to_string()) {
+                break;
+            }
         }
         Ok(())
     }
@@ -197,7 +208,11 @@ mod tests {
 
     fn openings(text: &str) -> Vec<String> {
         let mut fens = Vec::new();
-        Order::parse(text).unwrap().make(&mut |fen| fens.push(fen.to_owned())).unwrap();
+        let keep = &mut |fen: &str| {
+            fens.push(fen.to_owned());
+            true
+        };
+        Order::parse(text).unwrap().make(&StopToken::default(), keep).unwrap();
         fens
     }
 
@@ -218,6 +233,22 @@ mod tests {
     }
 
     #[test]
+    fn it_ends_when_it_is_told_to_or_nobody_listens() {
+        let order = Order::parse("1000000 seed 5").unwrap();
+        let (stop, mut count) = (StopToken::default(), 0);
+        let found = &mut |_: &str| {
+            count += 1;
+            if count == 3 {
+                stop.stop();
+            }
+            true
+        };
+        order.make(&stop, found).unwrap();
+        assert_eq!(count, 3);
+        order.make(&StopToken::default(), &mut |_| false).unwrap();
+    }
+
+    #[test]
     fn whatever_is_wrong_gets_a_sentence() {
         for text in ["", "x seed 1", "3", "3 seed", "3 seed x", "3 seed 1 book", "3 seed 1 plies x"]
         {
@@ -231,7 +262,7 @@ mod tests {
             let path = folder.join("book.epd");
             std::fs::write(&path, text).unwrap();
             let order = Order { count: 1, seed: 1, book: Some(path), plies: Some(0) };
-            order.make(&mut |_| {}).unwrap_err().to_string()
+            order.make(&StopToken::default(), &mut |_| true).unwrap_err().to_string()
         };
         assert!(complaint(b"\n").contains("no positions"));
         assert!(complaint(b"8/8/8/8/8/8/8/8 w - -\n").contains("line 1"));

@@ -86,6 +86,11 @@ impl Output {
         Some(format!("the output could not be written: {error}"))
     }
 
+    /// Whether something could not be said, for those who would say much more.
+    pub fn is_gone(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).error.is_some()
+    }
+
     /// Notes a line that was heard, if there is a log.
     pub fn received(&self, line: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).note('>', line);

@@ -15,6 +15,7 @@ use super::job::ReportSettings;
 pub use super::job::{Busy, SearchJob};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{self, Tables};
+use crate::commands::genfens::Order;
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, discard};
@@ -42,6 +43,8 @@ pub enum Job {
     Bench(u64, StopToken, Busy),
     /// Count lines move by move.
     Perft(Box<Chess>, u32, Style, StopToken, Busy),
+    /// Print openings as they are found.
+    GenFens(Order, StopToken, Busy),
 }
 
 /// See the module.
@@ -77,7 +80,7 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                 match job {
                     Job::Configure(_) | Job::Clear => is_pending = true,
                     Job::Ready | Job::Search(_) => is_pending = false,
-                    Job::Eval(..) | Job::Bench(..) | Job::Perft(..) => {}
+                    Job::Eval(..) | Job::Bench(..) | Job::Perft(..) | Job::GenFens(..) => {}
                 }
                 let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
@@ -133,6 +136,16 @@ impl Session {
                     bench::print(factory::bench_search().as_mut(), nodes, &stop, &self.output);
                 busy.end();
                 self.output.print(&text);
+            }
+            Job::GenFens(order, stop, busy) => {
+                let found = &mut |fen: &str| {
+                    self.output.print(&format!("info string genfens {fen}"));
+                    !self.output.is_gone()
+                };
+                if let Err(problem) = order.make(&stop, found) {
+                    self.output.info(&problem.to_string());
+                }
+                busy.end();
             }
             Job::Perft(position, depth, style, stop, busy) => {
                 let text = perft::print(&position, depth, style, &stop, &self.output);

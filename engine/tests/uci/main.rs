@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod compliance;
+mod crowded;
 mod drills;
 mod experience;
 mod garbage;

@@ -75,8 +75,18 @@ impl ModelConfig {
     /// Says what is wrong with the shape, if anything.
     ///
     /// # Errors
-    /// A sentence, when a number is zero or too large, or has no vectors on the CPU.
+    /// A sentence, when the name is no plain word, or a number is zero, too large or has no vectors
+    /// on the CPU.
     pub fn check(&self) -> Result<(), String> {
+        // It becomes part of file names.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        if !(1..=64).contains(&self.name.len()) || !self.name.bytes().all(is_plain) {
+            return Err(format!(
+                "the network's name is {:?}; it must be 1 to 64 of the letters a to z, digits, - \
+                 and _",
+                self.name.chars().take(80).collect::<String>()
+            ));
+        }
         let sizes = [
             ("width", self.width, 8192),
             ("layers", self.layers, 8192),

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tesla_nn::files::{self, FileError};
@@ -69,6 +69,14 @@ impl Files {
     ) -> Result<(Self, Vec<MatchGame>)> {
         files::make_folder(folder)?;
         let results = folder.join("results.jsonl");
+        let own = ["games.pgn", "times.jsonl", "report.md"].map(|name| folder.join(name));
+        if let Some(stranger) = own.into_iter().find(|path| !results.exists() && path.exists()) {
+            bail!(
+                "{} is there but no results.jsonl, so it is of no match that could go on, and \
+                 nothing is written over; name another folder with --out",
+                stranger.display()
+            );
+        }
         let Resumed { journal, mut records, .. } =
             Journal::<MatchGame>::open(&results, &fingerprint)?;
         let times_path = folder.join("times.jsonl");

@@ -146,7 +146,7 @@ impl Dataset {
     }
 
     /// From now on a plan leaves out all but `share` of the windows whose every score is beyond
-    /// [`DECIDED`]: most positions of a game are such, and least is to be learnt from them.
+    /// three pawns: most positions of a game are such, and least is to be learnt from them.
     pub fn keep_decided(&mut self, share: f32) {
         self.decided = share;
     }

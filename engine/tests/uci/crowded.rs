@@ -1,0 +1,86 @@
+//! Positions with more promotions and captures than any game has: every limit ends the search.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use crate::process::Engine;
+
+/// Sixteen pawns about to promote, and boards full of queens.
+const CROWDED: [&str; 3] = [
+    "8/PPPPPPPP/8/k7/7K/8/pppppppp/8 w - - 0 1",
+    "q1q1q1qk/1q1q1q1q/8/q7/7Q/8/Q1Q1Q1Q1/KQ1Q1Q1Q w - - 0 1",
+    "QQQQQQBk/Q6B/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - - 0 1",
+];
+
+/// Limits that ask for little.
+const LIMITS: [&str; 4] = ["nodes 1", "nodes 500", "depth 1", "movetime 20"];
+
+/// How long any of them may take. Without a bound it is hours.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn options(index: usize) -> &'static [&'static str] {
+    match index {
+        0 => &[],
+        1 => &["MultiPV value 2"],
+        2 => &["MultiPV value 218"],
+        _ => &["UCI_LimitStrength value true", "UCI_Elo value 1000"],
+    }
+}
+
+/// Whether a `go` is answered in time.
+fn is_answered(search: &str, option: usize, fen: &str, limit: &str) -> Result<(), TestCaseError> {
+    let mut engine = Engine::alone(search);
+    for option in options(option) {
+        engine.send(&format!("setoption name {option}"));
+    }
+    engine.ready();
+    engine.send(&format!("position fen {fen}"));
+    let asked = Instant::now();
+    engine.send(&format!("go {limit}"));
+    engine.read_to("bestmove");
+    let waited = asked.elapsed();
+    prop_assert!(waited < PATIENCE, "{search}, {option}, {fen}, {limit}: {waited:?}");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_go_ends(
+        search in prop::sample::select(&crate::SEARCHES[..]),
+        option in 0..4_usize,
+        fen in prop::sample::select(&CROWDED[..]),
+        limit in prop::sample::select(&LIMITS[..]),
+    ) {
+        is_answered(search, option, fen, limit)?;
+    }
+}
+
+/// What once went on for ever.
+#[test]
+fn alpha_beta_with_several_lines_ends() {
+    for limit in ["nodes 1", "depth 1"] {
+        for option in [1, 3] {
+            is_answered("AlphaBeta", option, CROWDED[0], limit).unwrap();
+        }
+        is_answered("AlphaBeta", 2, CROWDED[1], limit).unwrap();
+    }
+}
+
+/// Openings are made until there are enough, or nobody wants more.
+#[test]
+fn genfens_ends_with_quit() {
+    let mut engine = Engine::alone("Tesla");
+    engine.send("genfens 100000000 seed 1 book None");
+    engine.read_to("info string genfens");
+    engine.send("stop");
+    engine.ready();
+    engine.send("genfens 100000000 seed 2 book None");
+    engine.read_to("info string genfens");
+    let asked = Instant::now();
+    engine.send("quit");
+    engine.exit();
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+}

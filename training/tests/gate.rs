@@ -1,0 +1,85 @@
+//! What a run keeps of itself: the games that it learns from, and its networks' matches.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+#[path = "support/games.rs"]
+mod support;
+
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use tesla_engine::search::StopToken;
+use tesla_nn::model::ModelConfig;
+use tesla_training::players::pool::{Pool, RunContext};
+use tesla_training::train::config::TrainConfig;
+use tesla_training::train::dataset::Dataset;
+use tesla_training::train::gate::{Gate, GateConfig, read_gates};
+use tesla_training::train::learnt;
+use tesla_training::train::trainer::Trainer;
+
+use support::{Folder, games, write};
+
+#[test]
+fn a_run_knows_its_games() {
+    let folder = Folder::new("learnt");
+    write(&folder.file("a.games.zst"), &games(6, 1));
+    write(&folder.file("b.games.zst"), &games(5, 2));
+    let [a, b] = ["a", "b"]
+        .map(|name| Dataset::read(&folder.file(&format!("{name}.games.zst")), "").unwrap());
+    let (run, network) = (folder.file("run"), folder.file("run/checkpoint/weights.safetensors"));
+    assert_eq!(learnt::count(&network, &a).unwrap(), None);
+    learnt::note(&run, &a).unwrap();
+    assert_eq!(learnt::count(&network, &a).unwrap(), Some(6));
+    assert_eq!(learnt::count(&network, &b).unwrap(), Some(0));
+    // Resumed with other data.
+    learnt::note(&run, &b).unwrap();
+    learnt::note(&run, &b).unwrap();
+    assert_eq!(std::fs::metadata(run.join("games.learnt")).unwrap().len(), 11 * 8);
+    assert_eq!(learnt::count(&run.join("tesla.safetensors"), &b).unwrap(), Some(5));
+}
+
+/// Networks meet the last one that passed; a match that has a result is not played again.
+#[test]
+fn networks_are_gated_by_games() {
+    let folder = Folder::new("gate");
+    write(&folder.file("a.games.zst"), &games(10, 9));
+    let book = folder.file("book.epd");
+    let lines = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n\
+                 rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq -\n";
+    std::fs::write(&book, lines).unwrap();
+    let data = Arc::new(Dataset::read(&folder.file("a.games.zst"), "").unwrap());
+    let gate = GateConfig { games: 4, steps: 5, nodes: 4 };
+    let config = TrainConfig {
+        window: 5,
+        batch: 8,
+        steps: 10,
+        gate,
+        gate_openings: Some(book),
+        ..TrainConfig::new(ModelConfig::tiny())
+    };
+    let run = folder.file("run");
+    let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
+    let gate = Gate::of(&config, &run, None).unwrap();
+    let stop = StopToken::default();
+    let pool = Pool { concurrency: 2, interrupted: &stop };
+    let context = RunContext { folder: &run, pool, say: &|_| () };
+    for step in [5, 10] {
+        assert!(!gate.is_due(trainer.step()).unwrap());
+        trainer.run_to(gate.next(trainer.step()), &data, &stop, &|_| ()).unwrap();
+        assert_eq!(trainer.step(), step);
+        assert!(gate.is_due(step).unwrap());
+        let line = gate.play(&trainer, &context).unwrap().unwrap();
+        assert_eq!((line.step, line.wins + line.draws + line.losses), (step, 4));
+        assert!(run.join("gates").join(&line.network).is_file());
+        assert!(!gate.is_due(step).unwrap());
+    }
+    let lines = read_gates(&run).unwrap();
+    assert_eq!((lines.len(), lines[0].opponent.as_str()), (2, "embedded"));
+    // Five steps make nothing that beats the shipped network.
+    assert!(!lines[0].passed && lines[1].opponent == "embedded", "{lines:?}");
+    // Stopped in the middle of a match: it goes on with the same network.
+    std::fs::remove_file(run.join("gates.csv")).unwrap();
+    assert!(gate.is_due(10).unwrap());
+    let again = gate.play(&trainer, &context).unwrap().unwrap();
+    assert_eq!((again.network, again.opponent.as_str()), (lines[1].network.clone(), "embedded"));
+}
