@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
-use tesla_engine::commands::perft::{Entry, perft};
+use tesla_engine::commands::perft::{PerftLine, perft};
 
 /// Counts what the file claims, up to `max_nodes` per entry, and prints a summary.
 ///
@@ -20,7 +20,7 @@ pub(crate) fn run(file: &Path, max_nodes: u64) -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let (mut positions, mut counts, mut nodes, mut wrong) = (0_u64, 0_u64, 0_u64, 0_u64);
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let entry = Entry::parse(line).ok_or_else(|| unreadable(index))?;
+        let entry = PerftLine::parse(line).ok_or_else(|| unreadable(index))?;
         let fen: Fen = entry.fen.parse().map_err(|_| unreadable(index))?;
         let mode = CastlingMode::detect(fen.as_setup());
         let position: Chess = fen

@@ -46,7 +46,7 @@ pub(crate) use self::packed::Packed;
 use self::packed::PackedMove;
 use self::played::Played;
 use self::quick::Quick;
-use self::record::{Entry, GameResult, MoveMade, PastGame, Record};
+use self::record::{GameResult, MoveMade, PastGame, PositionRecord, Record};
 use crate::chess::score::Score;
 use crate::minimax::{Found, Line, StaticValue, Walk};
 use crate::search::clock::Budget;
@@ -80,7 +80,7 @@ impl State {
 
 /// What the user chose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct ThreeStateSettings {
     /// The experience file; `None` = in memory only.
     pub file: Option<String>,
     /// Most positions that are remembered.
@@ -123,8 +123,8 @@ impl ThreeState {
     ///
     /// # Errors
     /// When the file cannot be used; it stays as it is.
-    pub fn open(settings: &Settings) -> Result<(Self, Option<String>), FileError> {
-        let &Settings { ref file, size, seed } = settings;
+    pub fn open(settings: &ThreeStateSettings) -> Result<(Self, Option<String>), FileError> {
+        let &ThreeStateSettings { ref file, size, seed } = settings;
         let (memory, note) = match file {
             Some(path) => Memory::open(Path::new(path), size)?,
             None => (Memory::in_memory(size), None),

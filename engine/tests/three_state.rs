@@ -16,10 +16,10 @@ use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
-use tesla_engine::three_state::{Settings, ThreeState};
+use tesla_engine::three_state::{ThreeState, ThreeStateSettings};
 
-fn settings(seed: u64) -> Settings {
-    Settings { file: None, size: 10_000, seed }
+fn settings(seed: u64) -> ThreeStateSettings {
+    ThreeStateSettings { file: None, size: 10_000, seed }
 }
 
 fn decider(seed: u64) -> ThreeState {
@@ -199,7 +199,7 @@ fn experience_outlives_the_search() {
     let folder = std::env::temp_dir().join(format!("tesla-three-state-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file: PathBuf = folder.join("a.experience");
-    let settings = Settings { file: Some(file.display().to_string()), ..settings(1) };
+    let settings = ThreeStateSettings { file: Some(file.display().to_string()), ..settings(1) };
     let start = Game::new(Chess::new());
     let (mut search, _) = ThreeState::open(&settings).unwrap();
     assert!(note(&run(&mut search, &start, &nodes(200))).contains("Ignorant"));

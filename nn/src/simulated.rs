@@ -31,13 +31,13 @@ impl Behaviour {
 }
 
 /// What the device thread is sent.
-enum Job {
+enum TimedJob {
     Batch(Vec<Request>),
     Note(u32, CacheNote),
 }
 
 /// What it answers to a batch.
-struct Answer {
+struct TimedAnswer {
     result: Result<Vec<Evaluation>, EvalError>,
     spent: Spent,
 }
@@ -47,8 +47,8 @@ struct Answer {
 /// evaluator itself needs longer than that, its own time counts.
 #[derive(Debug)]
 pub struct SimulatedDevice {
-    jobs: Sender<Job>,
-    answers: Receiver<Answer>,
+    jobs: Sender<TimedJob>,
+    answers: Receiver<TimedAnswer>,
     description: String,
     batch_size: usize,
     behaviour: Behaviour,
@@ -97,7 +97,7 @@ impl Evaluator for SimulatedDevice {
 
     fn submit(&mut self, batch: Vec<Request>) {
         self.in_flight += 1;
-        let _ = self.jobs.send(Job::Batch(batch)); // a lost device is reported by `collect`
+        let _ = self.jobs.send(TimedJob::Batch(batch)); // a lost device is reported by `collect`
     }
 
     fn in_flight(&self) -> usize {
@@ -118,7 +118,7 @@ impl Evaluator for SimulatedDevice {
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {
-        let _ = self.jobs.send(Job::Note(session, note));
+        let _ = self.jobs.send(TimedJob::Note(session, note));
     }
 }
 
@@ -126,8 +126,8 @@ impl Evaluator for SimulatedDevice {
 struct Device<E> {
     evaluator: E,
     behaviour: Behaviour,
-    todo: Receiver<Job>,
-    done: Sender<Answer>,
+    todo: Receiver<TimedJob>,
+    done: Sender<TimedAnswer>,
 }
 
 impl<E: Evaluator> Device<E> {
@@ -137,8 +137,8 @@ impl<E: Evaluator> Device<E> {
         let mut finished = None;
         while let Ok(job) = self.todo.recv() {
             let batch = match job {
-                Job::Batch(batch) => batch,
-                Job::Note(session, note) => {
+                TimedJob::Batch(batch) => batch,
+                TimedJob::Note(session, note) => {
                     self.evaluator.note(session, note);
                     continue;
                 }
@@ -154,7 +154,7 @@ impl<E: Evaluator> Device<E> {
             thread::sleep(latency.saturating_sub(started.elapsed()));
             let idle = finished.map_or(Duration::ZERO, |earlier| started - earlier);
             let spent = Spent { positions, busy: started.elapsed(), idle };
-            let answer = Answer { result, spent };
+            let answer = TimedAnswer { result, spent };
             finished = Some(Instant::now());
             answered += 1;
             if self.done.send(answer).is_err() {

@@ -53,7 +53,7 @@ pub enum WeightsSource<'a> {
 
 /// How to run the network.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct TransformerSettings {
     /// Device to use.
     pub device: DeviceChoice,
     /// CPU threads of a batch; 0 = one per core.
@@ -73,7 +73,7 @@ pub struct Settings {
     pub anchors: AnchorPolicy,
 }
 
-impl Settings {
+impl TransformerSettings {
     /// CPU threads of a batch.
     fn cpu_threads(&self) -> usize {
         match self.threads {
@@ -136,7 +136,10 @@ impl TransformerEvaluator {
     /// # Errors
     /// When the weights cannot be used or a device asked for by name is not there. A GPU that is
     /// there but computes wrongly or fails is replaced by the CPU, with a note.
-    pub fn start(source: WeightsSource<'_>, settings: Settings) -> Result<Self, StartError> {
+    pub fn start(
+        source: WeightsSource<'_>,
+        settings: TransformerSettings,
+    ) -> Result<Self, StartError> {
         let chosen = choose(settings.device)?;
         let bytes = match source {
             WeightsSource::Bytes(bytes) => Cow::Borrowed(bytes),
@@ -191,7 +194,7 @@ fn load(
     chosen: &Chosen,
     weights: &[u8],
     mut cpu: Engine,
-    settings: Settings,
+    settings: TransformerSettings,
     notes: &mut Vec<String>,
 ) -> Network {
     if chosen.is_gpu {

@@ -11,7 +11,9 @@ use tesla_nn::device::DeviceChoice;
 use tesla_nn::encode::Window;
 use tesla_nn::evaluator::{EvalError, Evaluator};
 use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
-use tesla_nn::transformer::{AnchorPolicy, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{
+    AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
+};
 use tesla_nn::weights::{self, WeightsError};
 
 fn tiny() -> (Model, ModelConfig, Device) {
@@ -24,7 +26,7 @@ fn tiny() -> (Model, ModelConfig, Device) {
 fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
     let (model, config, _) = tiny();
     let bytes = weights::to_bytes(&model, &config).unwrap();
-    let settings = Settings {
+    let settings = TransformerSettings {
         device: DeviceChoice::Cpu,
         threads,
         batch_size,

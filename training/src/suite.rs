@@ -28,7 +28,7 @@ mod tests;
 mod verdict;
 
 pub use compare::{Comparison, compare};
-pub use item::{Answer, Item, JudgeBy, Task};
+pub use item::{Item, ItemAnswer, JudgeBy, Task};
 pub use judge::judge;
 pub use mate::{Claim, MateLimits, MateVerdict, MoveCheck, PvCheck};
 pub use puzzle::{PuzzleRun, PuzzleState};

@@ -7,7 +7,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 use tesla_engine::search::StopToken;
 use tesla_training::game::score::Score;
-use tesla_training::players::peer::{Answer, Bound, Fault, FaultKind, Peer, PeerConfig};
+use tesla_training::players::peer::{Bound, Fault, FaultKind, Peer, PeerConfig, SearchAnswer};
 
 const START: &str = "position startpos";
 /// More than any answer here needs on a busy machine.
@@ -38,7 +38,7 @@ fn start_fault(config: PeerConfig) -> Fault {
 }
 
 /// The result of one search within `allowance`, and the peer.
-fn search(arguments: &[&str], allowance: Duration) -> (Result<Answer, Fault>, Peer) {
+fn search(arguments: &[&str], allowance: Duration) -> (Result<SearchAnswer, Fault>, Peer) {
     let config = config(arguments);
     bounded(move || {
         let mut peer = Peer::start(&config, &StopToken::default()).expect("it starts");
@@ -77,7 +77,7 @@ fn plays_a_game() {
             board.play_unchecked(uci.to_move(&board).unwrap());
             moves.push(answer.best);
         }
-        peer.stop();
+        drop(peer);
         moves.len()
     });
     assert!(plies > 50, "{plies}");
@@ -305,7 +305,7 @@ fn a_deaf_peer_blocks_nobody() {
 #[test]
 fn a_stubborn_peer_is_killed() {
     let start = Instant::now();
-    bounded(|| Peer::start(&config(&["stubborn"]), &StopToken::default()).unwrap().stop());
+    bounded(|| drop(Peer::start(&config(&["stubborn"]), &StopToken::default()).unwrap()));
     let elapsed = start.elapsed();
     assert!(elapsed >= Duration::from_secs(1) && elapsed < PLENTY, "{elapsed:?}");
 }

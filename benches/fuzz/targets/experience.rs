@@ -12,7 +12,7 @@ use shakmaty::{Chess, KnownOutcome};
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search, StopToken, Task};
-use tesla_engine::three_state::{Settings, ThreeState};
+use tesla_engine::three_state::{ThreeState, ThreeStateSettings};
 
 static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("tesla-fuzz-{}", std::process::id()));
@@ -22,8 +22,11 @@ static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
 
 fuzz_target!(|data: &[u8]| {
     fs::write(&*PATH, data).expect("the file");
-    let settings =
-        Settings { file: Some(PATH.to_string_lossy().into_owned()), size: 1_000, seed: 1 };
+    let settings = ThreeStateSettings {
+        file: Some(PATH.to_string_lossy().into_owned()),
+        size: 1_000,
+        seed: 1,
+    };
     match ThreeState::open(&settings) {
         Ok((search, _)) => goes_on(search, &settings),
         Err(problem) => {
@@ -34,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// A move is made and a game ended; what was learnt is found again.
-fn goes_on(mut search: ThreeState, settings: &Settings) {
+fn goes_on(mut search: ThreeState, settings: &ThreeStateSettings) {
     let (game, stop) = (Game::new(Chess::default()), StopToken::default());
     let limits = Limits { nodes: Some(20), depth: Some(1), ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);

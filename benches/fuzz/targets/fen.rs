@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
             is_whole(&position);
         }
     }
-    if let Some(entry) = perft::Entry::parse(line) {
+    if let Some(entry) = perft::PerftLine::parse(line) {
         let _ = from_fen(&entry.fen, false);
     }
 });

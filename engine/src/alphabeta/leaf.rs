@@ -15,7 +15,7 @@ const ANSWER_BYTES: usize = 400;
 
 /// What a network said of a position.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct NetworkAnswer {
     /// Centipawns for the side to move.
     pub(super) value: i32,
     /// Probability of each legal move, in the order of the move generator.
@@ -78,9 +78,12 @@ impl Network {
     }
 }
 
-fn to_answer(evaluation: &Evaluation) -> Answer {
+fn to_answer(evaluation: &Evaluation) -> NetworkAnswer {
     let value = clamp_estimate(centipawns_from_score(evaluation.value).round() as i32);
-    Answer { value, policy: evaluation.moves.iter().map(|estimate| estimate.policy).collect() }
+    NetworkAnswer {
+        value,
+        policy: evaluation.moves.iter().map(|estimate| estimate.policy).collect(),
+    }
 }
 
 /// The classical value within alpha-beta's range.
@@ -90,8 +93,8 @@ pub(super) fn classical(position: &Chess) -> i32 {
 
 /// Answers by key, bounded: two halves, the older of which is dropped when the younger is full.
 pub(super) struct Cache {
-    young: HashMap<u64, Answer>,
-    old: HashMap<u64, Answer>,
+    young: HashMap<u64, NetworkAnswer>,
+    old: HashMap<u64, NetworkAnswer>,
     half: usize,
 }
 
@@ -111,7 +114,7 @@ impl Cache {
     }
 
     /// The answer, which is then kept longer.
-    pub(super) fn get(&mut self, key: u64) -> Option<Answer> {
+    pub(super) fn get(&mut self, key: u64) -> Option<NetworkAnswer> {
         if let Some(answer) = self.young.get(&key) {
             return Some(answer.clone());
         }
@@ -120,7 +123,7 @@ impl Cache {
         Some(answer)
     }
 
-    fn insert(&mut self, key: u64, answer: Answer) {
+    fn insert(&mut self, key: u64, answer: NetworkAnswer) {
         if self.young.len() >= self.half {
             self.old = std::mem::take(&mut self.young);
         }
@@ -135,7 +138,7 @@ mod tests {
     #[test]
     fn the_cache_is_bounded_and_keeps_what_is_used() {
         let mut cache = Cache::new(0);
-        let answer = |value| Answer { value, policy: [].into() };
+        let answer = |value| NetworkAnswer { value, policy: [].into() };
         for key in 0..100_000 {
             cache.insert(key, answer(key as i32));
             assert!(cache.get(0).is_some_and(|answer| answer.value == 0));

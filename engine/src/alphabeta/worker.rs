@@ -13,7 +13,7 @@ use crate::search::watch::Watched;
 use crate::search::{Current, Info, Reporter, Task};
 
 use super::account::Account;
-use super::leaf::{Answer, Leaf, Network, classical};
+use super::leaf::{Leaf, Network, NetworkAnswer, classical};
 use super::ordering::History;
 use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root};
 
@@ -277,7 +277,7 @@ impl<'a> Worker<'a> {
 
     /// The network's answer; `None` for the classical evaluation, in a position without legal
     /// moves, and when the search has ended.
-    pub(super) fn answer(&mut self, position: &Chess, key: u64) -> Option<Answer> {
+    pub(super) fn answer(&mut self, position: &Chess, key: u64) -> Option<NetworkAnswer> {
         let Leaf::Network(network) = &mut *self.leaf else { return None };
         if let Some(answer) = network.cache.get(key) {
             return Some(answer);

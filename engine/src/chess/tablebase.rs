@@ -28,7 +28,7 @@ pub const MOST_PIECES: usize = 7;
 
 /// What the user chose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct TablebaseSettings {
     /// Folders, separated as the system separates them; `None` = no tables.
     pub path: Option<String>,
     /// Positions with more pieces are not looked up; 0 = none are.
@@ -37,7 +37,7 @@ pub struct Settings {
     pub fifty_moves: bool,
 }
 
-impl Default for Settings {
+impl Default for TablebaseSettings {
     fn default() -> Self {
         Self { path: None, most_pieces: MOST_PIECES, fifty_moves: true }
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for Tables {
 
 impl Tables {
     /// Uses `prober` as the settings say.
-    pub fn new(prober: Box<dyn Prober>, settings: &Settings) -> Self {
+    pub fn new(prober: Box<dyn Prober>, settings: &TablebaseSettings) -> Self {
         let most_pieces = settings.most_pieces.min(prober.max_pieces());
         Self(Arc::new(Shared {
             prober,

@@ -158,7 +158,8 @@ fn tunables(path: Option<&std::path::Path>) -> Finding {
 }
 
 fn tables(path: &str) -> Finding {
-    let settings = tablebase::Settings { path: Some(path.to_owned()), ..Default::default() };
+    let settings =
+        tablebase::TablebaseSettings { path: Some(path.to_owned()), ..Default::default() };
     let (opened, notes) = tablebase::open(&settings);
     let found = notes.join("; ");
     match opened {

@@ -67,14 +67,14 @@ fn after(position: &Chess, played: Move) -> Chess {
 
 /// A line of an EPD file: `FEN ;D1 20 ;D2 400 …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct PerftLine {
     /// The position, as text.
     pub fen: String,
     /// Depth and the number of lines of that length.
     pub counts: Vec<(u32, u64)>,
 }
 
-impl Entry {
+impl PerftLine {
     /// Reads a line; `None` when it is not of this form.
     pub fn parse(line: &str) -> Option<Self> {
         let mut fields = line.split(';');
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn check(line: &str) {
-        let entry = Entry::parse(line).unwrap();
+        let entry = PerftLine::parse(line).unwrap();
         let fen: Fen = entry.fen.parse().unwrap();
         let mode = CastlingMode::detect(fen.as_setup());
         let position: Chess = fen.into_position(mode).unwrap();
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn odd_lines_are_refused() {
-        assert_eq!(Entry::parse(""), None);
-        assert_eq!(Entry::parse("8/8/8/8/8/8/8/8 w - -"), None);
-        assert_eq!(Entry::parse("startpos ;D1 many"), None);
+        assert_eq!(PerftLine::parse(""), None);
+        assert_eq!(PerftLine::parse("8/8/8/8/8/8/8/8 w - -"), None);
+        assert_eq!(PerftLine::parse("startpos ;D1 many"), None);
     }
 }

@@ -13,11 +13,10 @@ use super::bucket::Files;
 use super::buckets::{BUCKETS, Buckets, bucket_of};
 use super::context::RunContext;
 use super::distinct::{Distinct, PARTS};
-use super::edges::EdgeFiles;
 use super::error::EnumerateError;
 use super::expand::Expander;
 use super::folder::Folder;
-use super::log::Log;
+use super::log::{Kind, Log, LogFiles};
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Tally};
@@ -35,7 +34,7 @@ pub(super) struct Closure<'a> {
     /// Roots that may be met twice, by class.
     pub(super) roots: Distinct,
     keeps_roots: bool,
-    pub(super) edges: Option<EdgeFiles>,
+    pub(super) edges: Option<LogFiles>,
     pub(super) tally: Tally,
     /// The bucket where the next sweep begins.
     cursor: usize,
@@ -59,7 +58,7 @@ impl ClosureState {
         Self {
             buckets: (0..BUCKETS).map(Files::new).collect(),
             roots: Distinct::new(Class::ALL.len(), 0).logs(),
-            edges: keeps_edges.then(EdgeFiles::no_logs),
+            edges: keeps_edges.then(|| LogFiles::empty(Kind::Edges, BUCKETS)),
             tally: Tally::default(),
             cursor: 0,
         }
@@ -104,7 +103,7 @@ impl<'a> Closure<'a> {
             buckets: Buckets::new(buckets, space.size()),
             roots: Distinct::with_logs(roots, Class::ALL.len()),
             keeps_roots,
-            edges: edges.map(EdgeFiles::new),
+            edges: edges.map(LogFiles::new),
             expanded: AtomicU64::new(tally.positions.iter().sum()),
             tally,
             cursor: cursor % BUCKETS,
@@ -215,7 +214,7 @@ impl<'a> Closure<'a> {
         workers.for_each(BUCKETS.max(PARTS), &|number| {
             if number < BUCKETS {
                 self.buckets.save(number, folder)?;
-                self.edges.iter().try_for_each(|edges| edges.sync(number, folder))?;
+                self.edges.iter().try_for_each(|edges| edges.sync(number, folder.path()))?;
             }
             if number < PARTS {
                 self.roots.spill(number, folder)?;
@@ -231,7 +230,7 @@ impl<'a> Closure<'a> {
         ClosureState {
             buckets: self.buckets.files(),
             roots: self.roots.logs(),
-            edges: self.edges.as_ref().map(EdgeFiles::logs),
+            edges: self.edges.as_ref().map(LogFiles::logs),
             tally: self.tally.clone(),
             cursor: self.cursor,
         }
@@ -261,7 +260,7 @@ impl Sweep<'_> {
                 if let (Some(files), Some(folder), Some(records)) =
                     (edges, self.folder, &mut expander.edges)
                 {
-                    files.add(bucket, records, folder)?;
+                    files.append(bucket, folder.path(), records)?;
                     records.clear();
                 }
                 if self.closure.bytes() > self.memory {

@@ -4,64 +4,15 @@
 //! `p`. Here one is enough: a position and a move make the next one, and whoever asks what leads to
 //! `p'` takes moves back from it and looks the positions before it up ([`super::retract`]). The
 //! records are described at [`super::expand`]; those of a bucket's positions are in that bucket's
-//! file.
+//! file, and none goes over the end of a block.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::buckets::{BUCKETS, bucket_of};
+use super::buckets::bucket_of;
 use super::error::EnumerateError;
 use super::expand::INDEX_BYTES;
-use super::folder::Folder;
-use super::log::{Kind, Log};
-
-/// The files while they are written.
-#[derive(Debug)]
-pub(super) struct EdgeFiles(Vec<Mutex<Log>>);
-
-impl EdgeFiles {
-    /// Files to come.
-    pub(super) fn no_logs() -> Vec<Log> {
-        (0..BUCKETS).map(|bucket| Log::new(Kind::Edges, bucket as u32, 0)).collect()
-    }
-
-    /// Files to go on with.
-    pub(super) fn new(logs: Vec<Log>) -> Self {
-        Self(logs.into_iter().map(Mutex::new).collect())
-    }
-
-    fn log(&self, bucket: usize) -> MutexGuard<'_, Log> {
-        self.0[bucket].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds whole records of a bucket, no more than a block's length of them: no record goes over
-    /// the end of a block.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub(super) fn add(
-        &self,
-        bucket: usize,
-        records: &[u8],
-        folder: &Folder,
-    ) -> Result<(), EnumerateError> {
-        self.log(bucket).append(folder.path(), records)
-    }
-
-    /// Waits until the disk has a bucket's edges.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub(super) fn sync(&self, bucket: usize, folder: &Folder) -> Result<(), EnumerateError> {
-        self.log(bucket).sync(folder.path())
-    }
-
-    /// The files.
-    pub(super) fn logs(&self) -> Vec<Log> {
-        (0..BUCKETS).map(|bucket| self.log(bucket).clone()).collect()
-    }
-}
+use super::log::Log;
 
 /// What is done with a record: its index and moves.
 type Each<'a> = dyn FnMut(u128, &[u16]) -> Result<(), EnumerateError> + 'a;

@@ -1,53 +1,26 @@
 //! The roots on disk, hive by hive.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use super::error::EnumerateError;
-use super::folder::Folder;
-use super::log::{BLOCK, Kind, Log};
+use super::log::{BLOCK, Log, LogFiles};
 use super::packed::{PACKED_BYTES, Packed};
-use super::tally::Class;
 
-/// The files of a closure's hives while they are written, one for each class.
-#[derive(Debug)]
-pub(super) struct HiveFiles<'a> {
-    folder: &'a Folder,
-    logs: Vec<Mutex<Log>>,
-}
-
-impl<'a> HiveFiles<'a> {
-    /// No roots yet. What an earlier run left half written is written over.
-    pub(super) fn new(folder: &'a Folder) -> Self {
-        let log = |class| Mutex::new(Log::new(Kind::Hive, class as u32, 0));
-        Self { folder, logs: (0..Class::ALL.len()).map(log).collect() }
+/// Adds roots of a class to the files of a closure's hives, one for each class.
+///
+/// # Errors
+/// When the disk refuses.
+pub(super) fn add(
+    hives: &LogFiles,
+    class: usize,
+    folder: &Path,
+    roots: &[Packed],
+) -> Result<(), EnumerateError> {
+    for some in roots.chunks(BLOCK / PACKED_BYTES) {
+        let bytes: Vec<u8> = some.iter().flat_map(|root| root.to_bytes()).collect();
+        hives.append(class, folder, &bytes)?;
     }
-
-    /// Adds roots of a class.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub(super) fn add(&self, class: usize, roots: &[Packed]) -> Result<(), EnumerateError> {
-        let mut log = self.logs[class].lock().unwrap_or_else(PoisonError::into_inner);
-        for some in roots.chunks(BLOCK / PACKED_BYTES) {
-            let bytes: Vec<u8> = some.iter().flat_map(|root| root.to_bytes()).collect();
-            log.append(self.folder.path(), &bytes)?;
-        }
-        Ok(())
-    }
-
-    /// The files, safe on the disk.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub(super) fn finish(self) -> Result<Vec<Log>, EnumerateError> {
-        let finished = |log: Mutex<Log>| {
-            let mut log = log.into_inner().unwrap_or_else(PoisonError::into_inner);
-            log.sync(self.folder.path())?;
-            Ok(log)
-        };
-        self.logs.into_iter().map(finished).collect()
-    }
+    Ok(())
 }
 
 /// Calls `each` with every root of a hive.

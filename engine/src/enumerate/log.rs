@@ -11,6 +11,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write as _};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -236,6 +237,52 @@ impl Log {
     /// What is wrong with a file whose checksums are right and whose contents are not.
     pub(super) fn damaged(&self, folder: &Path, what: &'static str) -> EnumerateError {
         EnumerateError::Damaged { path: folder.join(self.name()), what }
+    }
+}
+
+/// Files of one kind, by part, that several threads write.
+#[derive(Debug)]
+pub(super) struct LogFiles(Vec<Mutex<Log>>);
+
+impl LogFiles {
+    /// Empty files of so many parts.
+    pub(super) fn empty(kind: Kind, parts: usize) -> Vec<Log> {
+        (0..parts).map(|part| Log::new(kind, part as u32, 0)).collect()
+    }
+
+    /// Files to go on with.
+    pub(super) fn new(logs: Vec<Log>) -> Self {
+        Self(logs.into_iter().map(Mutex::new).collect())
+    }
+
+    fn log(&self, part: usize) -> MutexGuard<'_, Log> {
+        self.0[part].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Log::append`].
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn append(
+        &self,
+        part: usize,
+        folder: &Path,
+        contents: &[u8],
+    ) -> Result<(), EnumerateError> {
+        self.log(part).append(folder, contents)
+    }
+
+    /// As [`Log::sync`].
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(super) fn sync(&self, part: usize, folder: &Path) -> Result<(), EnumerateError> {
+        self.log(part).sync(folder)
+    }
+
+    /// The files.
+    pub(super) fn logs(&self) -> Vec<Log> {
+        (0..self.0.len()).map(|part| self.log(part).clone()).collect()
     }
 }
 

@@ -11,7 +11,8 @@ use super::closure::{Closure, ClosureState};
 use super::context::{Resources, RunContext};
 use super::distinct::PARTS;
 use super::error::EnumerateError;
-use super::hives::HiveFiles;
+use super::hives;
+use super::log::{Kind, LogFiles};
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Found, Hive};
@@ -111,8 +112,10 @@ fn finish(
     context: &mut RunContext<'_>,
     keeps_roots: bool,
 ) -> Result<Ended<Found>, EnumerateError> {
-    let hives = store.folder.as_ref().filter(|_| keeps_roots).map(HiveFiles::new);
     let folder = store.folder.as_ref();
+    // What an earlier run left half written is written over.
+    let classes = if keeps_roots { Class::ALL.len() } else { 0 };
+    let hives = LogFiles::new(LogFiles::empty(Kind::Hive, classes));
     let counts = Mutex::new([0_u64; 4]);
     let queue = IndexQueue::new(PARTS);
     let workers = context.workers();
@@ -126,8 +129,8 @@ fn finish(
         let class =
             (0..4).find(|&class| closure.roots.parts_of(class).contains(&part)).unwrap_or(0);
         closure.roots.drain(part, folder, memory, &mut |some| {
-            if let Some(hives) = &hives {
-                hives.add(class, some)?;
+            if let Some(folder) = folder.filter(|_| keeps_roots) {
+                hives::add(&hives, class, folder.path(), some)?;
             }
             counts.lock().unwrap_or_else(PoisonError::into_inner)[class] += some.len() as u64;
             Ok(())
@@ -148,7 +151,8 @@ fn finish(
         Some(folder) => {
             let mut state = closure.save(folder, &context.workers())?;
             state.forget_roots();
-            let hives = hives.map_or(Ok(Vec::new()), HiveFiles::finish)?;
+            (0..classes).try_for_each(|class| hives.sync(class, folder.path()))?;
+            let hives = hives.logs();
             store.save(times, Work::Closed { closure: state.clone(), roots, hives })?;
             state
         }

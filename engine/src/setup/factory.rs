@@ -1,4 +1,4 @@
-//! Builds searches and evaluators from the user's choices.
+//! Builds the search that a mode names, its evaluator, and those that replace one that fails.
 
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;

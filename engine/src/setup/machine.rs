@@ -28,7 +28,7 @@ pub struct Machine {
     /// Of `Search` = `Minimax`.
     pub minimax_pruning: Pruning,
     /// Of `Search` = `ThreeState`.
-    pub three_state: three_state::Settings,
+    pub three_state: three_state::ThreeStateSettings,
 }
 
 impl Machine {
@@ -46,7 +46,7 @@ impl Machine {
             self.minimax_pruning = Pruning::default();
         }
         if self.search != SearchMode::ThreeState {
-            self.three_state = three_state::Settings::default();
+            self.three_state = three_state::ThreeStateSettings::default();
         }
         self
     }

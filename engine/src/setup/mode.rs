@@ -1,4 +1,5 @@
-//! Search modes and evaluators, by the names that the options give them.
+//! Which search modes and evaluators there are, by the names that the options give them.
+//! [`super::factory`] builds them.
 
 use std::fmt;
 

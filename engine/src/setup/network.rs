@@ -5,7 +5,9 @@ use std::path::Path;
 
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::evaluator::Evaluator;
-use tesla_nn::transformer::{AnchorPolicy, Settings, TransformerEvaluator, WeightsSource};
+use tesla_nn::transformer::{
+    AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
+};
 use tesla_nn::weights;
 
 use crate::setup::machine::Machine;
@@ -49,7 +51,7 @@ pub fn start(
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
     let (kv_cache_mb, remark) = memory::affordable("KVCache", machine.kv_cache_mb, 0);
-    let settings = Settings {
+    let settings = TransformerSettings {
         device,
         threads: 0,
         batch_size: machine.batch_size.unwrap_or(0),

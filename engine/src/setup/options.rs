@@ -27,7 +27,7 @@ impl Default for Settings {
             move_stats: MoveStats::default(),
             strength: Strength::default(),
             log_file: None,
-            tablebase: tablebase::Settings::default(),
+            tablebase: tablebase::TablebaseSettings::default(),
             opponent: None,
         };
         for row in register(cfg!(feature = "net")) {

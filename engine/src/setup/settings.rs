@@ -39,7 +39,7 @@ pub struct Settings {
     /// A file for everything that is said and heard; `None` = none.
     pub log_file: Option<String>,
     /// The endgame tables.
-    pub tablebase: tablebase::Settings,
+    pub tablebase: tablebase::TablebaseSettings,
     /// Whom we play; `None` = unknown.
     pub opponent: Option<Opponent>,
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use shakmaty::Color;
 
 use super::packed::Packed;
-use super::record::{Entry, GameOver, GameResult, MoveMade, PastGame, Record, Totals};
+use super::record::{GameOver, GameResult, MoveMade, PastGame, PositionRecord, Record, Totals};
 
 /// Where the threshold starts, thousandths of a pawn.
 const THRESHOLD: i32 = 2_000;
@@ -29,7 +29,7 @@ const PAST_GAMES: usize = 100_000;
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Experience {
-    entries: HashMap<Packed, Entry>,
+    entries: HashMap<Packed, PositionRecord>,
     past: VecDeque<PastGame>,
     totals: Totals,
     /// Most entries.
@@ -50,12 +50,12 @@ impl Experience {
     }
 
     /// What is known of a position.
-    pub(crate) fn get(&self, position: Packed) -> Option<Entry> {
+    pub(crate) fn get(&self, position: Packed) -> Option<PositionRecord> {
         self.entries.get(&position).copied()
     }
 
     /// All positions, in no order.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (Packed, Entry)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (Packed, PositionRecord)> {
         self.entries.iter().map(|(&position, &entry)| (position, entry))
     }
 
@@ -85,7 +85,7 @@ impl Experience {
         match record {
             Record::Move(made) => self.made(made),
             Record::Game(over) => self.over(over),
-            Record::Entry(position, entry) => {
+            Record::Position(position, entry) => {
                 self.entries.insert(*position, *entry);
                 self.keep_bound();
             }
@@ -98,7 +98,7 @@ impl Experience {
         let &MoveMade { position, best, state } = made;
         let last = self.totals.games;
         self.totals.moves[state as usize] += 1;
-        let fresh = Entry { best, state, seen: 0, wins: 0, draws: 0, losses: 0, last };
+        let fresh = PositionRecord { best, state, seen: 0, wins: 0, draws: 0, losses: 0, last };
         let entry = self.entries.entry(position).or_insert(fresh);
         (entry.best, entry.state, entry.last) = (best, state, last);
         entry.seen = entry.seen.saturating_add(1);
@@ -183,7 +183,8 @@ impl Experience {
 
     /// The records that make an equal experience.
     pub(super) fn snapshot(&self) -> impl Iterator<Item = Record> {
-        let entries = self.entries.iter().map(|(&position, &entry)| Record::Entry(position, entry));
+        let entries =
+            self.entries.iter().map(|(&position, &entry)| Record::Position(position, entry));
         std::iter::once(Record::Totals(self.totals))
             .chain(self.past.iter().map(|&game| Record::Past(game)))
             .chain(entries)

@@ -20,7 +20,7 @@ pub(super) enum Record {
     /// A game ended.
     Game(GameOver),
     /// What is known of a position, when a file is written anew.
-    Entry(Packed, Entry),
+    Position(Packed, PositionRecord),
     /// A game that ended before the file was written anew, oldest first.
     Past(PastGame),
     /// Sums, when a file is written anew.
@@ -62,7 +62,7 @@ impl GameOver {
 
 /// What is known of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct PositionRecord {
     /// The move last made there.
     pub(super) best: PackedMove,
     /// Why it was made.

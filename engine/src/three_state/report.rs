@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tesla_nn::files;
 
-use super::{Entry, Experience, GameResult, Packed, PastGame, State, pawns};
+use super::{Experience, GameResult, Packed, PastGame, PositionRecord, State, pawns};
 
 /// Games at the end of a row of the table: 1, 10, 100 and so on.
 fn rows_of(games: usize) -> Vec<(usize, usize)> {
@@ -133,8 +133,8 @@ pub(crate) fn stats(experience: &Experience) -> String {
 }
 
 /// What is known of a position, as a line.
-pub(crate) fn line(position: Packed, entry: &Entry) -> String {
-    let Entry { best, state, seen, wins, draws, losses, .. } = *entry;
+pub(crate) fn line(position: Packed, entry: &PositionRecord) -> String {
+    let PositionRecord { best, state, seen, wins, draws, losses, .. } = *entry;
     format!(
         "{seen:>6} {:<5} {:<9} {wins:>5} {draws:>5} {losses:>5}  {}",
         best.uci(),

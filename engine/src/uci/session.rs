@@ -59,7 +59,7 @@ struct Session {
     hash_mb: usize,
     /// Endgame tables, and what they were opened for.
     tables: Option<Tables>,
-    tables_for: tablebase::Settings,
+    tables_for: tablebase::TablebaseSettings,
     /// The evaluator that answers `eval`, and what it was made for.
     evaluator: Option<(Machine, Box<dyn Evaluator>)>,
 }
@@ -108,7 +108,7 @@ impl Session {
             search: None,
             hash_mb: 0,
             tables: None,
-            tables_for: tablebase::Settings::default(),
+            tables_for: tablebase::TablebaseSettings::default(),
             evaluator: None,
         }
     }

@@ -34,7 +34,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use self::attention::Heads;
 use self::heads::{HeadLayers, KeptHeads};
 use self::places::Places;
-use self::plan::Plan;
+use self::plan::TokenPlan;
 use self::rows::{normalise, normalise_back};
 use self::trunk::{Block, Kept, Passing, sized};
 use super::{Model, Output, VALUE_BINS};
@@ -92,7 +92,7 @@ pub struct Backprop {
 /// Memory of one pass, to be used again for the next one.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    plan: Plan,
+    plan: TokenPlan,
     blocks: Vec<Kept>,
     /// What comes out of the last block.
     last: Kept,
@@ -131,7 +131,7 @@ impl Backprop {
     /// Runs the network over `batch`; `work` keeps what [`Self::backward`] needs.
     pub fn forward(&self, batch: &Batch, work: &mut Workspace) -> Answer {
         let (values, places, d) = (&self.values, &self.places, self.width());
-        work.plan = Plan::new(batch);
+        work.plan = TokenPlan::new(batch);
         let Workspace { plan, blocks, last, inverses, states, passing, heads, .. } = work;
         let n = plan.tokens();
         blocks.resize_with(self.blocks.len(), Kept::default);

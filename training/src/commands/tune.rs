@@ -18,7 +18,7 @@ use crate::players::pool::{Pool, RunContext};
 use crate::players::side::{Side, parse_sides};
 use crate::train::dataset::Dataset;
 use crate::tune::fit;
-use crate::tune::log::{self, Material, Plan};
+use crate::tune::log::{self, Material, ObservationPlan};
 use crate::tune::observe::Observation;
 use crate::tune::spsa::{Knob, Schedule};
 use crate::tune::spsa_run;
@@ -146,7 +146,7 @@ fn observe(args: &LogArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outco
     let devices = Devices::start(std::slice::from_ref(&side), say)?;
     files::make_folder(&args.out)?;
     let LogArgs { positions, least, most, seed, .. } = *args;
-    let plan = Plan { positions, most, least, seed };
+    let plan = ObservationPlan { positions, most, least, seed };
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };
     let context = RunContext { folder: &args.out, pool, say };
     let material = Material { dataset: &dataset, side: &side, devices: &devices };

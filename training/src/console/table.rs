@@ -3,51 +3,43 @@
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use console::Term;
 
-/// On which side a column's cells stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
-    /// On the left.
-    Left,
-    /// On the right, for numbers.
-    Right,
-}
-
 /// A number with so many digits; `-` where there is none.
 pub fn told(number: f64, digits: usize) -> String {
     if number.is_nan() { "-".to_owned() } else { format!("{number:.digits$}") }
 }
 
-/// Rows of text under a header.
+/// Rows of text under headings. The first columns hold text, on the left; the others hold numbers,
+/// on the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    columns: Vec<(String, Align)>,
+    headings: Vec<String>,
+    /// Columns of text.
+    texts: usize,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these columns.
-    pub fn new(columns: &[(&str, Align)]) -> Table {
-        let columns = columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
-        Table { columns, rows: Vec::new() }
-    }
-
-    /// A table whose first column is text and whose others are numbers.
-    pub fn of_numbers(headings: &[&str]) -> Table {
-        let align = |at| if at == 0 { Align::Left } else { Align::Right };
-        let columns = headings.iter().enumerate().map(|(at, &name)| (name, align(at)));
-        Table::new(&columns.collect::<Vec<_>>())
+    /// A table with columns of text and columns of numbers.
+    pub fn new(texts: &[&str], numbers: &[&str]) -> Table {
+        let headings = texts.iter().chain(numbers).map(|&name| name.to_owned()).collect();
+        Table { headings, texts: texts.len(), rows: Vec::new() }
     }
 
     /// Adds a row; cells beyond the columns are dropped, missing ones are empty.
     pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
         let mut row: Vec<String> = row.into_iter().collect();
-        row.resize(self.columns.len(), String::new());
+        row.resize(self.headings.len(), String::new());
         self.rows.push(row);
     }
 
-    /// Headings with their alignment.
-    pub fn columns(&self) -> &[(String, Align)] {
-        &self.columns
+    /// The columns' headings.
+    pub fn headings(&self) -> &[String] {
+        &self.headings
+    }
+
+    /// Whether a column holds numbers.
+    pub fn is_number(&self, column: usize) -> bool {
+        column >= self.texts
     }
 
     /// Cells by row.
@@ -78,10 +70,9 @@ impl Table {
         let mut lines: Vec<String> = table.lines().collect();
         // A colon at the end of a column's rule puts its cells on the right.
         if let Some(rule) = lines.get_mut(1) {
-            let rules = rule.trim_matches('|').split('|').zip(&self.columns);
-            let rules = rules.map(|(rule, (_, align))| match align {
-                Align::Left => rule.to_owned(),
-                Align::Right => rule[1..].to_owned() + ":",
+            let rules = rule.trim_matches('|').split('|').enumerate();
+            let rules = rules.map(|(column, rule)| {
+                if self.is_number(column) { rule[1..].to_owned() + ":" } else { rule.to_owned() }
             });
             *rule = format!("|{}|", rules.collect::<Vec<_>>().join("|"));
         }
@@ -90,13 +81,10 @@ impl Table {
 
     fn drawn(&self, cell: impl Fn(&str) -> String) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
-        table.set_header(self.columns.iter().map(|(name, _)| cell(name)));
+        table.set_header(self.headings.iter().map(|name| cell(name)));
         table.add_rows(self.rows.iter().map(|row| row.iter().map(|text| cell(text))));
-        for (column, (_, align)) in table.column_iter_mut().zip(&self.columns) {
-            column.set_cell_alignment(match align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
-            });
+        for column in table.column_iter_mut().skip(self.texts) {
+            column.set_cell_alignment(CellAlignment::Right);
         }
         table
     }
@@ -108,7 +96,7 @@ mod tests {
 
     #[test]
     fn aligns_text_and_markdown_alike() {
-        let mut table = Table::new(&[("name", Align::Left), ("n", Align::Right)]);
+        let mut table = Table::new(&["name"], &["n"]);
         table.push(["a|b\u{e9}".to_owned(), "100".to_owned()]);
         table.push(["long name".to_owned()]);
         let lines = [
@@ -131,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_wraps_cells() {
-        let mut table = Table::of_numbers(&["sentence", "n"]);
+        let mut table = Table::new(&["sentence"], &["n"]);
         table.push(["one two three four five six".to_owned(), "7".to_owned()]);
         let text = table.to_text(20);
         assert!(text.lines().all(|line| line.chars().count() <= 20), "{text}");

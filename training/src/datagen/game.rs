@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Color, Move, Position};
+use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::search::StopToken;
 
 use super::config::DatagenConfig;
@@ -11,7 +11,7 @@ use super::dice::Dice;
 use super::line::Line;
 use super::score;
 use crate::game::adjudicate::Adjudicator;
-use crate::game::ending::{Ending, Termination};
+use crate::game::ending::Termination;
 use crate::game::openings::Book;
 use crate::game::score::Score;
 use crate::game::state::GameState;
@@ -62,7 +62,12 @@ pub fn play(
         game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
         let ruled = game.state.outcome();
         if let Some(ending) = ruled.or_else(|| adjudicator.observe(&game.state, Some(score))) {
-            return Ok(GameRecord { start, result: result(ending), plies, others });
+            return Ok(GameRecord {
+                start,
+                result: ending.result.white_half_points(),
+                plies,
+                others,
+            });
         }
     }
 }
@@ -123,15 +128,6 @@ fn played(position: &Chess, m: Move) -> Chess {
 
 fn uci(m: Move) -> UciMove {
     m.to_uci(CastlingMode::Standard)
-}
-
-/// The result as files hold it.
-fn result(ending: Ending) -> u8 {
-    match ending.result.winner() {
-        Some(Color::Black) => 0,
-        None => 1,
-        Some(Color::White) => 2,
-    }
 }
 
 impl LabelledGame<'_> {

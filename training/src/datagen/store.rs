@@ -20,7 +20,7 @@ use crate::labelled::{self, Candidate, EXTENSION, GameReader, GameRecord, GameWr
 
 /// A game in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Entry {
+struct JournalGame {
     /// Its number, from 0.
     game: u64,
     /// FEN of the start position.
@@ -34,7 +34,7 @@ struct Entry {
     others: Vec<Vec<(u16, i16)>>,
 }
 
-impl Entry {
+impl JournalGame {
     fn new(game: u64, record: &GameRecord) -> Self {
         let plies = record.plies.iter().map(|ply| (ply.played, ply.best, ply.score)).collect();
         let pair = |other: &Candidate| (other.played, other.score);
@@ -58,7 +58,7 @@ pub struct Store {
     folder: PathBuf,
     fingerprint: Value,
     /// `None` only while it is made anew.
-    journal: Option<Journal<Entry>>,
+    journal: Option<Journal<JournalGame>>,
     games: u64,
     shard_games: u64,
     /// Games that are in no shard yet, by number.
@@ -91,7 +91,7 @@ impl Store {
              name another folder",
             folder.display()
         );
-        let resumed = Journal::<Entry>::open(&path, &fingerprint)?;
+        let resumed = Journal::<JournalGame>::open(&path, &fingerprint)?;
         let config = folder.join("config.json");
         files::remove_unfinished(&config)?;
         files::replace(&config, format!("{fingerprint:#}\n").as_bytes())?;
@@ -129,7 +129,7 @@ impl Store {
     /// When the disk refuses.
     pub fn add(&mut self, number: u64, game: GameRecord) -> Result<()> {
         if let Some(journal) = &mut self.journal {
-            journal.append(&Entry::new(number, &game))?;
+            journal.append(&JournalGame::new(number, &game))?;
         }
         self.pending.insert(number, game);
         self.finish_shards()
@@ -228,8 +228,8 @@ impl Store {
     /// Leaves only what is in no shard in the journal.
     fn shorten(&mut self) -> Result<()> {
         let Some(journal) = self.journal.take() else { return Ok(()) };
-        let entries: Vec<Entry> =
-            self.pending.iter().map(|(&number, game)| Entry::new(number, game)).collect();
+        let entries: Vec<JournalGame> =
+            self.pending.iter().map(|(&number, game)| JournalGame::new(number, game)).collect();
         journal.replace(&self.fingerprint, &entries)?;
         let path = self.folder.join("games.jsonl");
         self.journal = Some(Journal::resume(&path, &self.fingerprint)?.journal);

@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,54 +24,6 @@ const VERSION: u32 = 1;
 
 /// Longest header, bytes: a file of something else may be a single line of any length.
 const LONGEST_HEADER: u64 = 1 << 24;
-
-/// Why a results file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// The system refused.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// A new match must not overwrite an old one.
-    #[error("the results file {0} exists already; resume it, or name another file")]
-    Exists(PathBuf),
-    /// Two runs at once.
-    #[error("another run is writing the results file {0}; wait for it, or name another file")]
-    Locked(PathBuf),
-    /// Something else's file.
-    #[error("{0} is not a results file of a match; name another file")]
-    NotAJournal(PathBuf),
-    /// The file describes another match.
-    #[error(
-        "the results file {path} is of a different run: {field} is {in_file} there and {now} \
-         here; name another file, or set {field} as it was"
-    )]
-    OtherMatch {
-        /// The file.
-        path: PathBuf,
-        /// The first field that differs, as `match.engines[0].options.Hash`.
-        field: String,
-        /// Its value in the file, as JSON, or `absent`.
-        in_file: String,
-        /// Its value in this match.
-        now: String,
-    },
-    /// A line that no crash explains.
-    #[error(
-        "line {line} of the results file {path} is damaged ({what}); mend it, or delete it and \
-         all lines after it, and those games are played again"
-    )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// What the parser stumbled over.
-        what: String,
-    },
-    /// A record that JSON cannot hold.
-    #[error("a game cannot be written as JSON: {0}")]
-    Unwritable(serde_json::Error),
-}
 
 /// A results file open for appending, locked against other runs.
 #[derive(Debug)]
@@ -98,10 +51,13 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// When the file exists or cannot be written.
-    pub fn create(path: &Path, fingerprint: &Value) -> Result<Self, JournalError> {
+    pub fn create(path: &Path, fingerprint: &Value) -> Result<Self> {
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = file.map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => JournalError::Exists(path.to_owned()),
+            io::ErrorKind::AlreadyExists => anyhow!(
+                "the results file {} exists already; resume it, or name another file",
+                path.display()
+            ),
             _ => FileError::at("write", path)(source).into(),
         })?;
         let mut journal = Self::lock(file, path)?;
@@ -114,7 +70,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// When the file cannot be used, belongs to a match with another fingerprint, is in use by
     /// another run, or is damaged elsewhere than at its very end; it stays as it is then.
-    pub fn resume(path: &Path, fingerprint: &Value) -> Result<Resumed<Self, T>, JournalError> {
+    pub fn resume(path: &Path, fingerprint: &Value) -> Result<Resumed<Self, T>> {
         let header = header(fingerprint);
         let io_error = |error| FileError::at("use", path)(error);
         let file = File::options().read(true).write(true).open(path).map_err(io_error)?;
@@ -135,7 +91,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// When the file cannot be read or is damaged.
-    pub fn read(path: &Path) -> Result<Vec<T>, JournalError> {
+    pub fn read(path: &Path) -> Result<Vec<T>> {
         Ok(Self::read_with_match(path)?.1)
     }
 
@@ -143,7 +99,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// When the file cannot be read or is damaged.
-    pub fn read_with_match(path: &Path) -> Result<(Value, Vec<T>), JournalError> {
+    pub fn read_with_match(path: &Path) -> Result<(Value, Vec<T>)> {
         let io_error = |error| FileError::at("use", path)(error);
         let mut header = Vec::new();
         let file = File::open(path).map_err(io_error)?;
@@ -161,7 +117,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// As [`Journal::create`] and [`Journal::resume`].
-    pub fn open(path: &Path, fingerprint: &Value) -> Result<Resumed<Self, T>, JournalError> {
+    pub fn open(path: &Path, fingerprint: &Value) -> Result<Resumed<Self, T>> {
         if path.exists() {
             return Self::resume(path, fingerprint);
         }
@@ -174,10 +130,11 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// When a record cannot be written or the disk refuses; the old file stays then.
-    pub fn replace(self, fingerprint: &Value, records: &[T]) -> Result<(), JournalError> {
+    pub fn replace(self, fingerprint: &Value, records: &[T]) -> Result<()> {
         let mut bytes = header(fingerprint);
         for record in records {
-            serde_json::to_writer(&mut bytes, record).map_err(JournalError::Unwritable)?;
+            serde_json::to_writer(&mut bytes, record)
+                .context("a game cannot be written as JSON")?;
             bytes.push(b'\n');
         }
         let Self { file, path, .. } = self;
@@ -188,14 +145,17 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         Ok(new.commit()?)
     }
 
-    fn lock(file: File, path: &Path) -> Result<Self, JournalError> {
+    fn lock(file: File, path: &Path) -> Result<Self> {
         match lock::take(&file) {
             Ok(()) => {
                 // Of a run that was killed.
                 files::remove_unfinished(path)?;
                 Ok(Self { file, path: path.to_owned(), length: 0, records: PhantomData })
             }
-            Err(TryLockError::WouldBlock) => Err(JournalError::Locked(path.to_owned())),
+            Err(TryLockError::WouldBlock) => bail!(
+                "another run is writing the results file {}; wait for it, or name another file",
+                path.display()
+            ),
             Err(TryLockError::Error(error)) => Err(FileError::at("lock", path)(error).into()),
         }
     }
@@ -205,13 +165,13 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// When the disk refuses. The file then ends with the last whole line, and the call may be
     /// tried again.
-    pub fn append(&mut self, record: &T) -> Result<(), JournalError> {
-        let mut line = serde_json::to_vec(record).map_err(JournalError::Unwritable)?;
+    pub fn append(&mut self, record: &T) -> Result<()> {
+        let mut line = serde_json::to_vec(record).context("a game cannot be written as JSON")?;
         line.push(b'\n');
         self.append_line(&line)
     }
 
-    fn append_line(&mut self, line: &[u8]) -> Result<(), JournalError> {
+    fn append_line(&mut self, line: &[u8]) -> Result<()> {
         let written = self.file.write_all(line).and_then(|()| self.file.sync_data());
         match written {
             Ok(()) => {
@@ -240,7 +200,7 @@ fn read_lines<T: DeserializeOwned>(
     file: &File,
     path: &Path,
     header: &[u8],
-) -> Result<(Vec<T>, u64), JournalError> {
+) -> Result<(Vec<T>, u64)> {
     let io_error = |error| FileError::at("use", path)(error);
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
@@ -265,19 +225,21 @@ fn read_lines<T: DeserializeOwned>(
                 if is_last && !error.is_data() {
                     return Ok((records, length));
                 }
-                return Err(JournalError::Damaged {
-                    path: path.to_owned(),
-                    line: records.len() + 2,
-                    what: error.to_string(),
-                });
+                bail!(
+                    "line {} of the results file {} is damaged ({error}); mend it, or delete it \
+                     and all lines after it, and those games are played again",
+                    records.len() + 2,
+                    path.display()
+                );
             }
         }
         length += line.len() as u64;
     }
 }
 
-fn check_header(line: &[u8], ours: &[u8], path: &Path) -> Result<(), JournalError> {
-    let not_a_journal = || JournalError::NotAJournal(path.to_owned());
+fn check_header(line: &[u8], ours: &[u8], path: &Path) -> Result<()> {
+    let place = path.display();
+    let not_a_journal = || anyhow!("{place} is not a results file of a match; name another file");
     let in_file: Value = serde_json::from_slice(line).map_err(|_| not_a_journal())?;
     if in_file.get("format").and_then(Value::as_str) != Some(FORMAT) || !line.ends_with(b"\n") {
         return Err(not_a_journal());
@@ -286,9 +248,10 @@ fn check_header(line: &[u8], ours: &[u8], path: &Path) -> Result<(), JournalErro
     let now: Value = serde_json::from_slice(ours).map_err(|_| not_a_journal())?;
     match first_difference(Some(&in_file), Some(&now), String::new()) {
         None => Ok(()),
-        Some((field, in_file, now)) => {
-            Err(JournalError::OtherMatch { path: path.to_owned(), field, in_file, now })
-        }
+        Some((field, in_file, now)) => bail!(
+            "the results file {place} is of a different run: {field} is {in_file} there and {now} \
+             here; name another file, or set {field} as it was"
+        ),
     }
 }
 

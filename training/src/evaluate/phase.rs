@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{Measures, Sums};
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 
 /// Fewest pieces of each phase.
 const PIECES: [u8; 4] = [26, 16, 9, 0];
@@ -81,13 +81,8 @@ impl Phases {
 
 /// The rows as a table.
 pub(super) fn table(rows: &[PhaseRow]) -> Table {
-    let mut table = Table::new(&[
-        ("positions", Align::Left),
-        ("count", Align::Right),
-        ("RMSE, points", Align::Right),
-        ("policy top-1", Align::Right),
-        ("action accuracy", Align::Right),
-    ]);
+    let mut table =
+        Table::new(&["positions"], &["count", "RMSE, points", "policy top-1", "action accuracy"]);
     for PhaseRow { phase, measures } in rows.iter().filter(|row| row.measures.positions > 0) {
         table.push([
             phase.to_string(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
 
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 use crate::game::limit::Limit;
 use crate::players::devices::Devices;
 use crate::players::heads::{Head, HeadPlayer};
@@ -160,9 +160,9 @@ fn ask<'a>(
 /// A table with a row for each band and a column for each player: the share solved, in percent,
 /// with its interval.
 pub fn table(found: &[Solved]) -> Table {
-    let mut columns = vec![("puzzles", Align::Left), ("count", Align::Right)];
-    columns.extend(found.iter().map(|solved| (solved.player.as_str(), Align::Right)));
-    let mut table = Table::new(&columns);
+    let players = found.iter().map(|solved| solved.player.as_str());
+    let mut table =
+        Table::new(&["puzzles"], &[&["count"], &players.collect::<Vec<_>>()[..]].concat());
     let cell = |band: &Band| {
         let percent = |share: f64| 100.0 * share;
         let share = band.solved as f64 / band.items.max(1) as f64;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::Measures;
 use super::phase::{self, PhaseRow};
 use super::{Figures, GROUPS, Group, STALENESS};
-use crate::console::table::{Align, Table, told};
+use crate::console::table::{Table, told};
 
 /// The measures of one group at one staleness.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,9 +55,8 @@ impl Report {
     /// A table of all groups by staleness, each cell as `cell` has it.
     fn by_staleness(&self, cell: impl Fn(&Measures) -> String) -> Table {
         let ages = STALENESS.map(|age| if age == 0 { "0 (whole)".into() } else { age.to_string() });
-        let mut columns = vec![("positions", Align::Left), ("count", Align::Right)];
-        columns.extend(ages.iter().map(|age: &String| (age.as_str(), Align::Right)));
-        let mut table = Table::new(&columns);
+        let ages: Vec<&str> = ages.iter().map(String::as_str).collect();
+        let mut table = Table::new(&["positions"], &[&["count"], &ages[..]].concat());
         for row in self.by_staleness.chunks(STALENESS.len()) {
             let head = [row[0].group.to_string(), row[0].measures.positions.to_string()];
             let cells = row.iter().map(|row| match row.measures.positions {
@@ -70,10 +69,8 @@ impl Report {
     }
 
     fn reliability(&self) -> Table {
-        let mut table = Table::new(
-            &["value", "positions", "mean value", "mean score", "difference in points"]
-                .map(|name| (name, Align::Right)),
-        );
+        let columns = ["value", "positions", "mean value", "mean score", "difference in points"];
+        let mut table = Table::new(&[], &columns);
         for bin in self.whole.reliability.iter().filter(|bin| bin.positions > 0) {
             table.push([
                 format!("{:.1}\u{2013}{:.1}", bin.from, bin.to),

@@ -1,5 +1,6 @@
 //! How a game ends: the result, and the rule or mishap that brought it.
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
@@ -27,6 +28,15 @@ impl GameResult {
         }
     }
 
+    /// White's points, doubled.
+    pub fn white_half_points(self) -> u8 {
+        match self {
+            Self::WhiteWins => 2,
+            Self::Draw => 1,
+            Self::BlackWins => 0,
+        }
+    }
+
     /// The side that won, if one did.
     pub fn winner(self) -> Option<Color> {
         match self {
@@ -38,7 +48,9 @@ impl GameResult {
 }
 
 /// Why a game ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Termination {
     /// The side to move is mated.
@@ -70,40 +82,9 @@ pub enum Termination {
 }
 
 impl Termination {
-    /// All of them, for tables of statistics.
-    pub const ALL: [Self; 13] = [
-        Self::Checkmate,
-        Self::Stalemate,
-        Self::FiftyMoves,
-        Self::Repetition,
-        Self::InsufficientMaterial,
-        Self::MaxPlies,
-        Self::DrawAdjudication,
-        Self::ResignAdjudication,
-        Self::TimeForfeit,
-        Self::IllegalMove,
-        Self::Crash,
-        Self::Hang,
-        Self::BadUci,
-    ];
-
     /// One word for statistics; the same as in a record.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Checkmate => "checkmate",
-            Self::Stalemate => "stalemate",
-            Self::FiftyMoves => "fifty-moves",
-            Self::Repetition => "repetition",
-            Self::InsufficientMaterial => "insufficient-material",
-            Self::MaxPlies => "max-plies",
-            Self::DrawAdjudication => "draw-adjudication",
-            Self::ResignAdjudication => "resign-adjudication",
-            Self::TimeForfeit => "time-forfeit",
-            Self::IllegalMove => "illegal-move",
-            Self::Crash => "crash",
-            Self::Hang => "hang",
-            Self::BadUci => "bad-uci",
-        }
+    pub fn word(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// Whether it is no matter of chess but of an engine that failed.
@@ -184,7 +165,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_records() {
-        for termination in Termination::ALL {
+        for &termination in Termination::value_variants() {
             let json = serde_json::to_string(&termination).unwrap();
             assert_eq!(json, format!("\"{}\"", termination.word()));
         }

@@ -32,7 +32,7 @@ pub(crate) fn random_game(seed: u64, plies: usize) -> GameRecord {
     let mut position = Chess::default();
     for _ in 0..dice.below(12) {
         let mut next = position.clone();
-        next.play_unchecked(dice.pick(&position.legal_moves()).unwrap());
+        next.play_unchecked(dice.few(&position.legal_moves(), 1)[0]);
         if next.legal_moves().is_empty() {
             break; // some random openings mate
         }
@@ -46,7 +46,9 @@ pub(crate) fn random_game(seed: u64, plies: usize) -> GameRecord {
     };
     for _ in 0..plies {
         let moves = position.legal_moves();
-        let (Some(played), Some(best)) = (dice.pick(&moves), dice.pick(&moves)) else { break };
+        let (&[played], &[best]) = (&dice.few(&moves, 1)[..], &dice.few(&moves, 1)[..]) else {
+            break;
+        };
         let mut score = || (dice.below(64_001) as i32 - 32_000) as i16;
         game.plies.push(Ply { played: pack(played), best: pack(best), score: score() });
         if seed % 2 == 1 {

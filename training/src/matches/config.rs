@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tesla_nn::files::sha256;
 
 use super::arbiter::Rules;
-use super::plan::{Plan, Tournament};
+use super::plan::{MatchPlan, Tournament};
 use crate::console::options::{options, shown_as_value};
 use crate::disk::toml::{self};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
@@ -120,8 +120,8 @@ impl MatchConfig {
     }
 
     /// All games.
-    pub fn plan(&self) -> Plan {
-        Plan::new(self.tournament, self.side.len(), self.games)
+    pub fn plan(&self) -> MatchPlan {
+        MatchPlan::new(self.tournament, self.side.len(), self.games)
     }
 
     /// The openings.

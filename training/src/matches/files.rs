@@ -21,7 +21,7 @@ use super::arbiter::Failure;
 use super::config::MatchConfig;
 use super::pgn::{PgnTags, to_pgn};
 use super::record::MatchGame;
-use crate::disk::journal::{Journal, JournalError, Resumed};
+use crate::disk::journal::{Journal, Resumed};
 use crate::players::side::Side;
 
 /// Seconds of a day.
@@ -122,7 +122,7 @@ impl Files {
             ended: now.unwrap_or(Duration::ZERO).as_secs(),
             micros: record.moves.iter().map(|played| played.micros).collect(),
         };
-        let mut line = serde_json::to_string(&times).map_err(JournalError::Unwritable)?;
+        let mut line = serde_json::to_string(&times)?;
         line.push('\n');
         // The times first: a game that is in the results has its times.
         let path = self.folder.join("times.jsonl");
@@ -162,7 +162,7 @@ impl Files {
     /// When the disk refuses; the files then stay as they are.
     pub fn finish(mut self, records: &[MatchGame]) -> Result<()> {
         self.write_pgn(records)?;
-        Ok(self.journal.replace(&self.fingerprint, records)?)
+        self.journal.replace(&self.fingerprint, records)
     }
 
     fn pgn_of(&self, record: &MatchGame) -> Result<String> {

@@ -17,7 +17,7 @@ pub enum Tournament {
 /// All games of a match. Games come in pairs: the same opening with both colours. A round has one
 /// pair of every pairing, all from the same opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct MatchPlan {
     pairings: Vec<(usize, usize)>,
     rounds: u64,
 }
@@ -37,7 +37,7 @@ pub struct Fixture {
     pub black: usize,
 }
 
-impl Plan {
+impl MatchPlan {
     /// `games` for each pairing of `sides`; an odd number is rounded up to whole pairs.
     pub fn new(tournament: Tournament, sides: usize, games: u64) -> Self {
         let pairings = match tournament {
@@ -59,7 +59,7 @@ impl Plan {
         &self.pairings
     }
 
-    /// The game with this number, which is below [`Plan::games`].
+    /// The game with this number, which is below [`MatchPlan::games`].
     pub fn fixture(&self, number: u64) -> Fixture {
         let pair = number / 2;
         let count = self.pairings.len() as u64;
@@ -86,7 +86,7 @@ mod tests {
             (Tournament::RoundRobin, 5, 10),
             (Tournament::Gauntlet, 4, 3),
         ] {
-            let plan = Plan::new(tournament, sides, 5);
+            let plan = MatchPlan::new(tournament, sides, 5);
             assert_eq!(plan.pairings().len(), pairings);
             assert_eq!(plan.games(), pairings as u64 * 6);
             let mut seen = HashMap::new();
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_pair_has_one_opening() {
-        let plan = Plan::new(Tournament::RoundRobin, 3, 8);
+        let plan = MatchPlan::new(Tournament::RoundRobin, 3, 8);
         for pair in 0..plan.games() / 2 {
             let [one, two] = [plan.fixture(2 * pair), plan.fixture(2 * pair + 1)];
             assert_eq!((one.round, one.pairing), (two.round, two.pairing));

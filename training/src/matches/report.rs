@@ -113,20 +113,22 @@ pub fn run_lines(finished: &Finished) -> String {
 }
 
 fn pairings(config: &MatchConfig, tally: &Tally) -> Table {
-    let mut rows = Table::of_numbers(&[
-        "pairing",
-        "games",
-        "+",
-        "=",
-        "-",
-        "score",
-        "pairs 0/½/1/1½/2",
-        "Elo (pairs)",
-        "Elo (games)",
-        "normalized Elo",
-        "LOS",
-        "drawn games",
-    ]);
+    let mut rows = Table::new(
+        &["pairing"],
+        &[
+            "games",
+            "+",
+            "=",
+            "-",
+            "score",
+            "pairs 0/½/1/1½/2",
+            "Elo (pairs)",
+            "Elo (games)",
+            "normalized Elo",
+            "LOS",
+            "drawn games",
+        ],
+    );
     let plan = config.plan();
     for (pairing, &(first, second)) in tally.pairings.iter().zip(plan.pairings()) {
         let by_pairs = pairing.pairs.sample();
@@ -194,7 +196,7 @@ fn ratings(config: &MatchConfig, tally: &Tally, show: fn(&Table) -> String) -> S
     let mut rated: Vec<(usize, Estimate)> = fit.ratings().into_iter().enumerate().collect();
     let key = |estimate: &Estimate| estimate.value.unwrap_or(f64::NEG_INFINITY);
     rated.sort_by(|a, b| key(&b.1).total_cmp(&key(&a.1)));
-    let mut rows = Table::of_numbers(&["side", "rating", "games", "score", "to the next", "LOS"]);
+    let mut rows = Table::new(&["side"], &["rating", "games", "score", "to the next", "LOS"]);
     for (place, (side, rating)) in rated.iter().enumerate() {
         let counts = &tally.sides[*side];
         let next = rated.get(place + 1).map(|(next, _)| *next);
@@ -217,19 +219,21 @@ fn ratings(config: &MatchConfig, tally: &Tally, show: fn(&Table) -> String) -> S
 }
 
 fn sides(config: &MatchConfig, tally: &Tally) -> Table {
-    let mut rows = Table::of_numbers(&[
-        "side",
-        "limit",
-        "games",
-        "moves",
-        "nodes per move",
-        "depth",
-        "s per move",
-        "nodes per s",
-        "time, s",
-        "lost by failure",
-        "breaches of UCI",
-    ]);
+    let mut rows = Table::new(
+        &["side"],
+        &[
+            "limit",
+            "games",
+            "moves",
+            "nodes per move",
+            "depth",
+            "s per move",
+            "nodes per s",
+            "time, s",
+            "lost by failure",
+            "breaches of UCI",
+        ],
+    );
     for (side, counts) in config.side.iter().zip(&tally.sides) {
         let failures = counts.failures.iter().map(|(how, count)| format!("{count} {}", how.word()));
         let failures: Vec<String> = failures.collect();

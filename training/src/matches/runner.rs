@@ -14,7 +14,7 @@ use tesla_nn::shared::Usage;
 use super::arbiter::{self, Failure, Rules, Seat};
 use super::config::MatchConfig;
 use super::files::Files;
-use super::plan::{Fixture, Plan};
+use super::plan::{Fixture, MatchPlan};
 use super::record::MatchGame;
 use super::report::{self, Finished};
 use super::tally::Tally;
@@ -31,7 +31,7 @@ type Played = Result<(MatchGame, Option<Failure>), (u64, Mishap)>;
 /// What all workers share.
 struct Setting<'a> {
     config: &'a MatchConfig,
-    plan: Plan,
+    plan: MatchPlan,
     book: Book,
     rules: Rules,
     devices: &'a Devices,

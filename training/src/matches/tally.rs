@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use shakmaty::Color;
-
-use super::plan::Plan;
+use super::plan::MatchPlan;
 use super::record::MatchGame;
 use crate::game::ending::Termination;
 use crate::statistics::elo::{Pentanomial, Trinomial};
@@ -94,7 +92,7 @@ impl Trial {
 /// The counts.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    plan: Plan,
+    plan: MatchPlan,
     /// The sequential test, if there is one.
     pub trial: Option<Trial>,
     /// Half points of the pairing's first side, by game number.
@@ -109,7 +107,7 @@ pub struct Tally {
 
 impl Tally {
     /// Nothing counted yet.
-    pub fn new(plan: Plan, sides: usize, sprt: Option<Sprt>) -> Self {
+    pub fn new(plan: MatchPlan, sides: usize, sprt: Option<Sprt>) -> Self {
         let (llr, decision, pairs) = (0.0, Decision::Continue, Pentanomial::default());
         Self {
             trial: sprt.map(|sprt| Trial { sprt, llr, decision, pairs }),
@@ -162,11 +160,7 @@ impl Tally {
             return false;
         };
         let fixture = self.plan.fixture(number);
-        let white = match record.ending.result.winner() {
-            Some(Color::White) => 2,
-            None => 1,
-            Some(Color::Black) => 0,
-        };
+        let white = record.ending.result.white_half_points();
         let first = self.plan.pairings()[fixture.pairing].0;
         let ours: u8 = if fixture.white == first { white } else { 2 - white };
         if self.results.contains_key(&number) {
@@ -232,7 +226,12 @@ mod tests {
     const SIDES: [&str; 3] = ["a", "b", "c"];
 
     /// A game of the plan with this result and one move of White's, which took a second.
-    fn record(plan: &Plan, number: u64, result: GameResult, termination: Termination) -> MatchGame {
+    fn record(
+        plan: &MatchPlan,
+        number: u64,
+        result: GameResult,
+        termination: Termination,
+    ) -> MatchGame {
         let fixture = plan.fixture(number);
         let played = MoveRecord {
             uci: "e2e4".to_owned(),
@@ -258,7 +257,7 @@ mod tests {
 
     #[test]
     fn points_go_to_the_side_whatever_its_colour() {
-        let plan = Plan::new(Tournament::RoundRobin, 3, 2);
+        let plan = MatchPlan::new(Tournament::RoundRobin, 3, 2);
         let mut tally = Tally::new(plan.clone(), 3, None);
         // White wins every game but the first, which a loses on time.
         for number in 0..6 {
@@ -288,7 +287,7 @@ mod tests {
 
     #[test]
     fn games_without_a_partner_are_known() {
-        let plan = Plan::new(Tournament::RoundRobin, 2, 4);
+        let plan = MatchPlan::new(Tournament::RoundRobin, 2, 4);
         let mut tally = Tally::new(plan.clone(), 2, None);
         for number in [0, 3] {
             tally.add(&record(&plan, number, GameResult::Draw, Termination::Stalemate));
@@ -300,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_trial_takes_pairs_in_order_and_stops_at_its_decision() {
-        let plan = Plan::new(Tournament::RoundRobin, 2, 400);
+        let plan = MatchPlan::new(Tournament::RoundRobin, 2, 400);
         let sprt =
             Sprt { elo0: 0.0, elo1: 50.0, alpha: 0.05, beta: 0.05, model: SprtModel::Logistic };
         // The first side wins three pairs of four and draws the fourth.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tesla_engine::search::StopToken;
 
-use super::peer::{Answer, Fault, FaultKind, Peer, PeerConfig};
+use super::peer::{Fault, FaultKind, Peer, PeerConfig, SearchAnswer};
 use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 use crate::game::ending::Termination;
@@ -89,7 +89,7 @@ impl ExternalPlayer {
         peer.new_game()
     }
 
-    fn ask(&mut self, turn: &Turn<'_>) -> Result<Answer, Fault> {
+    fn ask(&mut self, turn: &Turn<'_>) -> Result<SearchAnswer, Fault> {
         let peer = self.peer.as_mut().ok_or_else(|| Fault::NotStarted {
             command: self.config.command.display().to_string(),
             why: "it failed before".to_owned(),

@@ -67,7 +67,7 @@ impl PeerConfig {
 
 /// A peer's answer to `go`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct SearchAnswer {
     /// The move: UCI notation, but perhaps not legal.
     pub best: String,
     /// The reply it expects, in UCI notation, perhaps not legal.
@@ -152,7 +152,7 @@ impl Peer {
     ///
     /// First it must say `readyok` (outside the measured time): what it still had to say of the
     /// last search is then behind us. With `allowance` it hangs when no `bestmove` came within it,
-    /// counted like [`Answer::elapsed`]; without, a peer that thinks for ever is waited for.
+    /// counted like [`SearchAnswer::elapsed`]; without, a peer that thinks for ever is waited for.
     ///
     /// # Errors
     /// [`Fault::Command`] when a line is none, and the peer goes on; or the peer's fault.
@@ -161,7 +161,7 @@ impl Peer {
         position: &str,
         go: &str,
         allowance: Option<Duration>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<SearchAnswer, Fault> {
         const DURING: &str = "it searched";
         self.alive()?;
         one_line(position)?;
@@ -189,7 +189,7 @@ impl Peer {
                 return Err(self.fail(trouble, DURING, |_| Fault::Hung { after, during: DURING }));
             }
         };
-        Ok(Answer {
+        Ok(SearchAnswer {
             best: reply.best.best,
             ponder: reply.best.ponder,
             info: reply.gathered.finish(),
@@ -203,11 +203,6 @@ impl Peer {
     /// characters; long ones are shortened.
     pub fn transcript(&self) -> Vec<String> {
         self.process.inbox().transcript.lines()
-    }
-
-    /// Asks it to quit, and kills it when it has not within a second.
-    pub fn stop(self) {
-        drop(self);
     }
 
     /// `uci` to `uciok`.

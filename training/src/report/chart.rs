@@ -99,7 +99,7 @@ pub(super) struct Chart {
 }
 
 /// An entry of the legend: name, CSS colour, class of the style sheet.
-pub(super) type Entry<'a> = (&'a str, String, &'static str);
+pub(super) type LegendEntry<'a> = (&'a str, String, &'static str);
 
 /// Means of neighbours where there are more points than a screen shows.
 fn thinned(points: &[Point]) -> Vec<Point> {
@@ -134,8 +134,8 @@ impl Chart {
     }
 
     /// The names with their colours.
-    pub(super) fn legend(&self) -> Vec<Entry<'_>> {
-        let mut entries: Vec<Entry<'_>> = Vec::new();
+    pub(super) fn legend(&self) -> Vec<LegendEntry<'_>> {
+        let mut entries: Vec<LegendEntry<'_>> = Vec::new();
         for series in self.series.iter().filter(|series| !series.points.is_empty()) {
             let RGBColor(r, g, b) = self.colour(series);
             if !entries.iter().any(|(name, ..)| *name == series.name) {

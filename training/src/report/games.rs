@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
 use super::players::{Meeting, Players, Pool};
 use super::sources::Played;
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 use crate::game::limit::Limit;
 use crate::statistics::elo::Trinomial;
 use crate::statistics::estimate::Estimate;
@@ -87,17 +87,10 @@ fn limits(players: &Players, meeting: &Meeting) -> String {
 }
 
 fn meetings(players: &Players) -> Table {
-    let mut table = Table::new(&[
-        ("pairing", Align::Left),
-        ("limit", Align::Left),
-        ("games", Align::Right),
-        ("+", Align::Right),
-        ("=", Align::Right),
-        ("\u{2212}", Align::Right),
-        ("score", Align::Right),
-        ("pairs 0/½/1/1½/2", Align::Right),
-        ("Elo, 95 %", Align::Right),
-    ]);
+    let mut table = Table::new(
+        &["pairing", "limit"],
+        &["games", "+", "=", "\u{2212}", "score", "pairs 0/½/1/1½/2", "Elo, 95 %"],
+    );
     for meeting in &players.meetings {
         let Trinomial { wins, draws, losses } = meeting.games;
         let [one, other] = [meeting.first, meeting.second].map(|player| players.name(player));
@@ -117,8 +110,7 @@ fn meetings(players: &Players) -> Table {
 }
 
 fn ratings(players: &Players, pool: &Pool) -> Table {
-    let mut table =
-        Table::new(&[("player", Align::Left), ("limit", Align::Left), ("Elo, 95 %", Align::Right)]);
+    let mut table = Table::new(&["player", "limit"], &["Elo, 95 %"]);
     for (player, rating) in pool.rated() {
         let limit = players.all[player].limit.to_string();
         table.push([players.name(player).to_owned(), limit, format!("{rating:.1}")]);
@@ -127,15 +119,10 @@ fn ratings(players: &Players, pool: &Pool) -> Table {
 }
 
 fn matches(all: &[Played]) -> Table {
-    let mut table = Table::new(&[
-        ("match", Align::Left),
-        ("side", Align::Left),
-        ("limit", Align::Left),
-        ("options", Align::Left),
-        ("games", Align::Right),
-        ("nodes a move", Align::Right),
-        ("lost by failure", Align::Right),
-    ]);
+    let mut table = Table::new(
+        &["match", "side", "limit", "options"],
+        &["games", "nodes a move", "lost by failure"],
+    );
     for played in all {
         for (side, counts) in played.config.side.iter().zip(&played.tally.sides) {
             let options: Vec<String> =

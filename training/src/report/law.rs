@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::errors::Errors;
 use super::page::Section;
 use super::sources::Tuning;
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 use crate::tune::fit::Report;
 use crate::tune::interval::Interval;
 use crate::tune::pairs::{Pair, pairs};
@@ -61,7 +61,7 @@ fn transform(fit: &Report) -> Chart {
 }
 
 fn laws(fit: &Report) -> Table {
-    let mut table = Table::new(&[("number", Align::Left), ("fitted, 95 %", Align::Right)]);
+    let mut table = Table::new(&["number"], &["fitted, 95 %"]);
     let mut push = |name: &str, Interval { value, low, high }: Interval| {
         table.push([name.to_owned(), format!("{value:.4} [{low:.4}, {high:.4}]")]);
     };
@@ -75,11 +75,7 @@ fn laws(fit: &Report) -> Table {
 }
 
 fn families(fit: &Report) -> Table {
-    let mut table = Table::new(&[
-        ("family, at its best law", Align::Left),
-        ("nats a pair, fitted", Align::Right),
-        ("kept out", Align::Right),
-    ]);
+    let mut table = Table::new(&["family, at its best law"], &["nats a pair, fitted", "kept out"]);
     for family in &fit.families {
         let [fitted, kept_out] = [family.fitted, family.kept_out].map(|nats| format!("{nats:.4}"));
         table.push([family.name.clone(), fitted, kept_out]);
@@ -88,11 +84,7 @@ fn families(fit: &Report) -> Table {
 }
 
 fn quality(fit: &Report) -> Table {
-    let mut table = Table::new(&[
-        ("on positions kept out", Align::Left),
-        ("fitted", Align::Right),
-        ("tunables before", Align::Right),
-    ]);
+    let mut table = Table::new(&["on positions kept out"], &["fitted", "tunables before"]);
     let mut push = |name: &str, fitted: f64, before: Option<f64>| {
         let before = before.map_or_else(String::new, |number| format!("{number:.4}"));
         table.push([name.to_owned(), format!("{fitted:.4}"), before]);

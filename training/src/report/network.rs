@@ -2,7 +2,7 @@
 
 use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
-use crate::console::table::{Align, Table, told};
+use crate::console::table::{Table, told};
 use crate::evaluate::Evaluated;
 use crate::evaluate::puzzles::{self, Band};
 use crate::evaluate::{GROUPS, Group, Measures, Report, STALENESS};
@@ -27,9 +27,8 @@ fn named(networks: &[(String, Evaluated)]) -> Vec<Named<'_>> {
 }
 
 fn measures(networks: &[Named<'_>]) -> Table {
-    let mut columns = vec![("held-out positions, whole encodes", Align::Left)];
-    columns.extend(networks.iter().map(|(name, _)| (name.as_str(), Align::Right)));
-    let mut table = Table::new(&columns);
+    let names: Vec<&str> = networks.iter().map(|(name, _)| name.as_str()).collect();
+    let mut table = Table::new(&["held-out positions, whole encodes"], &names);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let rows: [(&str, Cell<'_>); 14] = [
         ("positions", &|m| m.positions.to_string()),

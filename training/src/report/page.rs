@@ -3,8 +3,8 @@
 use anyhow::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::chart::{Chart, Entry, SIZE};
-use crate::console::table::{Align, Table};
+use super::chart::{Chart, LegendEntry, SIZE};
+use crate::console::table::Table;
 
 /// The page's only style sheet.
 const STYLE: &str = include_str!("page.css");
@@ -54,7 +54,7 @@ impl Section {
     }
 }
 
-fn legend(entries: &[Entry<'_>]) -> Markup {
+fn legend(entries: &[LegendEntry<'_>]) -> Markup {
     html! {
         ul.legend {
             @for (name, colour, class) in entries {
@@ -81,15 +81,12 @@ fn figure(chart: &Chart) -> Result<Markup> {
 }
 
 fn table(caption: &str, table: &Table) -> Markup {
-    let class = |column: usize| match table.columns()[column].1 {
-        Align::Left => "text",
-        Align::Right => "number",
-    };
+    let class = |column| if table.is_number(column) { "number" } else { "text" };
     html! {
         div.table {
             table {
                 caption { (caption) }
-                thead { tr { @for (i, (name, _)) in table.columns().iter().enumerate() {
+                thead { tr { @for (i, name) in table.headings().iter().enumerate() {
                     th scope="col" class=(class(i)) { (name) }
                 } } }
                 tbody { @for row in table.rows() { tr {

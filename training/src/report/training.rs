@@ -3,7 +3,7 @@
 use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
 use super::sources::Run;
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 use crate::train::trainer::LogLine;
 
 /// A chart of one number of all runs.
@@ -24,20 +24,20 @@ fn late(run: &Run, of: impl Fn(&LogLine) -> f64) -> f64 {
 }
 
 fn table(runs: &[Run]) -> Table {
-    let mut table = Table::new(&[
-        ("run", Align::Left),
-        ("network", Align::Left),
-        ("device, precision", Align::Left),
-        ("steps", Align::Right),
-        ("positions", Align::Right),
-        ("value", Align::Right),
-        ("policy", Align::Right),
-        ("action", Align::Right),
-        ("RMSE, points", Align::Right),
-        ("positions/s", Align::Right),
-        ("idle", Align::Right),
-        ("steps left out", Align::Right),
-    ]);
+    let mut table = Table::new(
+        &["run", "network", "device, precision"],
+        &[
+            "steps",
+            "positions",
+            "value",
+            "policy",
+            "action",
+            "RMSE, points",
+            "positions/s",
+            "idle",
+            "steps left out",
+        ],
+    );
     for run in runs {
         let Some(last) = run.lines.last() else { continue };
         let config = run.config.as_ref();

@@ -190,6 +190,8 @@ pub struct Sample {
     units: f64,
     games_per_unit: u32,
     mean: f64,
+    /// Of the score of one unit (of a pair's mean score per game, for pairs), as fastchess counts
+    /// it: divided by the number of units, not by one less.
     variance: f64,
 }
 
@@ -206,12 +208,6 @@ impl Sample {
     /// Mean score in `[0, 1]`; `None` without games.
     pub fn score(&self) -> Option<f64> {
         (self.units > 0.0).then_some(self.mean)
-    }
-
-    /// Variance of the score of one unit (of a pair's mean score per game, for pairs), as fastchess
-    /// counts it: divided by the number of units, not by one less.
-    pub fn variance(&self) -> f64 {
-        self.variance
     }
 
     /// Standard error of the mean score.

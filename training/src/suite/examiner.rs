@@ -7,13 +7,12 @@ use indicatif::ProgressBar;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::search::StopToken;
 
-use super::item::{Answer, Item};
+use super::item::{Item, ItemAnswer};
 use super::judge::judge;
 use super::mate::MateLimits;
 use super::puzzle::{PuzzleRun, PuzzleState};
 use super::record::{Record, remaining};
 use super::verdict::Verdict;
-use crate::disk::journal::JournalError;
 use crate::game::ending::Termination;
 use crate::game::limit::Limit;
 use crate::game::state::GameState;
@@ -56,7 +55,7 @@ impl Examination<'_> {
     pub fn ask(
         &self,
         items: &[Item],
-        mut keep: impl FnMut(&Record) -> Result<(), JournalError>,
+        mut keep: impl FnMut(&Record) -> Result<()>,
         records: &mut Vec<Record>,
         bar: &ProgressBar,
     ) -> Result<bool> {
@@ -112,7 +111,7 @@ impl Examination<'_> {
         &self,
         player: &mut dyn Player,
         mut run: PuzzleRun<'_>,
-        answers: &mut Vec<Answer>,
+        answers: &mut Vec<ItemAnswer>,
     ) -> Result<Verdict, Mishap> {
         while run.state() == PuzzleState::Asking {
             let answer = self.put(player, run.position())?;
@@ -124,7 +123,7 @@ impl Examination<'_> {
     }
 
     /// Asks about one position.
-    fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<Answer, Mishap> {
+    fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<ItemAnswer, Mishap> {
         let state = GameState::from_position(position.clone());
         let limit = self.limit;
         let allowance = limit.move_time().unwrap_or_default().saturating_add(self.patience);
@@ -138,7 +137,7 @@ impl Examination<'_> {
     }
 }
 
-fn answer(best: Move, reply: &Reply, position: &Chess) -> Answer {
+fn answer(best: Move, reply: &Reply, position: &Chess) -> ItemAnswer {
     let mut pv = Vec::new();
     let mut at = position.clone();
     for text in &reply.pv {
@@ -151,7 +150,7 @@ fn answer(best: Move, reply: &Reply, position: &Chess) -> Answer {
     if pv.first() != Some(&best) {
         pv = vec![best];
     }
-    Answer {
+    ItemAnswer {
         best,
         score: reply.score,
         depth: reply.depth.unwrap_or(0),

@@ -58,7 +58,7 @@ pub enum Task {
 
 /// What an engine said about a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ItemAnswer {
     /// The move it plays.
     pub best: Move,
     /// Its last score, if it gave one.

@@ -2,7 +2,7 @@
 
 use shakmaty::Position;
 
-use super::item::{Answer, Item, Task};
+use super::item::{Item, ItemAnswer, Task};
 use super::mate::{self, MateLimits};
 use super::puzzle::PuzzleRun;
 use super::verdict::{Detail, Verdict, max};
@@ -12,7 +12,7 @@ use super::verdict::{Detail, Verdict, max};
 /// A mate counts as solved if its first move is shown to be right, or could not be checked within
 /// `limits` but was announced, with nothing that speaks against it. Of a puzzle only the first
 /// move is judged here; [`PuzzleRun`] plays it through.
-pub fn judge(item: &Item, answer: &Answer, limits: &MateLimits) -> Verdict {
+pub fn judge(item: &Item, answer: &ItemAnswer, limits: &MateLimits) -> Verdict {
     if !item.position.is_legal(answer.best) {
         return Verdict::no_move(item);
     }

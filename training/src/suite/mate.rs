@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position};
 
-use super::item::Answer;
+use super::item::ItemAnswer;
 use super::solver::Solver;
 use crate::game::score::Score;
 
@@ -102,7 +102,7 @@ impl MateVerdict {
 pub(super) fn judge(
     position: &Chess,
     moves: i32,
-    answer: &Answer,
+    answer: &ItemAnswer,
     limits: &MateLimits,
 ) -> MateVerdict {
     let claimed = match answer.score {
@@ -131,7 +131,7 @@ pub(super) fn judge(
     verdict
 }
 
-fn check_pv(position: &Chess, claimed: i32, answer: &Answer) -> PvCheck {
+fn check_pv(position: &Chess, claimed: i32, answer: &ItemAnswer) -> PvCheck {
     if answer.pv.first().is_some_and(|&m| m != answer.best) {
         return PvCheck::Illegal;
     }
@@ -206,7 +206,7 @@ mod tests {
     fn judged(fen: &str, moves: i32, score: Score, pv: &str) -> MateVerdict {
         let position = at(fen);
         let pv = line(&position, pv);
-        let answer = Answer {
+        let answer = ItemAnswer {
             best: pv[0],
             score: Some(score),
             depth: 1,
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn sees_bad_variations() {
         let position = at(ONE);
-        let mut answer = Answer {
+        let mut answer = ItemAnswer {
             best: line(&position, "a1a8")[0],
             score: Some(Score::Mate(2)),
             depth: 1,
@@ -286,7 +286,7 @@ mod tests {
             time: Duration::ZERO,
             pv: line(&position, "a1a2 g8h8"),
         };
-        let verdict = |answer: &Answer| judge(&position, 2, answer, &MateLimits::default());
+        let verdict = |answer: &ItemAnswer| judge(&position, 2, answer, &MateLimits::default());
         assert_eq!(verdict(&answer).pv, PvCheck::Illegal, "starts with another move");
         answer.pv = vec![answer.best, answer.best];
         assert_eq!(verdict(&answer).pv, PvCheck::Illegal, "moves after the mate");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::item::{Answer, Item, Task};
+use super::item::{Item, ItemAnswer, Task};
 use super::verdict::Verdict;
 use crate::game::score::Score;
 
@@ -64,9 +64,9 @@ pub struct Reply {
 
 impl Record {
     /// Notes an item, the answers to it (several for a puzzle) and what they are worth.
-    pub fn new(item: &Item, answers: &[Answer], verdict: Verdict) -> Record {
+    pub fn new(item: &Item, answers: &[ItemAnswer], verdict: Verdict) -> Record {
         let uci = |m: &shakmaty::Move| m.to_uci(item.castling_mode).to_string();
-        let reply = |answer: &Answer| Reply {
+        let reply = |answer: &ItemAnswer| Reply {
             best: uci(&answer.best),
             score: answer.score,
             depth: answer.depth,

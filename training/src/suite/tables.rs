@@ -2,14 +2,13 @@
 
 use super::compare::Comparison;
 use super::summary::Summary;
-use crate::console::table::{Align, Table};
+use crate::console::table::Table;
 use crate::statistics::wilson::ShareInterval;
 
 impl Table {
     /// The groups of a run. Columns that no group has anything in are left out.
     pub fn of_summaries(groups: &[Summary]) -> Table {
-        let mut columns = vec![("group", Align::Left)];
-        columns.extend(["solved", "of", "%", "95 %"].map(|name| (name, Align::Right)));
+        let mut columns = vec!["solved", "of", "%", "95 %"];
         let points = groups.iter().any(|g| g.points.is_some());
         let mates = groups.iter().any(|g| g.mates.is_some());
         let puzzles = groups.iter().any(|g| g.first_right.is_some());
@@ -20,9 +19,9 @@ impl Table {
             (puzzles, &["first right"]),
             (no_moves, &["no move"]),
         ] {
-            columns.extend(names.iter().filter(|_| shown).map(|&name| (name, Align::Right)));
+            columns.extend(names.iter().filter(|_| shown));
         }
-        let mut table = Table::new(&columns);
+        let mut table = Table::new(&["group"], &columns);
         for group in groups {
             let share = (group.items > 0).then(|| group.solved as f64 / group.items as f64);
             let mut row = vec![group.label.clone(), group.solved.to_string()];
@@ -52,7 +51,7 @@ impl Table {
 
     /// Two runs side by side.
     pub fn of_comparison(comparison: &Comparison, a: &str, b: &str) -> Table {
-        let mut table = Table::new(&[("items", Align::Left), ("count", Align::Right)]);
+        let mut table = Table::new(&["items"], &["count"]);
         for (label, count) in [
             ("solved by both".to_owned(), comparison.both),
             (format!("only by {a}"), comparison.only_a),

@@ -46,10 +46,10 @@ fn fault(name: &str, text: &str) -> (u64, String) {
     (line.parse().unwrap(), fault.to_owned())
 }
 
-fn answer(item: &Item, san: &str) -> Answer {
+fn answer(item: &Item, san: &str) -> ItemAnswer {
     let best = San::from_ascii(san.as_bytes()).unwrap().to_move(&item.position).unwrap();
     let time = Duration::from_millis(15);
-    Answer { best, score: Some(Score::Cp(12)), depth: 9, nodes: 1000, time, pv: vec![best] }
+    ItemAnswer { best, score: Some(Score::Cp(12)), depth: 9, nodes: 1000, time, pv: vec![best] }
 }
 
 fn points(item: &Item, san: &str) -> (f64, f64, bool) {

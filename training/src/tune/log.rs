@@ -34,7 +34,7 @@ const TRIES: usize = 1000;
 
 /// What is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct ObservationPlan {
     /// Positions.
     pub positions: u32,
     /// Evaluations of the largest tree; a tree's size is drawn from `least` to this, by octaves.
@@ -70,7 +70,7 @@ fn replay(record: &GameRecord, ply: usize) -> Option<Game> {
 
 /// Looks at the position with this number; `None` = stopped.
 fn look(
-    plan: Plan,
+    plan: ObservationPlan,
     dataset: &Dataset,
     observer: &mut Observer,
     number: u32,
@@ -102,7 +102,7 @@ pub struct Material<'a> {
 /// # Errors
 /// When the folder cannot be used or a search fails; what was seen is on disk.
 pub fn collect(
-    plan: Plan,
+    plan: ObservationPlan,
     material: &Material<'_>,
     context: &RunContext<'_>,
 ) -> Result<Vec<Observation>> {

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use shakmaty::Chess;
 use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError, Tablebase, Wdl};
 
-use super::{Prober, Settings, Tables};
+use super::{Prober, TablebaseSettings, Tables};
 
 /// Opens the tables that the user named; `None` where no path is set. The second part is sentences
 /// for the user, on what was found and on every folder and the first file that cannot be used.
-pub fn open(settings: &Settings) -> (Option<Tables>, Vec<String>) {
+pub fn open(settings: &TablebaseSettings) -> (Option<Tables>, Vec<String>) {
     let Some(path) = &settings.path else { return (None, Vec::new()) };
     let mut tables = Tablebase::new();
     let (mut files, mut notes, mut damaged) = (0, Vec::new(), Vec::new());

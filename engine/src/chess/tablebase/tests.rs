@@ -33,7 +33,7 @@ fn rook_wins(position: &Chess) -> Option<(Wdl, i32)> {
 }
 
 fn tables(made: fn(&Chess) -> Option<(Wdl, i32)>) -> Tables {
-    Tables::new(Box::new(Made(made)), &Settings::default())
+    Tables::new(Box::new(Made(made)), &TablebaseSettings::default())
 }
 
 fn moves(tables: &Tables, position: &str) -> (Vec<String>, Score) {
@@ -62,7 +62,7 @@ fn the_fifty_move_rule_counts_or_not() {
     let cursed = |_: &Chess| Some((Wdl::CursedWin, 120));
     let position = from_fen("8/8/8/4k3/8/8/8/R3K3 w - - 0 1", false).unwrap();
     assert_eq!(tables(cursed).verdict(&position), Some(Verdict::Draw));
-    let settings = Settings { fifty_moves: false, ..Settings::default() };
+    let settings = TablebaseSettings { fifty_moves: false, ..TablebaseSettings::default() };
     let lenient = Tables::new(Box::new(Made(cursed)), &settings);
     assert_eq!(lenient.verdict(&position), Some(Verdict::Win(TABLE_PLIES)));
 }
@@ -118,13 +118,16 @@ fn faults_are_told_once_and_missing_folders_named() {
             Err("torn".to_owned())
         }
     }
-    let tables = Tables::new(Box::new(Damaged), &Settings::default());
+    let tables = Tables::new(Box::new(Damaged), &TablebaseSettings::default());
     let position = from_fen("8/8/8/4k3/8/8/8/R3K3 w - - 0 1", false).unwrap();
     assert_eq!(tables.verdict(&position), None);
     assert!(tables.advise(&Game::new(position.clone()), &position.legal_moves()).is_none());
     assert_eq!(tables.take_error().as_deref(), Some("torn"));
     assert_eq!(tables.take_error(), None);
-    let settings = Settings { path: Some("/no/such/folder".to_owned()), ..Settings::default() };
+    let settings = TablebaseSettings {
+        path: Some("/no/such/folder".to_owned()),
+        ..TablebaseSettings::default()
+    };
     let (none, notes) = open(&settings);
     assert!(none.is_none() && notes.len() == 2, "{notes:?}");
     assert!(notes[0].contains("/no/such/folder"), "{notes:?}");
@@ -133,7 +136,8 @@ fn faults_are_told_once_and_missing_folders_named() {
 /// The tables of two endings, 25 kB, shipped for this test alone.
 fn shipped() -> Tables {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/syzygy");
-    let settings = Settings { path: Some(folder.to_owned()), ..Settings::default() };
+    let settings =
+        TablebaseSettings { path: Some(folder.to_owned()), ..TablebaseSettings::default() };
     let (tables, notes) = open(&settings);
     tables.unwrap_or_else(|| panic!("{notes:?}"))
 }
@@ -189,7 +193,7 @@ fn one_damaged_file_costs_no_other() {
     }
     std::fs::write(folder.join("KQvK.rtbw"), [0; 100]).unwrap();
     let path = Some(folder.to_str().unwrap().to_owned());
-    let (found, notes) = open(&Settings { path, ..Settings::default() });
+    let (found, notes) = open(&TablebaseSettings { path, ..TablebaseSettings::default() });
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(found.is_some());
     assert!(notes[0].contains("KQvK.rtbw cannot be used"), "{notes:?}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Entry, divide};
+use super::{PerftLine, divide};
 use crate::chess::notation::from_fen;
 use crate::console::output::Output;
 use crate::console::terminal::bar;
@@ -21,7 +21,7 @@ pub fn check(path: &Path, deepest: u32, stop: &StopToken, output: &Output) -> Re
     let bar = bar(lines.len() as u64, "positions");
     let (mut counts, mut nodes, mut wrong) = (0, 0, 0);
     for &(number, line) in &lines {
-        let entry = Entry::parse(line).ok_or_else(|| {
+        let entry = PerftLine::parse(line).ok_or_else(|| {
             format!("line {number} of {name} is not of the form: FEN ;D1 20 ;D2 400")
         })?;
         let position = from_fen(&entry.fen, false)

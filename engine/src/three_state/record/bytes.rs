@@ -7,7 +7,7 @@
 
 use shakmaty::Color;
 
-use super::{Entry, GameOver, GameResult, MoveMade, PastGame, Record, Totals};
+use super::{GameOver, GameResult, MoveMade, PastGame, PositionRecord, Record, Totals};
 use crate::three_state::State;
 use crate::three_state::packed::{BYTES, Packed, PackedMove};
 
@@ -115,10 +115,10 @@ impl Record {
                 let body = body.byte(white).byte(black).ints(over.moves);
                 over.positions.iter().fold(body, |body, &position| body.position(position))
             }
-            Self::Entry(position, entry) => {
+            Self::Position(position, entry) => {
                 let [low, high] = entry.best.0.to_le_bytes();
                 let body = body.byte(3).position(*position).byte(low).byte(high);
-                let Entry { seen, wins, draws, losses, last, .. } = *entry;
+                let PositionRecord { seen, wins, draws, losses, last, .. } = *entry;
                 body.byte(entry.state as u8).ints([seen, wins, draws, losses, last])
             }
             Self::Past(game) => {
@@ -149,7 +149,10 @@ impl Record {
                 let (position, best, state) =
                     (reader.position()?, reader.packed_move()?, reader.state()?);
                 let [seen, wins, draws, losses, last] = reader.ints()?;
-                Self::Entry(position, Entry { best, state, seen, wins, draws, losses, last })
+                Self::Position(
+                    position,
+                    PositionRecord { best, state, seen, wins, draws, losses, last },
+                )
             }
             4 => Self::Past(PastGame {
                 result: reader.result()?,

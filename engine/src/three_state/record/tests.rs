@@ -8,7 +8,7 @@ use crate::three_state::State;
 fn samples() -> Vec<Record> {
     let position = Packed::new(&Chess::new()).unwrap();
     let (best, state) = (PackedMove(0x1234), State::Uncertain);
-    let entry = Entry { best, state, seen: 1, wins: 2, draws: 3, losses: 4, last: 5 };
+    let entry = PositionRecord { best, state, seen: 1, wins: 2, draws: 3, losses: 4, last: 5 };
     vec![
         Record::Move(MoveMade { position, best, state }),
         Record::Game(GameOver {
@@ -18,7 +18,7 @@ fn samples() -> Vec<Record> {
             moves: [1, 2, 3],
             positions: vec![position; 3],
         }),
-        Record::Entry(position, entry),
+        Record::Position(position, entry),
         Record::Past(PastGame {
             result: GameResult::Win,
             is_estimated: false,

@@ -1,7 +1,7 @@
 //! Tokens as they enter the first block, and what flows back into the tables.
 
 use super::places::Places;
-use super::plan::Plan;
+use super::plan::TokenPlan;
 use super::rows::{add, wide};
 
 #[inline(always)]
@@ -15,7 +15,13 @@ pub(super) fn row_mut(table: &mut [f32], row: u32, width: usize) -> &mut [f32] {
 }
 
 /// The tokens `[n, d]`.
-pub(super) fn embed(plan: &Plan, places: &Places, values: &[f32], x: &mut [f32], width: usize) {
+pub(super) fn embed(
+    plan: &TokenPlan,
+    places: &Places,
+    values: &[f32],
+    x: &mut [f32],
+    width: usize,
+) {
     let [square, state, board, rules] =
         [places.piece_square, places.piece_state, places.board, places.rules]
             .map(|span| span.of(values));
@@ -43,7 +49,7 @@ pub(super) fn embed(plan: &Plan, places: &Places, values: &[f32], x: &mut [f32],
 
 /// Adds the tables' gradients to `list`, from those of the tokens.
 pub(super) fn embed_back(
-    plan: &Plan,
+    plan: &TokenPlan,
     places: &Places,
     d_x: &[f32],
     list: &mut [f32],

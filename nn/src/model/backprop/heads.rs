@@ -4,7 +4,7 @@ use super::Answer;
 use super::dense::Layer;
 use super::embedding::{row, row_mut};
 use super::places::Places;
-use super::plan::{MoveRows, NOTHING, Plan};
+use super::plan::{MoveRows, NOTHING, TokenPlan};
 use super::rows::{add, relu_back, wide};
 use super::trunk::sized;
 use crate::kernels::gemm::Then;
@@ -63,7 +63,7 @@ impl HeadLayers {
     pub(super) fn run(
         &self,
         (values, places): (&[f32], &Places),
-        (plan, slots): (&Plan, usize),
+        (plan, slots): (&TokenPlan, usize),
         states: &[f32],
         kept: &mut KeptHeads,
     ) -> Answer {
@@ -99,7 +99,7 @@ impl HeadLayers {
     pub(super) fn back(
         &self,
         (values, places): (&[f32], &Places),
-        (plan, gradient): (&Plan, &Answer),
+        (plan, gradient): (&TokenPlan, &Answer),
         (states, d_states): (&[f32], &mut [f32]),
         (kept, list): (&mut KeptHeads, &mut [f32]),
     ) {
@@ -130,7 +130,7 @@ impl HeadLayers {
     fn back_moves(
         &self,
         (values, places): (&[f32], &Places),
-        (plan, gradient): (&Plan, &Answer),
+        (plan, gradient): (&TokenPlan, &Answer),
         kept: &mut KeptHeads,
         list: &mut [f32],
     ) {

@@ -34,7 +34,7 @@ pub(super) struct MoveRows {
 
 /// What the tokens and moves of a batch are made of; what only pads is left out.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct TokenPlan {
     /// Rows of the piece tables, per piece.
     pub(super) pieces: Vec<[u32; 2]>,
     /// Per readout: its pieces in `boards`.
@@ -49,7 +49,7 @@ pub(super) struct Plan {
     pub(super) moves: Vec<MoveRows>,
 }
 
-impl Plan {
+impl TokenPlan {
     /// Leaves out what pads `batch`.
     pub(super) fn new(batch: &Batch) -> Self {
         let (t, r) = (batch.tokens(), batch.readouts);

@@ -37,7 +37,7 @@ fn fingerprint() -> Value {
     json!({"engines": [{"name": "a", "hash": 16}, {"name": "b"}], "margin": 0.1, "seed": 7})
 }
 
-fn resume(path: &Path) -> Result<Resumed<Journal<Game>, Game>, JournalError> {
+fn resume(path: &Path) -> Result<Resumed<Journal<Game>, Game>> {
     Journal::resume(path, &fingerprint())
 }
 
@@ -139,17 +139,17 @@ fn files_of_others_are_left_alone() {
     for text in ["hello", "hello\n", "{}\n", "{\"former\":", "[1]", "{\"format\":\"x\"}\n", "\0"] {
         fs::write(path, text).unwrap();
         let error = resume(path).unwrap_err();
-        assert!(matches!(error, JournalError::NotAJournal(_)), "{error}");
+        assert!(error.to_string().contains("is not a results file"), "{error}");
         assert_eq!(fs::read_to_string(path).unwrap(), text);
         let error = Journal::<Game>::create(path, &fingerprint()).unwrap_err();
-        assert!(matches!(error, JournalError::Exists(_)), "{error}");
+        assert!(error.to_string().contains("exists already"), "{error}");
     }
     // Our own header, but edited by hand and without its end of line.
     let text = String::from_utf8(header(&fingerprint())).unwrap();
     fs::write(path, text.replace('\n', " ")).unwrap();
-    assert!(matches!(resume(path), Err(JournalError::NotAJournal(_))));
+    assert!(resume(path).unwrap_err().to_string().contains("is not a results file"));
     fs::remove_file(path).unwrap();
-    assert!(matches!(resume(path), Err(JournalError::File(_))));
+    assert!(resume(path).unwrap_err().to_string().starts_with("cannot use"));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn damage_inside_is_named_and_kept() {
 fn one_run_at_a_time() {
     let scratch = Scratch::new("lock");
     let journal = Journal::<Game>::create(&scratch.0, &fingerprint()).unwrap();
-    assert!(matches!(resume(&scratch.0), Err(JournalError::Locked(_))));
+    assert!(resume(&scratch.0).unwrap_err().to_string().starts_with("another run is writing"));
     drop(journal);
     assert!(resume(&scratch.0).is_ok());
 }

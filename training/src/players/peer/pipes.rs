@@ -29,7 +29,7 @@ pub(super) enum Starts {
 
 /// Lines for the writer thread.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct WriteJob {
     pub(super) number: u64,
     /// With a newline after each line.
     pub(super) text: String,
@@ -37,8 +37,8 @@ pub(super) struct Job {
 }
 
 /// Writes each job; drops `input` when no more can come.
-pub(super) fn write(mut input: impl Write, jobs: &Receiver<Job>, shared: &Shared) {
-    for Job { number, text, starts } in jobs {
+pub(super) fn write(mut input: impl Write, jobs: &Receiver<WriteJob>, shared: &Shared) {
+    for WriteJob { number, text, starts } in jobs {
         let mut inbox = shared.lock();
         let now = Instant::now();
         for line in text.lines() {

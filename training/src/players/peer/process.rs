@@ -17,7 +17,7 @@ use tesla_engine::search::StopToken;
 
 use super::PeerConfig;
 use super::inbox::{BadLine, Inbox, Shared};
-use super::pipes::{self, Job, Starts};
+use super::pipes::{self, Starts, WriteJob};
 
 /// How long a peer may take to end after `quit`.
 const QUIT_TIME: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ pub(super) struct Process {
     /// It is gone, with or without a known status.
     gone: bool,
     shared: Arc<Shared>,
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<WriteJob>>,
     last_job: u64,
     threads: Vec<JoinHandle<()>>,
     stop: StopToken,
@@ -92,7 +92,7 @@ impl Process {
     fn start_threads(
         &mut self,
         input: ChildStdin,
-        orders: Receiver<Job>,
+        orders: Receiver<WriteJob>,
         output: impl io::Read + Send + 'static,
         errors: impl io::Read + Send + 'static,
     ) -> io::Result<()> {
@@ -126,7 +126,7 @@ impl Process {
         let number = self.last_job;
         let Some(jobs) = &self.jobs else { return Err(Trouble::Ended) };
         // A failed write ends the writer thread; waiting tells what became of the peer.
-        let _ = jobs.send(Job { number, text, starts });
+        let _ = jobs.send(WriteJob { number, text, starts });
         let deadline = Instant::now().checked_add(limit);
         self.wait(deadline, |inbox| {
             inbox.written.filter(|(written, _)| *written == number).map(|(_, at)| at)
@@ -193,7 +193,7 @@ impl Process {
             && kindly
         {
             let (number, text) = (self.last_job + 1, "quit\n".to_owned());
-            let _ = jobs.send(Job { number, text, starts: Starts::Nothing });
+            let _ = jobs.send(WriteJob { number, text, starts: Starts::Nothing });
         }
         // The sender is dropped: the writer closes the peer's input, which asks it to end too.
         if !kindly || !poll(QUIT_TIME, || self.is_gone()) {

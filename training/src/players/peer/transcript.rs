@@ -24,7 +24,7 @@ pub(super) enum Side {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct TranscriptLine {
     number: u64,
     milliseconds: u128,
     side: Side,
@@ -36,7 +36,7 @@ struct Entry {
 pub(super) struct Transcript {
     start: Instant,
     next: u64,
-    rings: [VecDeque<Entry>; 3],
+    rings: [VecDeque<TranscriptLine>; 3],
 }
 
 impl Side {
@@ -73,13 +73,13 @@ impl Transcript {
         if ring.len() == side.capacity() {
             ring.pop_front();
         }
-        ring.push_back(Entry { number: self.next, milliseconds, side, text });
+        ring.push_back(TranscriptLine { number: self.next, milliseconds, side, text });
         self.next += 1;
     }
 
     /// All sides in the order they came: milliseconds since the start, side, text.
     pub(super) fn lines(&self) -> Vec<String> {
-        let mut entries: Vec<&Entry> = self.rings.iter().flatten().collect();
+        let mut entries: Vec<&TranscriptLine> = self.rings.iter().flatten().collect();
         entries.sort_unstable_by_key(|entry| entry.number);
         entries
             .iter()
