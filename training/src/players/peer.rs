@@ -80,7 +80,7 @@ pub struct SearchAnswer {
     pub remarks: Vec<String>,
 }
 
-/// A running peer. Dropping it is [`Peer::stop`].
+/// A running peer. Dropping it ends the process, and those that it started.
 #[derive(Debug)]
 pub struct Peer {
     process: Process,
