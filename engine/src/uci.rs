@@ -355,8 +355,8 @@ impl Frontend {
     }
 
     /// `quit` stops everything; the end of stdin lets counted work (bench, perft, genfens) and
-    /// loading finish, for those who pipe a script, but no search, which could be endless. Tells whether
-    /// the session has ended.
+    /// loading finish, for those who pipe a script, but no search, which could be endless. Tells
+    /// whether the session has ended.
     fn end(mut self, quit: bool, ended: &Receiver<()>) -> bool {
         if quit || self.running.as_ref().is_some_and(|running| running.search) {
             self.stop();

@@ -2,9 +2,9 @@
 //!
 //! The header's metadata holds one entry, `tesla`: a JSON object with `format` = [`FORMAT`],
 //! `config`, the [`ModelConfig`], and `payload`, the SHA-256 of the tensors' bytes in the order of
-//! their names (missing in files of before 2026-11-23). The tensors are named after the fields of [`Model`] and hold f16
-//! or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`, where the hash is the first
-//! eight hexadecimal digits of the file's SHA-256.
+//! their names (missing in files of before 2026-11-23). The tensors are named after the fields of
+//! [`Model`] and hold f16 or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`,
+//! where the hash is the first eight hexadecimal digits of the file's SHA-256.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -17,10 +17,8 @@ use super::leaf::{Leaf, Network, NetworkAnswer, classical};
 use super::ordering::History;
 use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root};
 
-/// Nodes that the first look at several lines may take, whatever the limit says …
-const FIRST_LOOK: u64 = 200_000;
-/// … and evaluations of a network.
-const FIRST_EVALUATIONS: u64 = 2_000;
+/// Nodes, or a network's evaluations, that the first look at several lines may take at least.
+const FIRST_LOOK: [u64; 2] = [200_000, 2_000];
 /// Nodes between two looks at the clock and the stop token.
 const CLOCK_INTERVAL: u64 = 1_024;
 /// Nodes that a network search may visit per allowed evaluation before it gives up: with every
@@ -162,11 +160,7 @@ impl<'a> Worker<'a> {
     /// at yet.
     fn node_limit(&self) -> u64 {
         let is_first_look = self.iteration == 1 && self.task.limits.multipv > 1;
-        let least = match self.leaf {
-            _ if !is_first_look => 0,
-            Leaf::Classical => FIRST_LOOK,
-            Leaf::Network(_) => FIRST_EVALUATIONS,
-        };
+        let least = if is_first_look { FIRST_LOOK[usize::from(self.is_network())] } else { 0 };
         self.task.limits.nodes.map_or(u64::MAX, |nodes| nodes.max(least))
     }
 

@@ -45,7 +45,11 @@ fn is_answered(search: &str, option: usize, fen: &str, limit: &str) -> Result<()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn every_go_ends(
