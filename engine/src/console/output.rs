@@ -1,5 +1,8 @@
 //! What we say: whole lines, flushed, one at a time, from any thread.
 
+#[cfg(test)]
+pub(crate) mod heard;
+
 use std::fmt::{self, Write as _};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

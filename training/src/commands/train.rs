@@ -10,7 +10,7 @@ use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
 use super::{GOES_ON, Outcome, stopped};
-use crate::labelled::{HELD_OUT, RecordError, find_files, read_file};
+use crate::labelled::{HELD_OUT, RecordError};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
@@ -51,17 +51,8 @@ impl TrainArgs {
         if !self.data.is_dir() {
             return Ok(None);
         }
-        let is_held_out = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(HELD_OUT))
-        };
-        let files = find_files(&self.data)?.into_iter().filter(is_held_out).collect::<Vec<_>>();
-        let mut found: Option<Dataset> = None;
-        for file in files {
-            for game in read_file(&file)? {
-                found.get_or_insert_default().push(game);
-            }
-        }
-        Ok(found)
+        let dataset = Dataset::read_named(&self.data, |name| name.starts_with(HELD_OUT))?;
+        Ok((dataset.positions() > 0).then_some(dataset))
     }
 
     /// The config of the run: the command line over the file over `stored`, the config of the run

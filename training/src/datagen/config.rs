@@ -82,11 +82,11 @@ options! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         relabel: Option<PathBuf> = None, as relabel: PathBuf = "none";
         /// Plies in a row of each such game that are labelled, drawn by the seed; 0 = all.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "is_default")]
         span: u16 = 0, as span: u16;
         /// Label paths of our own search's trees instead, of so many evaluations: from the root, a
         /// position of such a game, to a position drawn among all that the search evaluated.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "is_default")]
         trees: u32 = 0, as trees: u32;
         /// How long the teacher is waited for beyond its time, seconds.
         patience_s: u64 = 60, as patience: u64;
@@ -104,7 +104,7 @@ fn is_one(count: &u8) -> bool {
     *count == one()
 }
 
-fn is_none<T: Default + PartialEq>(number: &T) -> bool {
+fn is_default<T: Default + PartialEq>(number: &T) -> bool {
     *number == T::default()
 }
 

@@ -71,18 +71,25 @@ impl Dataset {
     /// # Errors
     /// When a file cannot be read or is damaged.
     pub fn read(path: &Path, skip: &str) -> Result<Self, RecordError> {
-        let mut dataset = Self::default();
-        for file in find_files(path)? {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            if path.is_dir() && !skip.is_empty() && name.starts_with(skip) {
-                continue;
-            }
-            for game in read_file(&file)? {
-                dataset.push(game);
-            }
-        }
+        let is_whole = !path.is_dir() || skip.is_empty();
+        let dataset = Self::read_named(path, |name| is_whole || !name.starts_with(skip))?;
         if dataset.positions() == 0 {
             return Err(RecordError::Empty(path.to_owned()));
+        }
+        Ok(dataset)
+    }
+
+    /// Reads the files that `path` names, as far as `is_wanted` says so of their names; perhaps
+    /// none.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged.
+    pub fn read_named(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, RecordError> {
+        let mut dataset = Self::default();
+        for file in find_files(path)? {
+            if is_wanted(&file.file_name().unwrap_or_default().to_string_lossy()) {
+                read_file(&file)?.into_iter().for_each(|game| dataset.push(game));
+            }
         }
         Ok(dataset)
     }
