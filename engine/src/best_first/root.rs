@@ -39,36 +39,52 @@ fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
 }
 
 /// The root move to play: a proven win, else the highest lower bound among the moves looked at,
-/// else the best guess, else the longest resistance. `None` before the first evaluation, or where
-/// all are `taken`.
+/// else the policy's first move or a draw that promises more, else the longest resistance. `None`
+/// before the first evaluation, or where all are `taken`.
 pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
     let (first, children) = root_children(tree);
+    let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
+    let left = || (first..).zip(children).filter(is_left);
     let most = children.iter().map(|child| child.visits).max().unwrap_or(0);
+    let draw = if left().any(|(_, child)| is_evaluated(child)) {
+        // As settled as the most visited move.
+        (4, 0.5 + params.final_work * (most as f32).ln_1p())
+    } else {
+        (if promise(left().map(|(_, child)| child), model) > 0.5 { 2 } else { 4 }, 0.5)
+    };
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
-            Verdict::Loss(plies) => (4, -f32::from(plies)),
-            // As settled as the most visited move.
-            Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
-            Verdict::Open if child.has(UNEVALUATED) => (2, child_value(child, model)),
+            Verdict::Loss(plies) => (5, -f32::from(plies)),
+            Verdict::Draw => draw,
+            Verdict::Open if child.has(UNEVALUATED) => (3, child.policy),
             Verdict::Open => {
                 let error = root_error(tree, child, model, params);
                 let bonus = params.final_work * (child.visits as f32).ln_1p();
-                (3, child_value(child, model) - params.final_caution * error + bonus)
+                (4, child_value(child, model) - params.final_caution * error + bonus)
             }
             Verdict::Win(plies) => (1, f32::from(plies)),
         }
     };
     let mut best: Option<((u8, f32), u32, NodeId)> = None;
-    for (index, child) in children.iter().enumerate() {
-        if child.has(EXCLUDED) || taken.contains(&(first + index as NodeId)) {
-            continue;
-        }
+    for (id, child) in left() {
         let (rank, visits) = (rank(child), child.visits);
         if best.is_none_or(|(best, most, _)| rank > best || rank == best && visits > most) {
-            best = Some((rank, visits, first + index as NodeId));
+            best = Some((rank, visits, id));
         }
     }
     best.map(|(_, _, id)| id)
+}
+
+fn is_evaluated(child: &Node) -> bool {
+    child.verdict == Verdict::Open && !child.has(UNEVALUATED)
+}
+
+/// What the move with the highest policy among those never looked at promises, score units; 0
+/// without any.
+fn promise<'a>(children: impl Iterator<Item = &'a Node>, model: &Model) -> f32 {
+    let open = children.filter(|child| child.verdict == Verdict::Open && child.has(UNEVALUATED));
+    let likeliest = open.max_by(|one, other| one.policy.total_cmp(&other.policy));
+    likeliest.map_or(0.0, |child| child_value(child, model))
 }
 
 /// Root moves that `searchmoves` allows.
@@ -200,4 +216,56 @@ pub fn unsearched(task: &Task<'_>, error: Option<EvalError>) -> Outcome {
         current: None,
     };
     Outcome { best, ponder: None, info, error, cache: None, notes: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tesla_nn::classical::ClassicalEvaluator;
+
+    use super::*;
+    use crate::best_first::BestFirst;
+    use crate::search::clock::Budget;
+    use crate::search::{Limits, Search as _, StopToken};
+
+    /// A search of the start position that has evaluated nothing else.
+    fn one_evaluation() -> BestFirst {
+        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
+        let limits = Limits { nodes: Some(1), ..Limits::default() };
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let (game, stop) = (Game::new(Chess::default()), StopToken::default());
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        search.search(&task, &mut |_| {});
+        search
+    }
+
+    fn chosen(search: &BestFirst) -> NodeId {
+        choose(search.tree(), search.model(), search.params(), &[]).unwrap()
+    }
+
+    #[test]
+    fn after_one_evaluation_the_policy_decides() {
+        let mut search = one_evaluation();
+        let unlikely = chosen(&search) + 3;
+        search.tree_mut().node_mut(unlikely).policy = 0.9;
+        assert_eq!(chosen(&search), unlikely);
+        // A rival that was looked at is known to be good; the likely one is not.
+        let rival = unlikely + 1;
+        search.tree_mut().node_mut(rival).mark(UNEVALUATED, false);
+        assert_eq!(chosen(&search), rival);
+    }
+
+    #[test]
+    fn a_draw_is_played_blindly_only_where_the_likeliest_move_promises_less() {
+        let mut search = one_evaluation();
+        let likeliest = chosen(&search);
+        let draw = likeliest + 1;
+        search.tree_mut().node_mut(draw).verdict = Verdict::Draw;
+        for (value, played) in [(0.8, likeliest), (0.2, draw)] {
+            // Values are the mover's of the position behind the move.
+            search.tree_mut().node_mut(likeliest).value = 1.0 - value;
+            assert_eq!(chosen(&search), played, "{value}");
+        }
+    }
 }

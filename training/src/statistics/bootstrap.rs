@@ -16,6 +16,7 @@
 use anyhow::{Result, ensure};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statrs::statistics::{Data, OrderStatistics as _};
 
 use super::estimate::Estimate;
 use super::rating::{PairResult, Score, checked, in_elo, maximize};
@@ -130,22 +131,13 @@ impl Bootstrap {
 }
 
 /// The middle 95 % of resampled values, open where nothing bounds them.
-fn interval(
-    value: f64,
-    mut resampled: Vec<f64>,
-    bounded_below: bool,
-    bounded_above: bool,
-) -> Estimate {
-    resampled.sort_by(f64::total_cmp);
-    let quantile = |share: f64| {
-        let place = share * (resampled.len() - 1) as f64;
-        let (below, above) = (resampled[place.floor() as usize], resampled[place.ceil() as usize]);
-        below + (above - below) * place.fract()
-    };
+fn interval(value: f64, resampled: Vec<f64>, bounded_below: bool, bounded_above: bool) -> Estimate {
+    let mut resampled = Data::new(resampled);
+    let [low, high] = [0.025, 0.975].map(|share| resampled.quantile(share));
     Estimate {
         value: Some(value),
-        low: if bounded_below { quantile(0.025).min(value) } else { f64::NEG_INFINITY },
-        high: if bounded_above { quantile(0.975).max(value) } else { f64::INFINITY },
+        low: if bounded_below { low.min(value) } else { f64::NEG_INFINITY },
+        high: if bounded_above { high.max(value) } else { f64::INFINITY },
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use statrs::statistics::{Data, Median as _};
 use tesla_nn::model::Precision;
 
 /// Steps without a number, one after another, that end the run.
@@ -142,9 +143,8 @@ impl Guard {
         if self.norms.len() < LEAST {
             return None;
         }
-        let mut sorted: Vec<f32> = self.norms.iter().copied().collect();
-        sorted.sort_by(f32::total_cmp);
-        Some(sorted[sorted.len() / 2])
+        let norms: Vec<f64> = self.norms.iter().copied().map(f64::from).collect();
+        Some(Data::new(norms).median() as f32)
     }
 }
 
