@@ -49,7 +49,7 @@ pub struct AlphaBeta {
     leaf: Leaf,
     hash_mb: usize,
     endings: Option<Tables>,
-    /// Who looks on.
+    /// The watcher, if any.
     watched: Watched,
     /// The last search as it ended, and its move.
     ended: Option<(Account, Move)>,
@@ -221,7 +221,7 @@ impl Worker<'_> {
         self.selective_depth = deepest;
     }
 
-    /// What is played when not one move was looked at.
+    /// The move to play when no move was searched.
     fn blind_choice(&mut self) -> Best {
         let position = self.task.game.position();
         let value = self.static_value(position, position_key(position));

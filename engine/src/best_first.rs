@@ -8,10 +8,10 @@
 //! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] —
 //!   from the children to the parent;
 //! * [`root`] — from the tree to the move; `report` — what is reported on the way;
-//! * [`ratings`] — how a rule rates all children of a node, for those who look on; `share` — who
-//!   gets the next evaluations; `snapshot` — the search seen from outside;
-//! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
-//! * `start` — from one search to the next; [`params`] — the tunables.
+//! * [`ratings`] — how a rule rates all children of a node, for display; `share` — the shares of
+//!   the next evaluations; `snapshot` — the search seen from outside;
+//! * `device` — the evaluator and its batches; `batch_size` — how many batches, and their size;
+//! * `start` — what carries over from one search to the next; [`params`] — the tunables.
 
 pub mod backup;
 mod batch_size;

@@ -79,7 +79,7 @@ pub struct Found {
     pub value: i32,
     /// The moves that lead there, the first one first.
     pub line: Vec<Move>,
-    /// Positions looked at.
+    /// Positions searched.
     pub nodes: u64,
     /// Whether every line was followed to the end of the game: nothing is estimated.
     pub is_whole: bool,

@@ -95,7 +95,7 @@ pub struct ThreeState {
     memory: Memory,
     seed: u64,
     played: Played,
-    /// Positions looked at in this game.
+    /// Positions searched in this game.
     explored: u64,
 }
 
@@ -109,7 +109,7 @@ struct Decision {
     value: i32,
     depth: u32,
     nodes: u64,
-    /// What is told of it.
+    /// The sentence to report.
     note: String,
 }
 
@@ -142,7 +142,7 @@ impl ThreeState {
         self.finish(Some(outcome));
     }
 
-    /// The game will not be played to its end, and nothing is learnt from how it stands.
+    /// The game will not be finished, and nothing is learnt from its present state.
     pub fn abandon(&mut self) {
         (self.played, self.explored) = (Played::default(), 0);
     }

@@ -32,11 +32,11 @@ struct Grant {
 #[derive(Clone, Copy, Debug)]
 struct VisitBudget {
     evaluations: u32,
-    /// The depth that the node is wanted to reach, plies.
+    /// The desired depth of the node, plies.
     depth: f32,
 }
 
-/// Picks leaves for one batch. Made anew for each.
+/// Selects the leaves of one batch; each batch has a new selector.
 #[derive(Debug)]
 pub struct Selector<'a> {
     tree: &'a mut Tree,

@@ -27,7 +27,7 @@ struct Place {
     /// Keys of the positions before it.
     seen: Vec<u64>,
     path: Vec<String>,
-    /// The depth that it is wanted to reach, plies.
+    /// Its desired depth, plies.
     desired: f32,
 }
 
@@ -90,7 +90,7 @@ impl BestFirst {
         }
     }
 
-    /// What more thought is worth.
+    /// What further search is worth.
     fn worth(&self, task: &Task<'_>) -> Option<Worth> {
         let spent = self.spent(task).filter(|_| task.limits.clock.is_some());
         let evaluations = match &spent {

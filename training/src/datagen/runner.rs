@@ -1,7 +1,7 @@
 //! Makes the games of a run: so many at once, each on disk before it is counted, until all are made
 //! or somebody wants to stop.
 //!
-//! Reads the clock for the pace.
+//! Reads the clock for the speed shown in the progress line.
 
 use std::time::{Duration, Instant};
 

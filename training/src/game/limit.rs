@@ -89,7 +89,7 @@ impl From<MoveLimit> for Limit {
     }
 }
 
-/// What ends a side's thought about one move; all that are given hold at once.
+/// The limits on a side's search for one move; all that are given hold at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {

@@ -1,4 +1,4 @@
-//! What a game asks of a side, and what it is told. Who makes the moves is nobody's business here.
+//! The interface between a game and a side, whoever makes the moves.
 
 use std::time::Duration;
 
@@ -73,8 +73,7 @@ pub enum Mishap {
     Fatal(String),
 }
 
-/// One side during its games. After a mishap the player is started anew by its next
-/// [`Player::new_game`].
+/// One side during its games. After a mishap the next [`Player::new_game`] restarts the player.
 pub trait Player: Send {
     /// Forgets the game before.
     ///

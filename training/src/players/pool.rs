@@ -74,7 +74,7 @@ impl Pool<'_> {
             }
             drop(results);
             let outcome = listen(&inbox, self.interrupted, &stop, hear);
-            // A worker that is done later is told that nobody hears.
+            // A worker that finishes later finds the channel closed.
             drop(inbox);
             // Whatever the reason to end: no worker may wait for its job to end by itself.
             stop.stop();

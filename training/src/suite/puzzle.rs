@@ -172,7 +172,7 @@ impl<'a> PuzzleRun<'a> {
         self.state
     }
 
-    /// What the answers so far are worth: one point for a puzzle solved to its end.
+    /// The points for the answers so far: one for a puzzle solved completely.
     pub fn verdict(&self) -> Verdict {
         let solved = self.state == PuzzleState::Solved;
         let detail = Detail::Puzzle {

@@ -13,7 +13,7 @@ pub struct Pair {
     pub position: u32,
     /// Evaluations of the position before the move.
     pub work: u32,
-    /// Evaluations of the move; 0 = never looked at.
+    /// Evaluations of the move; 0 = never searched.
     pub child_work: u32,
     /// The evaluator's own error about the move, or about the position before it where the move
     /// was never looked at.
@@ -29,7 +29,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Whether the move had been looked at.
+    /// Whether the move had been searched.
     pub fn is_seen(&self) -> bool {
         self.child_work > 0
     }

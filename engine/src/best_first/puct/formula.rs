@@ -1,4 +1,4 @@
-//! lc0's formula: which child the next visit goes to, and what of that can be told.
+//! lc0's formula: which child the next visit goes to, and the ratings to report.
 
 use super::Puct;
 use crate::best_first::backup::child_value;

@@ -1,6 +1,6 @@
 //! What a run tells while it goes on: `loss.csv` and the progress bar.
 //!
-//! Reads the clock for the pace.
+//! Reads the clock for the speed shown in the progress line.
 
 use std::fs;
 use std::io::Write as _;
