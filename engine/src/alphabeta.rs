@@ -1,13 +1,13 @@
 //! Alpha-beta: the baseline that the best-first search is compared with.
 //!
 //! Iterative deepening, principal-variation search and aspiration windows over the classical
-//! evaluation at full CPU speed, or over a network whose values stand at the leaves and whose
-//! policy orders the moves.
+//! evaluation at full CPU speed, or over a network that evaluates the leaves and whose policy
+//! orders the moves.
 //!
 //! * `negamax` — the recursion and its cuts; `quiescence` — its end with the classical evaluation;
-//! * `ordering` — which move first; `value` — centipawns, mates, what the table keeps;
+//! * `ordering` — move ordering; `value` — centipawns, mates, what the table keeps;
 //! * `leaf` — where static values come from; `worker` — limits, counts and the path;
-//! * `account` — the root moves seen from outside.
+//! * `account` — statistics of the root moves, for snapshots.
 
 mod account;
 mod leaf;

@@ -181,7 +181,7 @@ fn check_finite(tensors: &SafeTensors<'_>) -> Result<(), WeightsError> {
             other => return Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
         };
         if !finite {
-            return Err(WeightsError::Damaged(format!("{name} holds values that are no numbers")));
+            return Err(WeightsError::Damaged(format!("{name} holds values that are not numbers")));
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::tree::node::{ExpansionId, NONE, ROOT};
 
 /// An answer that comes sooner was there already.
 const WAITED: Duration = Duration::from_micros(5);
-/// What may be in flight when nobody knows how soon the answer is wanted.
+/// Limit on what is in flight when the answer may be wanted at any moment.
 const PROMPT: Duration = Duration::from_millis(40);
 
 /// Batches are answered in the order in which they were sent.

@@ -136,7 +136,7 @@ impl Model {
         if evaluated { scale } else { (scale * scale + self.unevaluated_variance).sqrt() }
     }
 
-    /// Chance that an error of this scale closes the gap.
+    /// Probability that an error of this scale closes the gap, from the values alone.
     pub fn overtake(&self, gap: f32, scale: f32) -> f32 {
         match self.family {
             // One square root and one division less than through z.

@@ -1,5 +1,5 @@
-//! The benefit-cost ratio of the next evaluation below each child of a node, for all of them side
-//! by side.
+//! The benefit-cost ratio of the next evaluation below each child of a node, for many children at
+//! once by SIMD: the probability that the child overtakes the best, over the cost of one more ply.
 
 use pulp::{Arch, NullaryFnOnce};
 

@@ -1,4 +1,4 @@
-//! The search seen from outside: its tree at one position, and how far it is.
+//! Snapshots of the search: its tree at one position, and its progress.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ impl BestFirst {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// How far the search is.
+    /// The progress of the search.
     pub(super) fn progress(&self, task: &Task<'_>, stopped: Option<Stop>) -> Progress {
         let time = task.budget.elapsed();
         let searched = time.saturating_sub(self.began).max(Duration::from_millis(1));

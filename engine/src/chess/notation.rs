@@ -23,7 +23,7 @@ pub enum PositionProblem {
         fault: &'static str,
     },
     /// The FEN is readable but no chess position.
-    #[error("the FEN '{fen}' is no chess position: {fault}")]
+    #[error("the FEN '{fen}' is not a chess position: {fault}")]
     Impossible {
         /// As it was given.
         fen: String,

@@ -113,7 +113,7 @@ impl Output {
         Ok(())
     }
 
-    /// Tells people something, in one `info string` line.
+    /// Prints a message for the user, as one `info string` line.
     pub fn info(&self, sentence: &str) {
         let line: String = sentence
             .chars()
@@ -211,7 +211,7 @@ pub fn win_draw_loss(score: Score) -> [u32; 3] {
     }
 }
 
-/// Decides which news are worth a line: another depth or best move, or a second has passed.
+/// Decides which reports are worth a line: a new depth or best move, or a second has passed.
 #[derive(Clone, Debug, Default)]
 pub struct Throttle(Option<Info>);
 

@@ -130,7 +130,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let mut trainer = Trainer::open(config, &args.out, &chosen.device)?;
     match (&args.start_from, trainer.is_resumed()) {
         (start, true) => {
-            say(&format!("the run goes on after step {}", trainer.step()));
+            say(&format!("the run resumes after step {}", trainer.step()));
             if start.is_some() {
                 say("--start-from was of its beginning, and is not read again");
             }

@@ -282,7 +282,7 @@ pub struct Measures {
     pub pit: Vec<f64>,
 }
 
-/// JSON writes what is no number as `null`.
+/// JSON writes what is not a number as `null`.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }

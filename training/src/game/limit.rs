@@ -37,7 +37,7 @@ impl FromStr for TimeControl {
             Some(Self { moves, time: seconds(time)?, increment: seconds(increment)? })
         };
         read().filter(|control| control.time > Duration::ZERO).ok_or_else(|| {
-            format!("'{text}' is no time control; write seconds as in 10+0.1, 60 or 40/60+0.6")
+            format!("'{text}' is not a time control; write seconds as in 10+0.1, 60 or 40/60+0.6")
         })
     }
 }

@@ -72,7 +72,7 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     }
     if !kept.is_empty() {
         say(&format!(
-            "{} of {} games were played before; the match goes on",
+            "{} of {} games were played before; the match resumes",
             kept.len(),
             plan.games()
         ));

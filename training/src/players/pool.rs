@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
 use tesla_engine::search::StopToken;
 
-/// How often the calling thread looks whether somebody wants to stop.
+/// How often the calling thread checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How many work, and until when.
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Pool<'a> {
     /// Jobs at once.
     pub concurrency: usize,
-    /// Set when somebody wants to stop.
+    /// Set when the run should stop.
     pub interrupted: &'a StopToken,
 }
 

@@ -56,7 +56,7 @@ pub enum TrainError {
     #[error(transparent)]
     Weights(#[from] weights::WeightsError),
     /// Not a number.
-    #[error("the loss is no number any more at step {0}; lower the learning rate and resume")]
+    #[error("the loss is no longer a number at step {0}; lower the learning rate and resume")]
     Diverged(u64),
 }
 
@@ -225,7 +225,7 @@ impl Trainer {
     /// often as the config says. `say` gets sentences for people.
     ///
     /// # Errors
-    /// When a checkpoint cannot be written or the loss is no number any more. The last good
+    /// When a checkpoint cannot be written or the loss is no longer a number. The last good
     /// checkpoint stays.
     pub fn run(
         &mut self,

@@ -163,7 +163,7 @@ impl Observer {
         let budget = Budget::new(&limits, Duration::ZERO);
         let task = Task { game, limits: &limits, budget: &budget, stop: &self.stop };
         let error = self.search.search(&task, &mut |_| {}).error;
-        error.map_or(Ok(()), |error| Err(format!("{error}; the same command goes on")))
+        error.map_or(Ok(()), |error| Err(format!("{error}; the same command resumes")))
     }
 
     /// The root and some positions below it, of little and of much work alike.

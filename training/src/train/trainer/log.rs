@@ -74,7 +74,10 @@ pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
     let mut reader = csv::Reader::from_reader(&bytes[..whole]);
     let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
     lines.map_err(|error| {
-        format!("{} is no loss.csv of a training run ({error}); name another file", path.display())
+        format!(
+            "{} is not a loss.csv of a training run ({error}); name another file",
+            path.display()
+        )
     })
 }
 
