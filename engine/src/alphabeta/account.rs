@@ -1,4 +1,4 @@
-//! What alpha-beta can tell of its root moves: for the best its value, for the others a bound that
+//! What alpha-beta knows of its root moves: for the best its value, for the others a bound that
 //! shows them to be no better; and where its nodes went.
 
 use std::cmp::Reverse;

@@ -133,7 +133,7 @@ pub(super) fn line_below(
         position.play_unchecked(played);
         let Some(expansion) = tree.expansion_of(node) else { break };
         let Some(next) = expansion.best_child() else {
-            // Nothing below was looked at: the likeliest move is a guess at the reply.
+            // Nothing below was searched: the likeliest move is a guess at the reply.
             if line.len() < MAX_LINE
                 && let Some(reply) = likeliest_move(tree, expansion, &position)
             {

@@ -49,7 +49,7 @@ pub struct Order {
     pub plies: Option<u32>,
 }
 
-/// Why there are no openings, and how to mend it.
+/// Why there are no openings, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum GenfensError {
     /// The command cannot be read.

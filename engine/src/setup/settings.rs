@@ -36,7 +36,7 @@ pub struct Settings {
     pub move_stats: MoveStats,
     /// Playing weaker on purpose.
     pub strength: Strength,
-    /// A file for everything that is said and heard; `None` = none.
+    /// A file for all output and input; `None` = none.
     pub log_file: Option<String>,
     /// The endgame tables.
     pub tablebase: tablebase::TablebaseSettings,

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn rates_become_depths() {
-        // Plenty of time, near equal, nothing looked at yet, few moves: 0.3 + 0.3 + 0.2 + 0.06.
+        // Plenty of time, near equal, nothing searched yet, few moves: 0.3 + 0.3 + 0.2 + 0.06.
         let most = Limiters::new(None, 0, 0, 10);
         assert_eq!((most.rate(), most.depth()), (86, 6));
         // 0.7 and 0.4 themselves are not above 0.7 and 0.4.

@@ -170,7 +170,7 @@ impl Import<'_> {
                 Ok(game) => self.game(game, output).map_err(|error| anyhow!("{place}: {error}"))?,
                 Err(ReadError::Bad { .. }) if self.args.lenient => self.counts.bad += 1,
                 Err(error @ ReadError::Bad { .. }) => {
-                    let hint = "mend it, or leave out what cannot be read with --lenient";
+                    let hint = "fix it, or skip what cannot be read with --lenient";
                     bail!("{place}, {error}; {hint}");
                 }
                 Err(error) => bail!("cannot read {place}: {error}"),

@@ -107,7 +107,7 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
 pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
-    config.check().map_err(|what| format!("{what}; mend the options"))?;
+    config.check().map_err(|what| format!("{what}; fix the options"))?;
     let mut dataset = Dataset::read(&args.data, HELD_OUT)?;
     say(&format!(
         "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",

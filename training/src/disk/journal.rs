@@ -226,7 +226,7 @@ fn read_lines<T: DeserializeOwned>(
                     return Ok((records, length));
                 }
                 bail!(
-                    "line {} of the results file {} is damaged ({error}); mend it, or delete it \
+                    "line {} of the results file {} is damaged ({error}); fix it, or delete it \
                      and all lines after it, and those games are played again",
                     records.len() + 2,
                     path.display()

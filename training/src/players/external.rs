@@ -100,7 +100,7 @@ impl ExternalPlayer {
 
 /// The `go` line for a turn.
 fn go_line(turn: &Turn<'_>) -> String {
-    // An engine that is told its opponent's clock takes it for a sign that it has one itself.
+    // An engine that is sent its opponent's clock assumes that it has a clock itself.
     let own = turn.clock();
     let mut line = "go".to_owned();
     let mut add = |word: &str, number: u128| {

@@ -45,7 +45,7 @@ pub struct Reply {
     pub nodes: Option<u64>,
     /// The line expected, in UCI notation, `best` first; not checked, perhaps empty.
     pub pv: Vec<String>,
-    /// Other moves with their scores from the mover's view, where it tells of several variations;
+    /// Other moves with their scores from the mover's view, where it reports several variations;
     /// not checked against the rules, but `best` is none of them.
     pub others: Vec<(UciMove, Score)>,
     /// Breaches of the protocol that were tolerated, in words.

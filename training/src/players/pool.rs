@@ -1,4 +1,4 @@
-//! Jobs that take long, several at once; what comes of them is heard in the calling thread.
+//! Long jobs, several at once; the calling thread receives their results.
 
 use std::path::Path;
 use std::thread;
@@ -56,7 +56,7 @@ impl Pool<'_> {
             let _ = todo.send(job);
         }
         drop(todo);
-        // Bounded: a result is soon heard, and on disk.
+        // Bounded: a result is soon received, and on disk.
         let (results, inbox) = bounded(workers);
         let stop = StopToken::default();
         thread::scope(|scope| {

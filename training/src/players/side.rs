@@ -246,7 +246,7 @@ impl Side {
         Ok(())
     }
 
-    /// The options of one of our own sides. What the engine would mend with a remark is refused
+    /// The options of one of our own sides. What the engine would correct with a remark is refused
     /// here: a match must be what it says it is.
     ///
     /// # Errors

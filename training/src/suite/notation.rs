@@ -10,7 +10,7 @@ use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionError, Se
 pub(super) fn setup(fen: &str) -> Result<Setup> {
     let read = Fen::from_ascii(fen.as_bytes());
     Ok(read
-        .map_err(|what| anyhow!("'{fen}' is not a FEN ({what}); mend the position"))?
+        .map_err(|what| anyhow!("'{fen}' is not a FEN ({what}); fix the position"))?
         .into_setup())
 }
 
@@ -26,7 +26,7 @@ pub(super) fn position(fen: &str, setup: Setup) -> Result<(Chess, CastlingMode)>
         .or_else(PositionError::ignore_too_much_material)
         .or_else(PositionError::ignore_impossible_check)
         .map(|position| (position, mode))
-        .map_err(|what| anyhow!("'{fen}' is not a chess position ({what}); mend the position"))
+        .map_err(|what| anyhow!("'{fen}' is not a chess position ({what}); fix the position"))
 }
 
 /// A move in SAN or UCI coordinates.

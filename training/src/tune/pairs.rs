@@ -16,11 +16,11 @@ pub struct Pair {
     /// Evaluations of the move; 0 = never searched.
     pub child_work: u32,
     /// The evaluator's own error about the move, or about the position before it where the move
-    /// was never looked at.
+    /// was never searched.
     pub error: f64,
     /// By how much the best move led.
     pub gap: f64,
-    /// How much of that was made up for; more than `gap` = the move turned out better.
+    /// How much of the gap was recovered; more than `gap` = the move turned out better.
     pub change: f64,
     /// Policy of the move.
     pub policy: f64,

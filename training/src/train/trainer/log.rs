@@ -63,7 +63,7 @@ pub struct LogLine {
     pub valid_top_1: Option<f64>,
 }
 
-/// The lines of a run's `loss.csv`; one that a kill cut short is passed over.
+/// The lines of a run's `loss.csv`; one that a kill cut short is skipped.
 ///
 /// # Errors
 /// A sentence, when the file cannot be read or is another one.
