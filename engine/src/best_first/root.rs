@@ -1,5 +1,5 @@
-//! From the tree to the answer: the move to play, its score and line, and the account of each root
-//! move.
+//! From the tree to the answer: the move to play, its score and line, and the statistics of each
+//! root move.
 
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
@@ -38,7 +38,7 @@ fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
     tree.expansion_of(ROOT).map_or((NONE, &[]), children)
 }
 
-/// The root move to play: a proven win, else the highest lower bound among the moves looked at,
+/// The root move to play: a proven win, else the highest lower bound among the moves searched,
 /// else the policy's first move or a draw that promises more, else the longest resistance. `None`
 /// before the first evaluation, or where all are `taken`.
 pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
@@ -105,7 +105,7 @@ pub fn is_most_searched(tree: &Tree, best: Option<Move>) -> bool {
     child(tree, best).is_some_and(|best| Some(tree.node(best).visits) >= most)
 }
 
-/// The most that `planned` further evaluations on each root move promise to gain, score units.
+/// The largest gain that `planned` further evaluations of each root move promise, score units.
 pub fn gains(tree: &Tree, model: &Model, params: &Params, planned: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
@@ -126,7 +126,7 @@ pub fn score(tree: &Tree, best: NodeId) -> Score {
 }
 
 /// The line from the root through `best`, along best children, continued from the table where the
-/// tree ends; legal moves all, and none behind the end of the game.
+/// tree ends. All moves are legal, and none comes after the end of the game.
 pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> {
     line_below(tree, table, (game.position(), game.earlier_keys()), best)
 }
@@ -149,7 +149,7 @@ pub(super) fn line_below(
         position.play_unchecked(played);
         let Some(expansion) = tree.expansion_of(node) else { break };
         let Some(next) = expansion.best_child() else {
-            // Nothing below was looked at: the likeliest move is a guess at the reply.
+            // Nothing below was searched: the likeliest move is a guess at the reply.
             if line.len() < MAX_LINE
                 && let Some(reply) = likeliest_move(tree, expansion, &position)
             {
@@ -170,7 +170,7 @@ pub(super) fn line_below(
     line
 }
 
-/// The move with the highest policy among those never looked at; the expansion is the position's.
+/// The move with the highest policy among those without a node; the expansion is the position's.
 fn likeliest_move(tree: &Tree, expansion: &Expansion, position: &Chess) -> Option<Move> {
     let (index, _) = Edge::likeliest(tree.edges(expansion))?;
     position.legal_moves().get(index).copied()

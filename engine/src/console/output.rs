@@ -27,7 +27,7 @@ struct Sink {
     error: Option<io::Error>,
 }
 
-/// A file that keeps what was said and heard.
+/// A log file of all output and input.
 struct Log {
     file: File,
     watch: Stopwatch,
@@ -94,7 +94,7 @@ impl Output {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).error.is_some()
     }
 
-    /// Notes a line that was heard, if there is a log.
+    /// Logs a line of input, if there is a log.
     pub fn received(&self, line: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).note('>', line);
     }
@@ -113,7 +113,7 @@ impl Output {
         Ok(())
     }
 
-    /// Tells people something, in one `info string` line.
+    /// Prints a message for the user, as one `info string` line.
     pub fn info(&self, sentence: &str) {
         let line: String = sentence
             .chars()
@@ -139,7 +139,7 @@ impl Style {
         UciMove::from_move(played, self.castling).to_string()
     }
 
-    /// The `info` line of the root move that is looked at.
+    /// The `info` line of the root move being searched.
     pub fn current(self, current: &Current) -> String {
         let Current { played, number, depth } = *current;
         format!("info depth {depth} currmove {} currmovenumber {number}", self.written(played))
@@ -211,7 +211,7 @@ pub fn win_draw_loss(score: Score) -> [u32; 3] {
     }
 }
 
-/// Decides which news are worth a line: another depth or best move, or a second has passed.
+/// Decides which reports are worth a line: a new depth or best move, or a second has passed.
 #[derive(Clone, Debug, Default)]
 pub struct Throttle(Option<Info>);
 

@@ -1,10 +1,10 @@
-//! The experience on disk: one file, which grows by a record for each move and is written anew when
-//! most of it is old.
+//! The experience on disk: one file, which grows by a record for each move and is rewritten when
+//! most of it is outdated.
 //!
 //! A record is written with one call before the move is answered, so a killed process loses none of
 //! a finished move; the end of each game is forced to the disk, so a power cut loses at most the
-//! moves of the games that were on. A file is written anew under another name, forced to the disk,
-//! and put in its place. Beside it lies a lock.
+//! moves of the games that were on. A file is rewritten under another name, synced to disk, and put
+//! in its place. Beside it lies a lock.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -173,8 +173,7 @@ impl ExperienceFile {
         self.records
     }
 
-    /// Writes the file anew with these records: all of them are in it at the end, or it is as
-    /// before.
+    /// Rewrites the file with these records: at the end it holds all of them or is unchanged.
     ///
     /// # Errors
     /// When the system refuses.

@@ -21,21 +21,22 @@ use crate::train::trainer::Trainer;
 /// The command line of a run.
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Folder with .games.zst files (valid* is kept out), or one file.
+    /// Folder with .games.zst files (valid* is left out), or one file.
     #[arg(long)]
     data: PathBuf,
     /// Folder for checkpoints, loss.csv, config.json and the final weights.
     #[arg(long)]
     out: PathBuf,
-    /// TOML file with the run's options, as those in training/configs; what is said here overrides
+    /// TOML file with the run's options, like those in training/configs; the command line overrides
     /// it.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Weights file to start a new run from: every tensor that fits is taken, the rest is fresh.
+    /// Weights file to start a new run from: every tensor that fits is copied, the rest is
+    /// initialised.
     #[arg(long)]
     start_from: Option<PathBuf>,
-    /// Held-out games for loss.csv and the bar: a folder with .games.zst files or one file; by
-    /// default the valid* files of --data.
+    /// Held-out games for loss.csv and the progress bar: a folder with .games.zst files or one
+    /// file; by default the valid* files of --data.
     #[arg(long)]
     valid: Option<PathBuf>,
     #[command(flatten)]
@@ -106,7 +107,7 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
 pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
-    config.check().map_err(|what| format!("{what}; mend the options"))?;
+    config.check().map_err(|what| format!("{what}; fix the options"))?;
     let mut dataset = Dataset::read(&args.data, HELD_OUT)?;
     say(&format!(
         "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",
@@ -129,7 +130,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let mut trainer = Trainer::open(config, &args.out, &chosen.device)?;
     match (&args.start_from, trainer.is_resumed()) {
         (start, true) => {
-            say(&format!("the run goes on after step {}", trainer.step()));
+            say(&format!("the run resumes after step {}", trainer.step()));
             if start.is_some() {
                 say("--start-from was of its beginning, and is not read again");
             }

@@ -179,7 +179,7 @@ pub fn read_gates(folder: &Path) -> Result<Vec<GateLine>> {
 
 fn damaged(path: &Path, what: &csv::Error) -> Error {
     let path = path.display();
-    anyhow!("{path} is no list of gating matches ({what}); move it away to begin another one")
+    anyhow!("{path} is not a list of gating matches ({what}); move it away to begin another one")
 }
 
 fn write_gates(folder: &Path, lines: impl Iterator<Item = GateLine>) -> Result<()> {

@@ -133,7 +133,7 @@ impl Guard {
         }
         let what = if is_number { "gradient's norm" } else { "loss" };
         Ruling::Skipped(format!(
-            "step {step} is left out: its {what} is no number ({} left out so far)",
+            "step {step} is left out: its {what} is not a number ({} left out so far)",
             self.skipped
         ))
     }

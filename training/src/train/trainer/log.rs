@@ -1,6 +1,6 @@
 //! What a run tells while it goes on: `loss.csv` and the progress bar.
 //!
-//! Reads the clock for the pace.
+//! Reads the clock for the speed shown in the progress line.
 
 use std::fs;
 use std::io::Write as _;
@@ -79,7 +79,7 @@ pub struct LogLine {
     pub valid_top_1: Option<f64>,
 }
 
-/// The lines of a run's `loss.csv`; one that a kill cut short is passed over.
+/// The lines of a run's `loss.csv`; one that a kill cut short is skipped.
 ///
 /// # Errors
 /// A sentence, when the file cannot be read or is another one.
@@ -90,7 +90,10 @@ pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
     let mut reader = csv::Reader::from_reader(&bytes[..whole]);
     let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
     lines.map_err(|error| {
-        format!("{} is no loss.csv of a training run ({error}); name another file", path.display())
+        format!(
+            "{} is not a loss.csv of a training run ({error}); name another file",
+            path.display()
+        )
     })
 }
 
