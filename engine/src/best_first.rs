@@ -2,13 +2,15 @@
 //!
 //! * [`search`] — the loop: select, evaluate, expand, back up;
 //! * [`rule`] — what a selection rule decides, and its three implementations:
-//!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the ratio,
-//!     with the probability that a move overtakes the best and the cost of one more ply;
+//!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the
+//!     ratio of the probability that a move overtakes the best ([`overtake`]) to the cost of one
+//!     more ply;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
 //! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] — a
 //!   node's value from its children's;
-//! * [`root`] — from the tree to the move; `report` — what is reported on the way;
+//! * [`stop`] — when a search ends; [`root`] — from the tree to the move; `report` — what is
+//!   reported on the way;
 //! * [`ratings`] — how a rule rates all children of a node, for display; `share` — the shares of
 //!   the next evaluations; `snapshot` — the search seen from outside;
 //! * `device` — the evaluator and its batches; `batch_size` — how many batches, and their size;
@@ -21,6 +23,7 @@ mod device;
 pub mod lead;
 pub mod mate;
 pub mod model;
+pub mod overtake;
 pub mod params;
 pub mod puct;
 pub mod rates;
@@ -33,6 +36,7 @@ pub mod select;
 mod share;
 mod snapshot;
 mod start;
+pub mod stop;
 
 pub use self::params::Params;
 pub use self::search::BestFirst;

@@ -1,14 +1,14 @@
 //! The Universal Chess Interface: text in, text out. Nothing else in the engine prints.
 //!
 //! The thread that reads stdin answers at once, also while a search runs. The [`session`] thread
-//! owns search and evaluator, and its [`job`] answers `go`. Bad input is answered by a sentence.
+//! owns search and evaluator, and its [`go`] answers `go`. Bad input is answered by a sentence.
 
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 pub mod command;
 pub mod go;
-pub mod job;
+pub mod limits;
 pub mod session;
 mod stats;
 
@@ -207,7 +207,7 @@ impl Frontend {
         if self.refuses("go") {
             return;
         }
-        let go = match go::parse(text, self.game.position()) {
+        let go = match limits::parse(text, self.game.position()) {
             Ok(go) => go,
             Err(problem) => return self.output.info(&problem.to_string()),
         };

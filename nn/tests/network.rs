@@ -141,7 +141,7 @@ fn weights_round_trip_and_damage_is_told_in_words() {
     let mut poisoned = renamed(&bytes, "payload", "paylaod");
     assert!(weights::load_bytes(&poisoned, &device).is_ok());
     poisoned[last] |= 0x7c;
-    assert!(fails(&poisoned).to_string().contains("no numbers"));
+    assert!(fails(&poisoned).to_string().contains("not numbers"));
     let text = String::from_utf8_lossy(&bytes[..600]).into_owned();
     let at = text.find(weights::FORMAT).unwrap();
     let mut foreign = bytes.clone();

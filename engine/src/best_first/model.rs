@@ -72,7 +72,7 @@ impl Family {
 /// The error model with its tables, made once from the tunables.
 #[derive(Clone, Debug)]
 pub struct Model {
-    family: Family,
+    pub(super) family: Family,
     /// Depth and evaluations.
     pub effort: Effort,
     unevaluated_variance: f32,
@@ -134,15 +134,6 @@ impl Model {
         let step = (index + WHOLE).to_bits() - WHOLE.to_bits();
         let scale = self.scales[step as usize] * spread;
         if evaluated { scale } else { (scale * scale + self.unevaluated_variance).sqrt() }
-    }
-
-    /// Probability that an error of this scale closes the gap, from the values alone.
-    pub fn overtake(&self, gap: f32, scale: f32) -> f32 {
-        match self.family {
-            // One square root and one division less than through z.
-            Family::StudentT2 => 0.5 * (1.0 - gap / (gap * gap + 2.0 * scale * scale).sqrt()),
-            family => family.survival(gap / scale),
-        }
     }
 
     /// Share of the overtake probability that is the policy's.

@@ -6,6 +6,7 @@ use pulp::{Arch, NullaryFnOnce};
 use crate::best_first::backup::{child_value, prior_value};
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::model::Model;
+use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::tree::arena::Tree;
 use crate::tree::node::{BLOCKED, EXCLUDED, ExpansionId, KNOWN, Node, PENDING};
@@ -78,13 +79,6 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
     } else {
         visits
     })
-}
-
-/// Probability that a child is better than the best, from what its value alone says and from the
-/// `odds` that the policy gives it against the best (Bayes' rule, the policy as prior).
-pub fn posterior(overtake: f32, odds: f32) -> f32 {
-    let ours = overtake * odds;
-    ours / (ours + 1.0 - overtake).max(f32::MIN_POSITIVE)
 }
 
 /// Children side by side, for the processor's vectors.
@@ -273,13 +267,6 @@ mod tests {
             let rule = model.value_of_computation(overtake, row.policies[lane], row.costs[lane]);
             assert!((rate / rule - 1.0).abs() < 1e-4, "{lane}: {rate} {rule}");
         }
-    }
-
-    #[test]
-    fn policy_is_the_prior() {
-        assert!((posterior(0.3, 1.0) - 0.3).abs() < 1e-6);
-        assert!((posterior(0.5, 0.25) - 0.2).abs() < 1e-6);
-        assert!(posterior(0.0, 9.0) == 0.0 && posterior(1.0, 0.0) <= 1.0);
     }
 
     /// An infinite lead would make its ratio not a number, and the move would never be selected.

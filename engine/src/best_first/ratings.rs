@@ -4,8 +4,9 @@
 use crate::best_first::backup::{child_value, prior_value};
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::model::Model;
+use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Rater, cost, error_scale, posterior};
+use crate::best_first::rates::{Rater, cost, error_scale};
 use crate::best_first::share::{next_evaluations, shares};
 use crate::chess::score::Verdict;
 use crate::search::report::Rating;

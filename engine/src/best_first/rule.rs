@@ -5,14 +5,12 @@
 //! [`MateSearch`](crate::best_first::mate::MateSearch) turns either into a search for a mate.
 
 use std::fmt::Debug;
-use std::time::Duration;
-
-use shakmaty::Move;
 use tesla_nn::evaluator::Evaluation;
 
 use crate::best_first::model::Model;
 use crate::best_first::ratings::Ratings;
 use crate::best_first::root;
+use crate::best_first::stop::Spent;
 use crate::chess::score::Score;
 use crate::tree::arena::Tree;
 use crate::tree::batch::{BatchRequest, Selected, give_up};
@@ -93,33 +91,4 @@ pub struct TableUse {
     pub policy: f32,
     /// Depth from which a value is stored, plies.
     pub depth: f32,
-}
-
-/// The input of a stop rule besides the tree. Times count from `go`.
-#[derive(Clone, Copy, Debug)]
-pub struct Spent {
-    /// Until now.
-    pub elapsed: Duration,
-    /// The planned thinking time.
-    pub planned: Duration,
-    /// The part of it that was the opponent's (`go ponder`).
-    pub pondered: Duration,
-    /// Since the search itself began.
-    pub searched: Duration,
-    /// Evaluations answered.
-    pub evaluations: u64,
-    /// The best root move.
-    pub best: Option<Move>,
-    /// Evaluations since it became so.
-    pub best_for: u64,
-    /// Evaluations possible in the planned time that is left, once the throughput is known.
-    pub possible: Option<f32>,
-}
-
-impl Spent {
-    /// Evaluations that the whole planned time affords at the present rate.
-    pub fn expected(&self) -> f32 {
-        let own = self.planned.saturating_sub(self.pondered);
-        self.evaluations as f32 * own.as_secs_f32() / self.searched.as_secs_f32()
-    }
 }

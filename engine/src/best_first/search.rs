@@ -12,7 +12,7 @@ use crate::best_first::device::Device;
 use crate::best_first::params::Params;
 use crate::best_first::report::{Counts, LastReport, View, depth};
 use crate::best_first::root;
-use crate::best_first::rule::{Rule, Spent};
+use crate::best_first::rule::Rule;
 use crate::chess::game::Game;
 use crate::chess::tablebase::Tables;
 use crate::search::snapshot::{Progress, Stop};
@@ -259,58 +259,6 @@ impl BestFirst {
         true
     }
 
-    /// The reason to stop now, if there is one. Reads the time only if there is a time limit.
-    fn is_done(&self, task: &Task<'_>) -> Option<Stop> {
-        let limits = task.limits;
-        let root = self.tree.node(ROOT);
-        // The first answer is waited for in any case: before it, one move is as good as another.
-        if root.is_expanded() {
-            if task.stop.is_stopped() {
-                return Some(Stop::Asked);
-            }
-            if task.budget.hard_over() {
-                return Some(Stop::Time);
-            }
-        }
-        if root.is_proven() {
-            return Some(Stop::Proof);
-        }
-        if limits.nodes.is_some_and(|nodes| self.counts.asked >= nodes) {
-            return Some(Stop::Nodes);
-        }
-        if limits.depth.is_some_and(|limit| depth(&self.tree) >= limit && root.is_expanded()) {
-            return Some(Stop::Depth);
-        }
-        if limits.clock.is_some() { self.is_enough(task) } else { None }
-    }
-
-    /// Whether the rule's stop rule applies: further search is not worth its time.
-    fn is_enough(&self, task: &Task<'_>) -> Option<Stop> {
-        let spent = self.spent(task).filter(|_| self.tree.node(ROOT).is_expanded())?;
-        if root::searched_moves(&self.tree) <= 1 {
-            return Some(Stop::OnlyMove);
-        }
-        let is_planned = spent.elapsed >= spent.planned;
-        let stop = if is_planned { Stop::Planned } else { Stop::Satisfied };
-        self.rule.is_enough(&self.tree, &spent).then_some(stop)
-    }
-
-    /// The input of the stop rule; `None` where no time is planned.
-    pub(super) fn spent(&self, task: &Task<'_>) -> Option<Spent> {
-        let planned = task.budget.soft()?;
-        let elapsed = task.budget.elapsed();
-        Some(Spent {
-            elapsed,
-            planned,
-            pondered: task.budget.waited(),
-            searched: elapsed.saturating_sub(self.began),
-            evaluations: self.counts.answered,
-            best: self.counts.best,
-            best_for: self.counts.answered - self.counts.best_since,
-            possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
-        })
-    }
-
     /// Makes a snapshot if one is due; before the first answer there is nothing to show.
     fn show(&mut self, task: &Task<'_>) {
         if self.tree.node(ROOT).is_expanded()
@@ -319,12 +267,6 @@ impl BestFirst {
         {
             watch.put(snapshot);
         }
-    }
-
-    /// Whether visits that cost no evaluation could go on forever.
-    fn is_endless(&self, task: &Task<'_>) -> bool {
-        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
-        self.rule.is_endless(&self.tree, left)
     }
 
     /// Reports when the best move or the depth changed, or when the last report was long ago.

@@ -11,8 +11,8 @@ use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
-use super::job::ReportSettings;
-pub use super::job::{Busy, SearchJob};
+use super::go::ReportSettings;
+pub use super::go::{Busy, SearchJob};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{self, Tables};
 use crate::commands::genfens::Order;

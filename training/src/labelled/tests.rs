@@ -138,7 +138,7 @@ fn a_file_that_is_cut_short_is_damaged() {
     let (path, _, bytes) = sample(&scratch);
     for length in 1..bytes.len() {
         let said = complaint(&path, &bytes[..length]);
-        let expected = if length < 4 { "no file of games" } else { "is damaged" };
+        let expected = if length < 4 { "not a file of games" } else { "is damaged" };
         assert!(said.contains(expected), "{length}: {said}");
     }
 }

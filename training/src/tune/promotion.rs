@@ -2,8 +2,8 @@
 //! errors, the policy as a prior, and a floor that is the policy's.
 
 use serde::{Deserialize, Serialize};
+use tesla_engine::best_first::overtake::posterior;
 use tesla_engine::best_first::params::{ParamError, Params};
-use tesla_engine::best_first::rates::posterior;
 
 use super::law::{Law, cases};
 use super::minimum::minimum;

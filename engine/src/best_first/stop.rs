@@ -1,0 +1,102 @@
+//! When a search stops: at its limits, at a proof, when its time is over, or because further search
+//! is not worth its time, which the [`Rule`](crate::best_first::rule::Rule) decides.
+
+use std::time::Duration;
+
+use shakmaty::Move;
+
+use crate::best_first::report::depth;
+use crate::best_first::root;
+use crate::best_first::search::BestFirst;
+use crate::search::Task;
+use crate::search::snapshot::Stop;
+use crate::tree::node::ROOT;
+
+/// The input of a stop rule besides the tree. Times count from `go`.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// Until now.
+    pub elapsed: Duration,
+    /// The planned thinking time.
+    pub planned: Duration,
+    /// The part of it that was the opponent's (`go ponder`).
+    pub pondered: Duration,
+    /// Since the search itself began.
+    pub searched: Duration,
+    /// Evaluations answered.
+    pub evaluations: u64,
+    /// The best root move.
+    pub best: Option<Move>,
+    /// Evaluations since it became so.
+    pub best_for: u64,
+    /// Evaluations possible in the planned time that is left, once the throughput is known.
+    pub possible: Option<f32>,
+}
+
+impl Spent {
+    /// Evaluations that the whole planned time affords at the present rate.
+    pub fn expected(&self) -> f32 {
+        let own = self.planned.saturating_sub(self.pondered);
+        self.evaluations as f32 * own.as_secs_f32() / self.searched.as_secs_f32()
+    }
+}
+
+impl BestFirst {
+    /// The reason to stop now, if there is one. Reads the time only if there is a time limit.
+    pub(super) fn is_done(&self, task: &Task<'_>) -> Option<Stop> {
+        let limits = task.limits;
+        let root = self.tree.node(ROOT);
+        // The first answer is waited for in any case: before it, one move is as good as another.
+        if root.is_expanded() {
+            if task.stop.is_stopped() {
+                return Some(Stop::Asked);
+            }
+            if task.budget.hard_over() {
+                return Some(Stop::Time);
+            }
+        }
+        if root.is_proven() {
+            return Some(Stop::Proof);
+        }
+        if limits.nodes.is_some_and(|nodes| self.counts.asked >= nodes) {
+            return Some(Stop::Nodes);
+        }
+        if limits.depth.is_some_and(|limit| depth(&self.tree) >= limit && root.is_expanded()) {
+            return Some(Stop::Depth);
+        }
+        if limits.clock.is_some() { self.is_enough(task) } else { None }
+    }
+
+    /// Whether the rule's stop rule applies: further search is not worth its time.
+    fn is_enough(&self, task: &Task<'_>) -> Option<Stop> {
+        let spent = self.spent(task).filter(|_| self.tree.node(ROOT).is_expanded())?;
+        if root::searched_moves(&self.tree) <= 1 {
+            return Some(Stop::OnlyMove);
+        }
+        let is_planned = spent.elapsed >= spent.planned;
+        let stop = if is_planned { Stop::Planned } else { Stop::Satisfied };
+        self.rule.is_enough(&self.tree, &spent).then_some(stop)
+    }
+
+    /// The input of the stop rule; `None` where no time is planned.
+    pub(super) fn spent(&self, task: &Task<'_>) -> Option<Spent> {
+        let planned = task.budget.soft()?;
+        let elapsed = task.budget.elapsed();
+        Some(Spent {
+            elapsed,
+            planned,
+            pondered: task.budget.waited(),
+            searched: elapsed.saturating_sub(self.began),
+            evaluations: self.counts.answered,
+            best: self.counts.best,
+            best_for: self.counts.answered - self.counts.best_since,
+            possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
+        })
+    }
+
+    /// Whether visits that cost no evaluation could go on forever.
+    pub(super) fn is_endless(&self, task: &Task<'_>) -> bool {
+        let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
+        self.rule.is_endless(&self.tree, left)
+    }
+}
