@@ -256,9 +256,9 @@ class Page {
     const seen = this.seen(this.main);
     this.showBoard(seen?.node);
     this.showCrumbs();
-    const isOver = Boolean(this.state.over) && !seen;
-    $("rows").hidden = isOver;
-    if (isOver) this.why.say(`${this.state.over}.`, []);
+    const isBlank = !seen && !this.isRunning && this.state.run > 0;
+    $("rows").hidden = isBlank;
+    if (isBlank) this.why.say(this.blank(), []);
     else if (seen) this.why.show(seen, this.path, this.time.at !== null || !this.isRunning);
     this.showStatus(seen?.snapshot);
     const shown = Object.fromEntries(this.wanted.flatMap((name) =>
@@ -271,6 +271,13 @@ class Page {
       }, wait);
     }
     this.animate();
+  }
+
+  /** What to say of a position of which nothing is known. */
+  blank() {
+    if (this.state.over) return `${this.state.over}.`;
+    return this.review.isOfGame() ? "Click into the graph, or on a move, to look at that position."
+      : "Press Search to look at this position.";
   }
 
   showBoard(node) {

@@ -106,7 +106,10 @@ export class Review {
   hear(news) {
     const isNew = this.news?.id !== news.id;
     this.news = news;
-    if (isNew && this.isBusy) this.show(true);
+    if (isNew && this.isBusy) {
+      this.show(true);
+      this.page.board.face("white");
+    }
     const isDone = news.done >= news.total;
     this.begin.textContent = this.isBusy ? "Stop" : "Review";
     this.keep.hidden = !isDone;
@@ -117,6 +120,7 @@ export class Review {
     if (isNew && this.isOfGame()) this.page.takeGame(news);
     this.draw();
     this.showLosses();
+    if (isNew) this.page.soon();
   }
 
   /** Marks the position on the board. */
@@ -158,7 +162,7 @@ export class Review {
 
   isOfGame() {
     const { game } = this.page;
-    return game.start === this.news.start && game.line.every(({ uci }, index) => this.news.moves[index]?.uci === uci);
+    return Boolean(this.news) && game.start === this.news.start && game.line.every(({ uci }, index) => this.news.moves[index]?.uci === uci);
   }
 
   goTo(ply) {
