@@ -1,9 +1,9 @@
-//! Requests to the page of `tesla view`, through its router and without a socket. What is accepted is
-//! obeyed: searches and reviews begin, and are stopped.
+//! Requests to the page of `tesla view`, through its router and without a socket. What is accepted
+//! is obeyed: searches and reviews begin, and are stopped.
 //!
-//! An input is up to eight requests, one after another, with `%%` on a line between them: method and
-//! address, headers, an empty line, the body. `/T` at the beginning of an address is the page's token;
-//! a request without `host` or `content-type` gets the page's own.
+//! An input is up to eight requests, one after another, with `%%` on a line between them: method
+//! and address, headers, an empty line, the body. `/T` at the beginning of an address is the page's
+//! token; a request without `host` or `content-type` gets the page's own.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
