@@ -99,6 +99,7 @@ class Page {
       return await post(what, body);
     } catch (error) {
       if (!(error instanceof Refused)) return toast("Tesla does not answer");
+      if (what === "review") return this.review.complain(error.message);
       $("fen-problem").textContent = error.message;
       $("fen-problem").hidden = false;
       return toast(error.message);
@@ -162,7 +163,8 @@ class Page {
       button.setAttribute("aria-pressed", this.wanted.includes(button.dataset.search));
     }
     for (const name of this.wanted) {
-      this.tables[name] ??= new Table(name, (move) => this.walk(move));
+      // Rows that still show the place before are not walked.
+      this.tables[name] ??= new Table(name, (move) => this.seen(name)?.node && this.walk(move));
       this.tables[name].isZoomed = Boolean(this.isZoomed);
     }
     $("rows").replaceChildren(...this.wanted.map((name) => this.tables[name].element));
@@ -254,7 +256,10 @@ class Page {
     const seen = this.seen(this.main);
     this.showBoard(seen?.node);
     this.showCrumbs();
-    if (seen) this.why.show(seen, this.path, this.time.at !== null || !this.isRunning);
+    const isBlank = !seen && !this.isRunning && this.state.run > 0;
+    $("rows").hidden = isBlank;
+    if (isBlank) this.why.say(this.blank(), []);
+    else if (seen) this.why.show(seen, this.path, this.time.at !== null || !this.isRunning);
     this.showStatus(seen?.snapshot);
     const shown = Object.fromEntries(this.wanted.flatMap((name) =>
       (this.histories[name] ? [[name, this.histories[name]]] : [])));
@@ -266,6 +271,13 @@ class Page {
       }, wait);
     }
     this.animate();
+  }
+
+  /** What to say of a position of which nothing is known. */
+  blank() {
+    if (this.state.over) return `${this.state.over}.`;
+    return this.review.isOfGame() ? "Click into the graph, or on a move, to look at that position."
+      : "Press Search to look at this position.";
   }
 
   showBoard(node) {
@@ -313,7 +325,7 @@ class Page {
     } else said.push(state.running ? "Searching …" : "Ready");
     if (state.evaluator) said.push(state.evaluator);
     const text = said.join(" · ");
-    if ($("status-text").textContent !== text) $("status-text").textContent = text;
+    if ($("status-text").textContent !== text) $("status-text").textContent = $("status").title = text;
   }
 
   /** One ply deeper, behind this move. */

@@ -21,6 +21,7 @@ export class Chart {
     if (names.length === 0) return this.clear();
     const { lines, data } = names.length === 1
       ? ofMoves(histories[names[0]].kept) : ofSearches(names, histories);
+    if (lines.length === 0) return this.clear();
     const key = JSON.stringify(lines.map(({ label, tone }) => [label, colour(tone)])) + colour("--dim");
     if (key !== this.key || !this.plot) this.make(lines, key);
     this.at = at;
@@ -53,7 +54,8 @@ export class Chart {
     const options = {
       width: this.box.clientWidth || 300, height: this.box.clientHeight || 150, padding: [10, 18, 0, 0],
       legend: { show: false }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-      scales: { x: { time: false, distr: 3, log: 10, range: (_, low, high) => [low, Math.max(high, low * 1.5) ** 1.12] }, y: { range: (_, low, high) => around(low, high) } },
+      scales: { x: { time: false, distr: 3, log: 10, range: (_, low, high) => [low, this.end(lines, low, high)] },
+        y: { range: (_, low, high) => around(low, high) } },
       axes: [{ ...axis, size: 2.3 * letters(), values: (_, splits) => splits.map(short) }, { ...axis, size: 3 * letters() }],
       series: [{ label: "evaluations" }, ...series], bands,
       hooks: { draw: [(plot) => { this.drawNow(plot); this.drawLabels(plot, lines); }] },
@@ -65,6 +67,13 @@ export class Chart {
     };
     this.plot.over.addEventListener("click", pick);
     this.plot.over.addEventListener("pointermove", (event) => { if (event.buttons === 1) pick(); });
+  }
+
+  /** Where the axis of time ends, so that the names of the lines have room behind them. */
+  end(lines, low, high) {
+    const longest = Math.max(...lines.map(({ label }) => label.length));
+    const part = Math.min(0.5, ((longest * 0.62 + 1) * letters()) / Math.max(1, this.box.clientWidth));
+    return low * (Math.max(high, low * 1.5) / low) ** (1 / (1 - part));
   }
 
   /** The time that is looked at. */
@@ -87,19 +96,21 @@ export class Chart {
   drawLabels(plot, lines) {
     const { ctx, bbox } = plot;
     const size = letters();
+    const height = size * devicePixelRatio;
     const taken = [];
     ctx.save();
-    ctx.font = `600 ${size * devicePixelRatio}px Inter, sans-serif`;
+    ctx.font = `600 ${height}px Inter, sans-serif`;
     ctx.textAlign = "right";
     lines.forEach(({ label, tone, hidden }, index) => {
-      const values = plot.data[index + 1];
-      const last = values?.[values.length - 1];
-      if (hidden || last === null || last === undefined) return;
-      let down = plot.valToPos(last, "y", true) - 5 * devicePixelRatio;
-      // Names that would cover each other stand one below the other.
-      const covers = (other) => Math.abs(other - down) < size * devicePixelRatio;
+      const last = plot.data[index + 1]?.findLast((value) => value !== null);
+      if (hidden || last === undefined) return;
+      const [top, bottom] = [bbox.top + height, bbox.top + bbox.height];
+      let down = Math.min(bottom, Math.max(top, plot.valToPos(last, "y", true) - 5 * devicePixelRatio));
+      // Names that would cover each other stand one below the other, or above at the foot.
+      const covers = (other) => Math.abs(other - down) < height;
+      const way = down + lines.length * height > bottom ? -1.15 : 1.15;
       for (let tries = 0; tries < lines.length && taken.some(covers); tries += 1) {
-        down = taken.find(covers) + 1.15 * size * devicePixelRatio;
+        down = taken.find(covers) + way * height;
       }
       taken.push(down);
       ctx.fillStyle = colour(tone);

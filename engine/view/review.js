@@ -1,10 +1,12 @@
 // Review of a game: its graph with the error as a band, what each move lost, the game to save.
 
 import { save } from "./picture.js";
-import { $, el, evaluations, points, svg, toast } from "./util.js";
+import { $, count, el, evaluations, points, svg, toast } from "./util.js";
 
 const [WIDTH, HEIGHT] = [1000, 220];
 const GLYPHS = { inaccuracy: "?!", mistake: "?", blunder: "??" };
+/** Longest game, letters. */
+const MOST = 500_000;
 const PLURALS = { inaccuracy: "inaccuracies", mistake: "mistakes", blunder: "blunders" };
 
 export class Review {
@@ -66,7 +68,7 @@ export class Review {
 
   async read(file) {
     if (!file) return;
-    if (file.size > 500_000) return toast("That file is too large for one game");
+    if (file.size > MOST) return this.complain("That file is too large for one game");
     this.open(await file.text());
   }
 
@@ -77,9 +79,21 @@ export class Review {
   }
 
   async start() {
-    if (this.news && this.news.done < this.news.total) return this.page.send("stop", {});
+    if (this.isBusy) return this.page.send("stop", {});
+    if (this.text.value.length > MOST) return this.complain("That is too large for one game");
     const order = { pgn: this.text.value, nodes: Number(this.nodes.value) };
     if (await this.page.send("review", order)) this.form.classList.add("small");
+  }
+
+  get isBusy() {
+    return Boolean(this.news && this.news.done < this.news.total && !this.news.isStopped);
+  }
+
+  /** Says why there is no review. */
+  complain(sentence) {
+    this.progress.textContent = sentence;
+    this.progress.classList.add("problem");
+    toast(sentence);
   }
 
   async keepGame() {
@@ -92,15 +106,21 @@ export class Review {
   hear(news) {
     const isNew = this.news?.id !== news.id;
     this.news = news;
-    this.show(true);
+    if (isNew && this.isBusy) {
+      this.show(true);
+      this.page.board.face("white");
+    }
     const isDone = news.done >= news.total;
-    this.begin.textContent = isDone || news.isStopped ? "Review" : "Stop";
+    this.begin.textContent = this.isBusy ? "Stop" : "Review";
     this.keep.hidden = !isDone;
-    this.progress.textContent = isDone ? news.title
-      : `${news.title} · position ${news.done} of ${news.total}, ${evaluations(news.nodes)} each`;
-    if (isNew) this.page.takeGame(news);
+    const title = news.games > 1 ? `${news.title} · the first of ${count(news.games)} games` : news.title;
+    this.progress.textContent = isDone ? title
+      : `${title} · position ${news.done} of ${news.total}, ${evaluations(news.nodes)} each`;
+    this.progress.classList.remove("problem");
+    if (isNew && this.isOfGame()) this.page.takeGame(news);
     this.draw();
     this.showLosses();
+    if (isNew) this.page.soon();
   }
 
   /** Marks the position on the board. */
@@ -142,7 +162,7 @@ export class Review {
 
   isOfGame() {
     const { game } = this.page;
-    return game.line.length > 0 && game.line.every(({ uci }, index) => this.news.moves[index]?.uci === uci);
+    return Boolean(this.news) && game.start === this.news.start && game.line.every(({ uci }, index) => this.news.moves[index]?.uci === uci);
   }
 
   goTo(ply) {

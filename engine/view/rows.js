@@ -20,7 +20,7 @@ const ABOUT = {
 const COLUMNS = [
   ["walk-cell", "Move", ""],
   ["ridge axis", "", "Expected score, 0 to 100, for the side to move"],
-  ["value", "Value ± error", "Expected score in points, and the scale of its error"],
+  ["value", "Value", "Expected score in points, and the scale of its error"],
   ["over", "Overtakes", "Chance that the move is better than the leader"],
   ["work", "Work", "Evaluations spent on the move"],
   ["next", "Next", "Its share of the next evaluations"],
@@ -53,6 +53,7 @@ export class Table {
         cell.setAttribute("aria-label", "Value on an axis");
         this.scale = cell;
       }
+      if (kind === "value") cell.append(el("small", { text: " ± error" }));
       this.head.append(cell);
     }
     this.body = el("div", { class: "body", role: "rowgroup" });
@@ -202,6 +203,9 @@ export class Table {
   }
 }
 
+/** Alpha-beta knows only "no better than a win": nothing. */
+const isNoBound = (move) => move.isBound && move.value > 99.9;
+
 /** `Qh3 · 37.2 ± 2.1`. */
 function summary(node) {
   const best = node.moves[0];
@@ -254,7 +258,7 @@ class Row {
     classList.toggle("proven", Boolean(move.proof));
     classList.toggle("dim", !move.isEvaluated && !move.proof);
     classList.toggle("sharp", move.error === null);
-    classList.toggle("unknown", move.value === null);
+    classList.toggle("unknown", move.value === null || isNoBound(move));
     this.isLeader = move.uci === leader?.uci;
     this.goal = { value: move.value ?? 50, error: Math.max(0.2, Math.min(move.error ?? 0.2, 30)),
       leader: leader?.value ?? 50 };
@@ -280,6 +284,7 @@ class Row {
       this.value.replaceChildren(badge);
       return;
     }
+    if (isNoBound(move)) return this.value.replaceChildren("–");
     const error = move.error === null ? "" : ` ±${move.error < 9.95 ? move.error.toFixed(1) : Math.round(move.error)}`;
     const bound = move.isBound ? "≤ " : "";
     this.value.replaceChildren(`${bound}${points(move.value)}`, el("small", { text: error }));

@@ -25,9 +25,17 @@ export class Why {
     const text = path.length === 0 ? snapshot.why : behind(node, path);
     const now = performance.now();
     if (text === this.text || (!isFinal && now < this.shownAt + STAYS)) return;
+    this.say(text, marked(text, node ?? snapshot.root, path), isFinal);
     // What is not known yet may be in a moment.
-    [this.text, this.shownAt] = [text, node ? now : -Infinity];
-    $("why").replaceChildren(...marked(text, node ?? snapshot.root, path));
+    if (!node) this.hurry();
+  }
+
+  /** Says a sentence, its words set apart or not. */
+  say(text, words, isFinal = true) {
+    if (text === this.text) return;
+    const now = performance.now();
+    [this.text, this.shownAt] = [text, now];
+    $("why").replaceChildren(...(words.length > 0 ? words : [text]));
     if (isFinal || now > this.spokenAt + SPOKEN) {
       this.spokenAt = now;
       $("spoken").textContent = text;

@@ -8,6 +8,9 @@ use shakmaty::{
 
 use crate::chess::game::Game;
 
+/// Most characters of a FEN that a sentence repeats; the longest real ones have about 90.
+const LONGEST_SHOWN: usize = 120;
+
 /// What is wrong with a `position` command, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PositionProblem {
@@ -81,7 +84,7 @@ pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
     // Editors of Windows mark the beginning of a file.
     let text = text.trim_start_matches('\u{feff}');
     let unreadable = |error: ParseFenError| PositionProblem::BadFen {
-        fen: text.to_owned(),
+        fen: shortened(text),
         fault: field_fault(&error),
     };
     let fen: Fen = text.parse().map_err(unreadable)?;
@@ -98,9 +101,19 @@ pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
         .or_else(PositionError::ignore_invalid_ep_square)
         .or_else(PositionError::ignore_impossible_check)
         .map_err(|error| PositionProblem::Impossible {
-            fen: text.to_owned(),
+            fen: shortened(text),
             fault: position_fault(error.kinds()),
         })
+}
+
+/// What somebody gave as a FEN, as far as it fits into a sentence.
+fn shortened(text: &str) -> String {
+    let mut rest = text.chars();
+    let mut shown: String = rest.by_ref().take(LONGEST_SHOWN).collect();
+    if rest.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// Reads a move in the notation of UCI; castling may be written either way.
@@ -215,6 +228,7 @@ mod tests {
         assert!(refused("").contains("startpos or fen"));
         assert!(refused("fen 9/8 w").contains("eight ranks"));
         assert!(refused("fen").contains("cannot be read"));
+        assert!(refused(&format!("fen {}", "ä".repeat(100_000))).chars().count() < 300);
         assert!(refused("fen 8/8/8/8/8/8/8/8 w - - 0 1").contains("empty"));
         assert!(refused("fen 8/8/8/8/8/8/8/K7 w - - 0 1").contains("king"));
         assert!(refused("fen k7/8/8/8/8/8/8/KQ6 x - - 0 1").contains("w or b"));

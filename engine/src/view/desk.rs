@@ -151,9 +151,7 @@ impl Desk {
         let line = order.game()?;
         let mut inside = self.live()?;
         inside.stop();
-        inside.place(line);
-        inside.state.run += 1;
-        inside.state.running = false;
+        inside.put(line);
         Ok(self.told(&inside))
     }
 
@@ -185,20 +183,21 @@ impl Desk {
         Ok(self.told(&inside))
     }
 
-    /// Reviews a game, instead of what runs.
+    /// Reviews a game, instead of what runs; its first position comes on the desk.
     ///
     /// # Errors
     /// Names the field that is wrong.
     pub fn review(&self, order: &ReviewOrder) -> Result<State, Refusal> {
-        let game = order.game()?;
+        let (game, games) = order.game()?;
         let mut inside = self.live()?;
         inside.stop();
         inside.review.1.stop();
         let (id, stop) = (inside.review.0 + 1, StopToken::default());
         inside.review = (id, stop.clone());
         (inside.annotated, inside.state.review) = (None, None);
-        self.send(Work::Review(Box::new(Review { id, game, nodes: order.nodes, stop })));
-        Ok(inside.state.clone())
+        inside.put(Line::from_start(game.start()));
+        self.send(Work::Review(Box::new(Review { id, game, games, nodes: order.nodes, stop })));
+        Ok(self.told(&inside))
     }
 
     /// The reviewed game as PGN, once all of it was searched.
@@ -349,6 +348,13 @@ impl Inside {
         for stop in &self.stops {
             stop.stop();
         }
+    }
+
+    /// Another game, of which nothing is searched.
+    fn put(&mut self, line: Line) {
+        self.place(line);
+        self.state.run += 1;
+        self.state.running = false;
     }
 
     fn place(&mut self, line: Line) {

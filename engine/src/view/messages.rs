@@ -41,7 +41,11 @@ impl Refusal {
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let field = error.path().to_string();
+        let mut field = error.path().to_string();
+        if field.is_empty() {
+            // A field without a name is named too.
+            field.push_str("\"\"");
+        }
         Refusal { error: format!("{field}: {}", error.inner()), field }
     })?;
     reader.end().map_err(|error| Refusal::new("end", error.to_string()))?;
@@ -78,6 +82,15 @@ pub struct Named {
     pub uci: String,
     /// As people write it.
     pub san: String,
+}
+
+impl Line {
+    /// A game without moves yet.
+    pub fn from_start(start: &Chess) -> Self {
+        let is_usual = *start == Chess::default();
+        let named = (!is_usual).then(|| snapshot::fen(start));
+        Self { start: named, moves: Vec::new(), game: Game::new(start.clone()) }
+    }
 }
 
 impl PositionOrder {
@@ -247,16 +260,17 @@ pub struct ReviewOrder {
 }
 
 impl ReviewOrder {
-    /// The game.
+    /// The game, and how many there are.
     ///
     /// # Errors
     /// Names the field that is wrong.
-    pub fn game(&self) -> Result<ReadGame, Refusal> {
+    pub fn game(&self) -> Result<(ReadGame, usize), Refusal> {
         if self.nodes == 0 || self.nodes > MOST_NODES {
             return Err(Refusal::new("nodes", format!("nodes are from 1 to {MOST_NODES}")));
         }
         let games = games(self.pgn.as_bytes()).map_err(|error| Refusal::new("pgn", error))?;
-        let first = games.into_iter().next();
+        let count = games.len();
+        let first = games.into_iter().next().map(|game| (game, count));
         first.ok_or_else(|| Refusal::new("pgn", "there is no game in it"))
     }
 }
@@ -344,6 +358,7 @@ mod tests {
         assert_eq!(field(r#"{"searches": ["Tesla", 3]}"#), "searches[1]");
         assert_eq!(field(r#"{"colour": 1}"#), "colour");
         assert_eq!(field("{} x"), "end");
+        assert_eq!(field(r#"{"": 1}"#), "\"\"");
         let wrong = |order: GoOrder| order.checked().unwrap_err().field;
         let searches = vec!["Tesla".to_owned(), "Minimax".to_owned()];
         assert_eq!(wrong(GoOrder { searches, ..GoOrder::default() }), "searches[1]");

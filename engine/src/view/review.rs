@@ -8,13 +8,13 @@ use serde::Serialize;
 use shakmaty::{Chess, Color, Position};
 
 use super::desk::Desk;
-use super::messages::Named;
+use super::messages::{Line, Named};
 use crate::chess::game::Game;
 use crate::commands::review::Verdict;
 use crate::commands::review::game::{Annotation, ReadGame};
 use crate::commands::review::judgement::{Judgement, Loss};
 use crate::search::clock::Budget;
-use crate::search::snapshot::{NodeSnapshot, fen, written};
+use crate::search::snapshot::{NodeSnapshot, written};
 use crate::search::{Limits, Search, StopToken, Task};
 
 /// What is known of a game so far.
@@ -25,6 +25,8 @@ pub struct News {
     pub id: u64,
     /// Who played whom.
     pub title: String,
+    /// Games there were; this is the first.
+    pub games: usize,
     /// Evaluations for each position.
     pub nodes: u64,
     /// Positions searched.
@@ -74,6 +76,8 @@ pub struct Review {
     pub id: u64,
     /// The game.
     pub game: ReadGame,
+    /// How many there were to choose from; this is the first.
+    pub games: usize,
     /// Evaluations for each position.
     pub nodes: u64,
     /// Ends it.
@@ -92,9 +96,10 @@ impl Review {
         News {
             id: self.id,
             title: self.game.title(),
+            games: self.games,
             nodes: self.nodes,
             total: positions.len(),
-            start: (*start != Chess::default()).then(|| fen(start)),
+            start: Line::from_start(start).start,
             first_number: start.fullmoves().get(),
             black_first: start.turn().is_black(),
             moves: moves.collect(),

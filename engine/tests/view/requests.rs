@@ -206,3 +206,14 @@ fn orders_are_json_and_bounded() {
     let answer = page.post("position", long.to_string());
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
 }
+
+#[test]
+fn a_review_puts_its_game_on_the_board() {
+    let page = Page::new();
+    let start = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+    let pgn = format!("[SetUp \"1\"]\n[FEN \"{start}\"]\n\n1. e4 *\n\n1. d4 *\n");
+    let answer = page.post("review", json!({ "pgn": pgn, "nodes": 10 }).to_string());
+    let said: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((&said["fen"], &said["start"]), (&json!(start), &json!(start)));
+    assert_eq!((&said["moves"], &said["running"]), (&json!([]), &json!(false)));
+}

@@ -98,9 +98,20 @@ async function live(browser, recording) {
     await has(page, "#fen-problem:not([hidden])");
     faults.splice(before); // The refusal itself is told on the console.
   });
-  await check("a row is walked, and back", async () => {
+  await check("a game that is over says how, and shows no moves", async () => {
+    await page.fill("#fen", "8/8/8/8/8/5k2/6q1/7K w - - 0 1");
+    await page.press("#fen", "Enter");
+    await page.waitForFunction(() => document.getElementById("why").textContent === "Checkmate.");
+    expect(await page.isHidden("#rows"), "there are moves");
+    await page.fill("#fen", MATE);
+    await page.press("#fen", "Enter");
+  });
+  await check("a row is walked, once for a double click, and back", async () => {
     await page.waitForFunction(() => document.querySelectorAll(".row.move:not(.guess)").length > 4);
-    await page.locator(".row.move:not(.guess) .walk").first().click();
+    await page.locator(".row.move:not(.guess) .walk").first().evaluate((walk) => {
+      walk.click();
+      walk.click();
+    });
     await page.waitForFunction(() => document.querySelectorAll("#crumbs button").length === 2);
     await page.waitForFunction(() => ![...document.querySelectorAll(".walk")].some((one) => one.textContent === "Qh3"));
     await page.locator("#crumbs button").first().click();
@@ -113,6 +124,9 @@ async function live(browser, recording) {
     await has(page, '.table[data-search="PUCT"] .row.move');
     await page.waitForFunction(() => [...document.querySelectorAll(".counts")].every((one) =>
       Number(one.textContent.replace(/\D*([\d,]+) eval.*/, "$1").replaceAll(",", "")) > 60), null, { timeout: 30000 });
+    const tops = await page.evaluate(() =>
+      [...document.querySelectorAll(".table")].map((table) => table.getBoundingClientRect().top));
+    expect(tops[0] === tops[1], "they are not side by side");
     const [left, right] = await done(page);
     expect(Math.abs(left - right) <= 40, `${left} and ${right}`);
     return `${left} and ${right}`;
@@ -140,7 +154,15 @@ async function live(browser, recording) {
   await page.setViewportSize({ width: 1280, height: 860 });
   await check("a game is reviewed", async () => {
     await page.click("#mode-review");
+    const words = (text) => page.waitForFunction((wanted) =>
+      document.querySelector("#review .primary").textContent === wanted, text, { timeout: 20000 });
     await page.fill("#review textarea", GAME);
+    await page.selectOption("#review select", "10000");
+    await page.click("#review .primary");
+    await words("Stop");
+    expect((await page.inputValue("#fen")).startsWith("rnbqkbnr/pppppppp"), "the game is not on the board");
+    await page.click("#review .primary");
+    await words("Review");
     await page.selectOption("#review select", "100");
     await page.click("#review .primary");
     await page.waitForFunction(() => document.querySelector(".losses")?.textContent.includes("Nf6??"), null, { timeout: 60000 });

@@ -80,7 +80,14 @@ impl ReadGame {
             let found = self.tags.iter().find(|(name, _)| name == wanted);
             found.map_or("?", |(_, value)| value.as_str())
         };
-        format!("{} - {}, {} {}", tag("White"), tag("Black"), tag("Event"), tag("Date"))
+        // Question marks stand in a PGN for what is not known.
+        let place = ["Event", "Date"].map(tag).into_iter().filter(|text| !text.starts_with('?'));
+        let mut title = format!("{} - {}", tag("White"), tag("Black"));
+        for text in place {
+            title.push_str(", ");
+            title.push_str(text);
+        }
+        title
     }
 
     /// The game as PGN, with an annotation behind each move.

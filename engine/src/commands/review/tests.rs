@@ -48,6 +48,7 @@ fn games_are_written_as_others_read_them() {
     let again = &games(text.as_bytes()).unwrap()[0];
     assert_eq!(again.positions().len(), 5);
     assert_eq!(again.title(), game.title());
+    assert!(!game.title().contains('?'), "{}", game.title());
     let mut wanted = Summary::default();
     for (color, lost) in
         [(Color::White, 0.0), (Color::Black, 0.0), (Color::White, 44.0), (Color::Black, 0.0)]

@@ -212,7 +212,8 @@ fn baseline_rows() -> [Row; 4] {
             kind: Kind::Spin {
                 default: 1,
                 min: 0,
-                max: 0xffff_ffff,
+                // GUIs read ranges as signed 32-bit numbers.
+                max: 0x7fff_ffff,
                 set: |settings, seed| settings.machine.three_state.seed = seed,
             },
         },
