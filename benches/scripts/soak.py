@@ -13,10 +13,9 @@ with the last lines of the conversation to FOLDER/faults.jsonl. The same command
 The exit code is 1 if there were faults. Needs the package `chess`.
 
 Time is measured where the lines arrive. On Linux the script also reads how long the engine's threads, and its
-own, waited for a processor (/proc/PID/task/*/schedstat): a clock overrun by no more than the longest of these
-waits is the machine's doing, counted as `starved` and no fault. Anything else is the engine's, so that on other
-systems at most half as many games should be played at once as there are cores. `--margin` tolerates so many
-milliseconds.
+own, waited for a processor (/proc/PID/task/*/schedstat): a clock overrun by no more than these waits is the
+machine's doing, counted as `starved` and no fault. Anything else is the engine's, so that on other systems at
+most half as many games should be played at once as there are cores. `--margin` tolerates so many milliseconds.
 """
 
 import argparse
@@ -112,6 +111,7 @@ def searched(player, board, clocks, event, dice, stops):
     began = engine.send("go " + kind)
     if event == "ponderhit":
         time.sleep(pause)
+        engine.look()
         began = engine.send("ponderhit")
     elif event in ("stop", "infinite", "ponder stop"):
         answer = engine.bestmove(pause) if not is_free else time.sleep(pause)
@@ -149,6 +149,16 @@ def is_over(board):
     return board.is_game_over() or board.halfmove_clock >= 100 or board.is_repetition(3)
 
 
+def is_starved(took, over, waited):
+    """Whether a clock was overrun for want of a processor.
+
+    One thread's waits are one after the other. Those of several may be at the same time or in turns, when one
+    waits for the other; they were in turns where for as long as the clock was overrun none of them ran.
+    """
+    longest, of_all = (waited[which] + waited["script"] for which in ("longest", "all"))
+    return longest >= over or of_all >= over and took - waited["ran"] >= over
+
+
 def play(number, arguments, players):
     """A game's line in games.jsonl."""
     dice = random.Random(f"{arguments.seed} {number}")
@@ -173,11 +183,10 @@ def play(number, arguments, players):
         stops += [[mode, ms] for ms in timed]
         clocks[side] -= took
         if clocks[side] < -arguments.margin:
-            waited, script, ran = player.engine.starved()
-            over = -clocks[side]
+            waited, over = player.engine.starved(), -clocks[side]
             late.append({"mode": mode, "event": event, "ply": len(board.move_stack), "took": round(took, 3),
-                         "over": round(over, 3), "waited": waited, "script": script, "ran": ran,
-                         "is_starved": waited + script >= over, "talk": list(player.engine.talk)[-20:]})
+                         "over": round(over, 3), **waited, "is_starved": is_starved(took, over, waited),
+                         "talk": list(player.engine.talk)[-20:]})
             break
         clocks[side] += arguments.inc
         try:

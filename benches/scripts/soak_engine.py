@@ -33,12 +33,10 @@ def waits(process="self"):
     return found
 
 
-def longest_wait(before, after):
-    """The wait of the thread that waited longest between two answers of `waits` (seconds).
-
-    Threads wait for each other, so their waits may add up to more; one thread's are surely one after the other.
-    """
-    return max((wait - before.get(thread, 0.0) for thread, wait in after.items()), default=0.0)
+def grown(before, after):
+    """What the threads waited between two answers of `waits`: the one that waited longest, and all (seconds)."""
+    each = [wait - before.get(thread, 0.0) for thread, wait in after.items()]
+    return max(each, default=0.0), sum(each)
 
 
 class Engine:
@@ -69,11 +67,11 @@ class Engine:
         self.looked = waits(self.process.pid), waits(), self.processor()
 
     def starved(self):
-        """Since `look`, in ms: the longest wait of an engine's thread for a processor, that of this script, and
-        the time that the engine's threads ran, all together."""
+        """Since `look`, in ms: the longest wait of an engine's thread for a processor, all its threads' waits, the
+        wait of this script, and the time that the engine's threads ran, all together."""
         engine, script, ran = self.looked
-        found = (longest_wait(engine, waits(self.process.pid)), longest_wait(script, waits()), self.processor() - ran)
-        return [round(seconds * 1000, 3) for seconds in found]
+        found = (*grown(engine, waits(self.process.pid)), grown(script, waits())[0], self.processor() - ran)
+        return dict(zip(("longest", "all", "script", "ran"), (round(seconds * 1000, 3) for seconds in found)))
 
     def processor(self):
         """The processor time that the engine has used (seconds); 0 where the system does not tell."""

@@ -5,6 +5,20 @@ use crate::sources::Source;
 const LINES_A_FILE: usize = 400;
 const COLUMNS: usize = 100;
 
+/// Where files are opened.
+const DOOR: &str = "nn/src/files";
+
+/// How else they could be.
+const DOORS: [&str; 7] = [
+    "File::open",
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "fs::read(",
+    "fs::read_to_string",
+    "fs::write",
+];
+
 /// What the head comment of a file that reads a clock says.
 const CLOCK: &str = "Reads the clock";
 
@@ -126,6 +140,19 @@ pub(crate) fn clocks(source: &Source) -> Vec<String> {
         _ => return Vec::new(),
     };
     vec![sentence]
+}
+
+/// Files that are opened otherwise than through the one module that refuses pipes and devices.
+pub(crate) fn other_doors(source: &Source) -> Vec<String> {
+    if source.path.starts_with(DOOR) || source.module().is_none() {
+        return Vec::new();
+    }
+    let numbered = (1..).zip(&source.code);
+    let opens = numbered.filter(|(_, line): &(usize, _)| DOORS.iter().any(|d| line.contains(d)));
+    let sentence = |(number, line): (usize, &String)| {
+        format!("{}:{number}: goes past tesla_nn::files: {}", source.path, line.trim())
+    };
+    opens.map(sentence).collect()
 }
 
 /// Uses of a folder that lies above the file's own.

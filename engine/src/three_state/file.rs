@@ -15,6 +15,9 @@ use tesla_nn::files;
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
 use crate::console::lock;
 
+/// Most bytes that are read: some ten million positions.
+const LARGEST: u64 = files::LARGEST;
+
 /// Why an experience file cannot be used. It stays as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -55,6 +58,12 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    fn at(path: &Path) -> impl FnOnce(files::FileError) -> Self {
+        |error| Self::Io { path: path.to_owned(), source: error.into() }
+    }
+}
+
 /// An experience file open for more, locked against other processes.
 #[derive(Debug)]
 pub(super) struct ExperienceFile {
@@ -81,8 +90,7 @@ pub(super) struct Opened {
 /// When it cannot be read, is no experience file, or is damaged elsewhere than by a crash at its
 /// very end.
 pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Opened), FileError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    let bytes = files::read_bounded(path, LARGEST).map_err(FileError::at(path))?;
     if bytes.is_empty() {
         return Ok((0, Opened { cut_bytes: 0 }));
     }
@@ -116,15 +124,19 @@ impl ExperienceFile {
         mut take: impl FnMut(Record),
     ) -> Result<(Self, Opened), FileError> {
         let io_error = |source| FileError::Io { path: path.to_owned(), source };
+        // Before anything is made beside it.
+        match files::open(path) {
+            Err(error) if !error.is_missing() => return Err(FileError::at(path)(error)),
+            _ => {}
+        }
         let mut beside = path.file_name().unwrap_or_default().to_owned();
         beside.push(".lock");
-        let lock = File::options().create(true).append(true).open(path.with_file_name(beside));
-        let lock = lock.map_err(io_error)?;
+        let lock = files::append(&path.with_file_name(beside)).map_err(FileError::at(path))?;
         lock::take(&lock).map_err(|error| match error {
             TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
             TryLockError::Error(source) => io_error(source),
         })?;
-        files::remove_unfinished(path).map_err(|error| io_error(error.into()))?;
+        files::remove_unfinished(path).map_err(FileError::at(path))?;
         let mut records = 0;
         let found = match read(path, |record| {
             records += 1;
@@ -134,7 +146,7 @@ impl ExperienceFile {
             found => Some(found?).filter(|&(whole, _)| whole > 0),
         };
         if found.is_none() {
-            files::replace(path, &HEADER).map_err(|error| io_error(error.into()))?;
+            files::replace(path, &HEADER).map_err(FileError::at(path))?;
         }
         let (whole, opened) = found.unwrap_or((HEADER.len(), Opened { cut_bytes: 0 }));
         let length = whole as u64;
@@ -195,7 +207,7 @@ impl ExperienceFile {
 /// Opens a file for more behind its first `length` bytes; what follows them is cut off.
 fn open_at(path: &Path, length: u64) -> io::Result<File> {
     // Not for appending: Windows then refuses to cut.
-    let mut file = File::options().write(true).open(path)?;
+    let mut file = files::edit(path)?;
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     Ok(file)

@@ -10,7 +10,7 @@ use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
 use super::{GOES_ON, Outcome, stopped};
-use crate::labelled::{HELD_OUT, RecordError, find_files, read_file};
+use crate::labelled::{HELD_OUT, RecordError, Room, find_files, read_within};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
@@ -55,9 +55,9 @@ impl TrainArgs {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(HELD_OUT))
         };
         let files = find_files(&self.data)?.into_iter().filter(is_held_out).collect::<Vec<_>>();
-        let mut found: Option<Dataset> = None;
+        let (mut found, mut room) = (None::<Dataset>, Room::of_machine());
         for file in files {
-            for game in read_file(&file)? {
+            for game in read_within(&file, &mut room)? {
                 found.get_or_insert_default().push(game);
             }
         }

@@ -7,7 +7,7 @@
 //! Reads the clock for the day in a game's PGN.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -80,7 +80,7 @@ impl Files {
         let Resumed { journal, mut records, .. } =
             Journal::<MatchGame>::open(&results, &fingerprint)?;
         let times_path = folder.join("times.jsonl");
-        let times_text = fs::read(&times_path).unwrap_or_default();
+        let times_text = files::read_bounded(&times_path, files::LARGEST).unwrap_or_default();
         let times = parse_times(&times_text);
         let ended = times.iter().map(|(&game, times)| (game, times.ended)).collect();
         for record in &mut records {
@@ -96,8 +96,8 @@ impl Files {
             folder: folder.to_owned(),
             fingerprint,
             journal,
-            times: append_to(&times_path)?,
-            pgn: append_to(&pgn_path)?,
+            times: files::append(&times_path)?,
+            pgn: files::append(&pgn_path)?,
             tags: config.side.iter().map(time_control).collect(),
             event: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ended,
@@ -184,14 +184,9 @@ impl Files {
             text += &self.pgn_of(record)?;
         }
         files::replace(&path, text.as_bytes())?;
-        self.pgn = append_to(&path)?;
+        self.pgn = files::append(&path)?;
         Ok(())
     }
-}
-
-/// A file that grows at its end; one that is not there is made.
-fn append_to(path: &Path) -> Result<File, FileError> {
-    File::options().create(true).append(true).open(path).map_err(FileError::at("write", path))
 }
 
 /// The times by game; lines that cannot be read are passed over, for nothing hangs on them.

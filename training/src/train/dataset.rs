@@ -11,7 +11,7 @@ use tesla_nn::encode::Window;
 use tesla_nn::evaluator::centipawns_from_score;
 
 use crate::labelled::{
-    GameRecord, MATE_CENTIPAWNS, RecordError, find_files, key, read_file, unpack,
+    GameRecord, MATE_CENTIPAWNS, RecordError, Room, find_files, key, read_within, unpack,
 };
 use crate::train::labels::{Known, Labels};
 
@@ -71,13 +71,21 @@ impl Dataset {
     /// # Errors
     /// When a file cannot be read or is damaged.
     pub fn read(path: &Path, skip: &str) -> Result<Self, RecordError> {
+        Self::read_within(path, skip, Room::of_machine())
+    }
+
+    /// The same, in so much memory.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and when the games need more.
+    pub fn read_within(path: &Path, skip: &str, mut room: Room) -> Result<Self, RecordError> {
         let mut dataset = Self::default();
         for file in find_files(path)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             if path.is_dir() && !skip.is_empty() && name.starts_with(skip) {
                 continue;
             }
-            for game in read_file(&file)? {
+            for game in read_within(&file, &mut room)? {
                 dataset.push(game);
             }
         }

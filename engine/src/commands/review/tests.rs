@@ -1,5 +1,6 @@
 //! A short game, reviewed over the evaluator that needs no network.
 
+use std::fs;
 use std::io::{self, Write};
 use std::sync::Mutex;
 

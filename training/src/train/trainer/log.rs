@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use tesla_nn::files;
 
 use super::held_out::HeldOut;
 use super::progress::{Progress, Sums};
@@ -68,8 +69,7 @@ pub struct LogLine {
 /// # Errors
 /// A sentence, when the file cannot be read or is another one.
 pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
-    let bytes =
-        fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let bytes = files::read_bounded(path, files::LARGEST).map_err(|error| error.to_string())?;
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let mut reader = csv::Reader::from_reader(&bytes[..whole]);
     let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
@@ -135,16 +135,16 @@ impl Log {
     /// older versions are filled up.
     pub(super) fn open(folder: &Path, step: u64) -> Result<Self, TrainError> {
         let path = folder.join("loss.csv");
-        let text = match fs::read(&path) {
+        let text = match files::read_bounded(&path, files::LARGEST) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return access(&path, Err(error)),
+            Err(error) if error.is_missing() => String::new(),
+            Err(error) => return Err(error.into()),
         };
         let kept = mend(&text, step);
         if kept != text {
             replace(&path, kept.as_bytes())?;
         }
-        let file = access(&path, fs::OpenOptions::new().append(true).open(&path))?;
+        let file = files::append(&path)?;
         Ok(Self { path, file, last: None })
     }
 
