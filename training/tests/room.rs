@@ -61,7 +61,7 @@ fn commands_that_keep_games_refuse_more_than_fit() {
         format!("inspect {data}"),
         format!("train --data {data} --out {out} --device cpu"),
         format!("evaluate --weights {network} --data {data} --device cpu"),
-        format!("datagen --games 2 --lines {data} --out {out}-lines"),
+        format!("datagen --games 2 --nodes 5 --relabel {data} --out {out}-lines"),
     ] {
         let said = refused(&words);
         assert!(said.contains("do not fit into the"), "{words}: {said}");

@@ -33,6 +33,7 @@ const FLOORS: [(&str, &[&str]); 3] = [
         "nn",
         &[
             "files",
+            "memory",
             "evaluator",
             "classical",
             "meter",
@@ -147,8 +148,11 @@ pub(crate) fn other_doors(source: &Source) -> Vec<String> {
     if source.path.starts_with(DOOR) || source.module().is_none() {
         return Vec::new();
     }
+    let is_whole = |line: &str, at: usize| !line[..at].ends_with(char::is_alphanumeric);
+    let is_door =
+        |line: &str, door: &str| line.match_indices(door).any(|(at, _)| is_whole(line, at));
     let numbered = (1..).zip(&source.code);
-    let opens = numbered.filter(|(_, line): &(usize, _)| DOORS.iter().any(|d| line.contains(d)));
+    let opens = numbered.filter(|(_, line): &(usize, _)| DOORS.iter().any(|d| is_door(line, d)));
     let sentence = |(number, line): (usize, &String)| {
         format!("{}:{number}: goes past tesla_nn::files: {}", source.path, line.trim())
     };

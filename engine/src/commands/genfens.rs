@@ -261,7 +261,7 @@ mod tests {
         };
         assert!(complaint(b"\n").contains("no positions"));
         assert!(complaint(b"8/8/8/8/8/8/8/8 w - -\n").contains("line 1"));
-        assert!(complaint(&[0xff]).contains("cannot be read"));
+        assert!(complaint(&[0xff]).contains("not UTF-8"));
         for impossible in
             ["8/8/8/8/8/8/8/RNBQ4 w - -", "kkk5/8/8/8/8/8/8/K7 w - -", "k7/8/8/8/8/8/8/KP6 w - -"]
         {

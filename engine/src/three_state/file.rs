@@ -189,18 +189,21 @@ impl ExperienceFile {
     /// before.
     ///
     /// # Errors
-    /// When the system refuses.
-    pub(super) fn rewrite(&mut self, records: impl Iterator<Item = Record>) -> io::Result<()> {
+    /// When the system refuses; the file is closed then.
+    pub(super) fn rewrite(self, records: impl Iterator<Item = Record>) -> io::Result<Self> {
         let mut bytes = HEADER.to_vec();
         let mut count = 0;
         for record in records {
             record.write(&mut bytes);
             count += 1;
         }
-        files::replace(&self.path, &bytes)?;
-        (self.length, self.records) = (bytes.len() as u64, count);
-        self.file = open_at(&self.path, self.length)?;
-        Ok(())
+        let Self { path, file, _lock, .. } = self;
+        // Windows replaces no file that is open.
+        drop(file);
+        files::replace(&path, &bytes)?;
+        let length = bytes.len() as u64;
+        let file = open_at(&path, length)?;
+        Ok(Self { path, file, length, records: count, _lock })
     }
 }
 

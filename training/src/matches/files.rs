@@ -43,7 +43,8 @@ pub struct Files {
     fingerprint: Value,
     journal: Journal<MatchGame>,
     times: File,
-    pgn: File,
+    /// Closed while it is written anew: Windows replaces no file that is open.
+    pgn: Option<File>,
     tags: HashMap<String, String>,
     event: String,
     /// When the games ended, by number.
@@ -97,7 +98,7 @@ impl Files {
             fingerprint,
             journal,
             times: files::append(&times_path)?,
-            pgn: files::append(&pgn_path)?,
+            pgn: None,
             tags: config.side.iter().map(time_control).collect(),
             event: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ended,
@@ -131,7 +132,13 @@ impl Files {
         self.journal.append(record)?;
         let text = self.pgn_of(record)?;
         let path = self.folder.join("games.pgn");
-        Ok(self.pgn.write_all(text.as_bytes()).map_err(FileError::at("write", &path))?)
+        let mut pgn = match self.pgn.take() {
+            Some(pgn) => pgn,
+            None => files::append(&path)?,
+        };
+        pgn.write_all(text.as_bytes()).map_err(FileError::at("write", &path))?;
+        self.pgn = Some(pgn);
+        Ok(())
     }
 
     /// Keeps what was said to and by a side that failed, and gives the file's name.
@@ -183,9 +190,8 @@ impl Files {
         for record in records {
             text += &self.pgn_of(record)?;
         }
-        files::replace(&path, text.as_bytes())?;
-        self.pgn = files::append(&path)?;
-        Ok(())
+        self.pgn = None;
+        Ok(files::replace(&path, text.as_bytes())?)
     }
 }
 

@@ -91,7 +91,7 @@ fn a_file_is_reviewed() {
     assert_eq!(text.matches("2. g4 $4 { [%eval #-1]").count(), 2, "{text}");
     fs::remove_dir_all(&folder).unwrap();
     let fault = run(&args, &Output::new(Box::new(heard))).unwrap_err();
-    assert!(fault.contains("cannot be read"), "{fault}");
+    assert!(fault.contains("cannot read"), "{fault}");
 }
 
 #[test]

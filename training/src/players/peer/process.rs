@@ -250,13 +250,27 @@ fn command(config: &PeerConfig) -> Result<Command, String> {
         }
         command.current_dir(directory);
     }
-    #[cfg(unix)]
-    {
-        // Ctrl-C in the terminal must not end it before us.
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    }
+    in_a_group_of_its_own(&mut command);
     Ok(command)
 }
+
+/// Ctrl-C in the terminal must not end it before us.
+#[cfg(unix)]
+fn in_a_group_of_its_own(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+/// Ctrl-C in the terminal must not end it before us.
+#[cfg(windows)]
+fn in_a_group_of_its_own(command: &mut Command) {
+    /// The system's name for it.
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+
+    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
+}
+
+#[cfg(not(any(unix, windows)))]
+fn in_a_group_of_its_own(_: &mut Command) {}
 
 /// Kills what a peer that is gone has left behind, such as the engine of a wrapper script.
 ///
