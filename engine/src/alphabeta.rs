@@ -1,13 +1,13 @@
 //! Alpha-beta: the baseline that the best-first search is compared with.
 //!
 //! Iterative deepening, principal-variation search and aspiration windows over the classical
-//! evaluation at full CPU speed, or over a network whose values stand at the leaves and whose
-//! policy orders the moves.
+//! evaluation at full CPU speed, or over a network that evaluates the leaves and whose policy
+//! orders the moves.
 //!
 //! * `negamax` — the recursion and its cuts; `quiescence` — its end with the classical evaluation;
-//! * `ordering` — which move first; `value` — centipawns, mates, what the table keeps;
+//! * `ordering` — move ordering; `value` — centipawns, mates, what the table keeps;
 //! * `leaf` — where static values come from; `worker` — limits, counts and the path;
-//! * `account` — the root moves seen from outside.
+//! * `account` — statistics of the root moves, for snapshots.
 
 mod account;
 mod leaf;
@@ -49,7 +49,7 @@ pub struct AlphaBeta {
     leaf: Leaf,
     hash_mb: usize,
     endings: Option<Tables>,
-    /// Who looks on.
+    /// The watcher, if any.
     watched: Watched,
     /// The last search as it ended, and its move.
     ended: Option<(Account, Move)>,
@@ -221,7 +221,7 @@ impl Worker<'_> {
         self.selective_depth = deepest;
     }
 
-    /// What is played when not one move was looked at.
+    /// The move to play when no move was searched.
     fn blind_choice(&mut self) -> Best {
         let position = self.task.game.position();
         let value = self.static_value(position, position_key(position));

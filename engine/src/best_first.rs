@@ -2,16 +2,17 @@
 //!
 //! * [`search`] — the loop: select, evaluate, expand, back up;
 //! * [`rule`] — what a selection rule decides, and its three implementations:
-//!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the ratio;
+//!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the ratio,
+//!     with the probability that a move overtakes the best and the cost of one more ply;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
-//! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] —
-//!   from the children to the parent;
+//! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] — a
+//!   node's value from its children's;
 //! * [`root`] — from the tree to the move; `report` — what is reported on the way;
-//! * [`ratings`] — how a rule rates all children of a node, for those who look on; `share` — who
-//!   gets the next evaluations; `snapshot` — the search seen from outside;
-//! * `device` — the evaluator and its batches; `batch_size` — how many, of how many leaves;
-//! * `start` — from one search to the next; [`params`] — the tunables.
+//! * [`ratings`] — how a rule rates all children of a node, for display; `share` — the shares of
+//!   the next evaluations; `snapshot` — the search seen from outside;
+//! * `device` — the evaluator and its batches; `batch_size` — how many batches, and their size;
+//! * `start` — what carries over from one search to the next; [`params`] — the tunables.
 
 pub mod backup;
 mod batch_size;

@@ -3,7 +3,7 @@
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the move generator's
 //!   check;
 //! * [`genfens`] — openings for self-play;
-//! * [`about`], [`doctor`] — what the program is, and what it sees of the machine;
+//! * [`about`], [`doctor`] — the program's version and features; a check of the machine;
 //! * [`analyse`], [`review`] — positions and games, for other programs and for people;
 //! * [`minimax`], [`enumerate`], [`experience`] — the other searches from the command line.
 

@@ -1,10 +1,10 @@
-//! `tesla enumerate`: all positions that can arise until a pawn moves or something is captured.
+//! `tesla enumerate`: all positions that can be reached without a pawn move or capture.
 //!
-//! Such a move is *zeroing*, and the position after it a *root*: no move brings back what was
-//! before. The *closure* of a position is what can be reached from it by other moves; its roots are
-//! where the zeroing moves from all of these lead. Roots are filed in *hives* by the pieces of each
-//! side and the side to move, because positions of different hives cannot be equal. The tree of all
-//! games falls into closures this way, and the enumerator closes one.
+//! Such a move is *zeroing*, and the position after it a *root*: no later move can reverse it. The
+//! *closure* of a position is what can be reached from it by other moves; its roots are where the
+//! zeroing moves from all of these lead. Roots are filed in *hives* by the pieces of each side and
+//! the side to move, because positions of different hives cannot be equal. The tree of all games
+//! falls into closures this way, and the enumerator closes one.
 //!
 //! In reading order:
 //!
@@ -17,7 +17,7 @@
 //! * `worker_pool`, `context`, `clock`, `progress` — threads, bounds, time;
 //! * `log`, `folder`, `edges`, `hives` — files;
 //! * `tally` — the table; `show`, `retract` — files read back;
-//! * `plies` — distinct positions after so many plies.
+//! * `plies` — distinct positions after each number of plies.
 
 mod bucket;
 mod buckets;

@@ -27,10 +27,10 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[derive(Parser)]
 #[command(name = "tesla", after_help = CONNECTING)]
 struct Arguments {
-    /// Tells the version, network, features and device
+    /// Prints version, network, features and device
     #[arg(long)]
     version: bool,
-    /// Tells the version
+    /// Prints the version
     #[arg(short = 'V')]
     short_version: bool,
     /// Lists the search's tunables among the UCI options, which can be set without it
@@ -63,7 +63,7 @@ enum Command {
         #[arg(long, conflicts_with = "fen")]
         suite: Option<PathBuf>,
     },
-    /// Tells what the program sees of this machine, and what to do about each error
+    /// Checks this machine and the installation, and says how to fix each problem
     Doctor(DoctorArgs),
     /// Answers queries in JSON, a line each on stdin and stdout: many positions on one device
     Analyse(AnalyseArgs),
@@ -75,13 +75,13 @@ enum Command {
     /// Minimax, alpha-beta and exhaustive search: what pruning saves, mates counted exactly
     #[command(subcommand)]
     Minimax(MinimaxCommand),
-    /// The three-state decider's experience: looks into its file, or makes one by playing
+    /// The three-state decider's experience: shows its file, or makes one by playing
     #[command(subcommand)]
     Experience(ExperienceCommand),
-    /// Counts all positions that can arise until a pawn moves or something is captured, and what
-    /// then can: the position's closure and its roots
+    /// Counts all positions that can be reached without a pawn move or capture, and those that the
+    /// next one leads to: the position's closure and its roots
     ///
-    /// With --dir it goes on after Ctrl-C, a crash or a power cut, by the same command.
+    /// With --dir the same command resumes it after Ctrl-C, a crash or a power cut.
     Enumerate(Box<EnumerateArgs>),
 }
 

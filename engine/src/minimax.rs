@@ -79,7 +79,7 @@ pub struct Found {
     pub value: i32,
     /// The moves that lead there, the first one first.
     pub line: Vec<Move>,
-    /// Positions looked at.
+    /// Positions searched.
     pub nodes: u64,
     /// Whether every line was followed to the end of the game: nothing is estimated.
     pub is_whole: bool,
@@ -159,7 +159,7 @@ impl Minimax {
     ) -> Outcome {
         let moves = task.root_moves();
         let value = statics.of(task.game.position());
-        // With the depth that each was found at, 0 for a move that nobody has looked at.
+        // With the depth that each was found at, 0 for a move that was not searched.
         let mut best = vec![(0, Found { value, line: vec![moves[0]], nodes: 0, is_whole: false })];
         let mut walk = Walk::within(task, statics, Budget::hard_over);
         walk.reporter = Some(Reporter::new(report));

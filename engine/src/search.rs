@@ -1,4 +1,5 @@
-//! What `go` asks of a search and what a search tells while it runs. Every search mode speaks this.
+//! The interface of every search mode: what `go` asks for, what is reported while it runs, the
+//! result.
 
 pub mod clock;
 pub mod handicap;
@@ -41,31 +42,32 @@ impl StopToken {
     }
 }
 
-/// A token that others set too, such as a handler of signals.
+/// A token that other code sets too, such as a signal handler.
 impl From<Arc<AtomicBool>> for StopToken {
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }
 }
 
-/// What a search is told.
+/// What a search is asked to do.
 #[derive(Debug)]
 pub struct Task<'a> {
     /// The game and its current position, which has at least one legal move.
     pub game: &'a Game,
     /// The limits as the user gave them.
     pub limits: &'a Limits,
-    /// The clock made of them; ask it rather than the time.
+    /// The time budget made from them; use it instead of reading a clock.
     pub budget: &'a Budget,
     /// Set when the user wants the answer now.
     pub stop: &'a StopToken,
 }
 
-/// Gives the evaluator to go on with where one has failed, which it is told, and tells people of
-/// it; nothing where none is left.
+/// Supplies the next evaluator after one has failed with this error, and informs the user; `None`
+/// when none is left.
 pub type Fallbacks = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
 
-/// With less time than this another evaluator is not started: weights have to be read and packed.
+/// With less time left than this, no other evaluator is started: weights have to be read and
+/// packed.
 const STARTING: Duration = Duration::from_millis(500);
 
 /// How often a finished search that must not answer yet looks for `stop`.
@@ -86,7 +88,7 @@ impl Task<'_> {
         !self.stop.is_stopped() && self.budget.hard().is_none_or(|hard| left(hard) >= STARTING)
     }
 
-    /// Returns when an answer is welcome.
+    /// Blocks until the answer may be sent.
     pub fn wait_for_stop(&self) {
         while self.limits.waits_for_stop() && !self.stop.is_stopped() {
             thread::sleep(WAIT);
@@ -94,15 +96,13 @@ impl Task<'_> {
     }
 }
 
-/// Lets go of an evaluator that failed, or of what holds it, without waiting: its driver may take
-/// its time.
+/// Drops a failed evaluator, or its owner, without waiting for it: its driver may block.
 pub fn discard(failed: impl Send + 'static) {
     // Without a thread it is dropped here.
     let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
 }
 
-/// Puts the next of the spares in the place of an evaluator that failed; `false` where none is
-/// left.
+/// Replaces a failed evaluator by the next fallback; `false` when none is left.
 pub fn replace(
     evaluator: &mut Box<dyn Evaluator>,
     spares: &mut Option<Fallbacks>,
@@ -120,13 +120,13 @@ pub struct Outcome {
     pub best: Move,
     /// The move we would ponder on.
     pub ponder: Option<Move>,
-    /// The final news, to be printed directly before `bestmove`.
+    /// The final report, to be printed directly before `bestmove`.
     pub info: Info,
-    /// What went wrong on the way, in one sentence, where something did (the move is still good).
+    /// What went wrong during the search, if anything did (the move is still legal).
     pub error: Option<EvalError>,
-    /// What the evaluator did in this search, where it makes positions from their parents.
+    /// Statistics of the cache in this search, if the evaluator has one.
     pub cache: Option<CacheFigures>,
-    /// Sentences on how the move was chosen, where a search has any.
+    /// Sentences on how the move was chosen, if any.
     pub notes: Vec<String>,
 }
 
@@ -159,16 +159,16 @@ pub trait Search: Send {
         None
     }
 
-    /// Fills this watch's slot from now on: while a search runs where somebody asks, and at its
-    /// end. Searches that keep no account leave it.
+    /// Sets the watch whose slot the search fills: on request while it runs, and at its end.
+    /// Searches that keep no statistics ignore it.
     fn set_watch(&mut self, _: Option<Watch>) {}
 
-    /// Goes on with these, in mid-search, when the evaluator fails. Without any, and where there is
-    /// no time to start one, the search ends with what it knows, and [`Outcome::error`] says so.
-    /// Searches that ask no evaluator leave it.
+    /// Sets the fallbacks to use, in mid-search, when the evaluator fails. Without one, or without
+    /// time to start one, the search ends with what it knows, and [`Outcome::error`] says so.
+    /// Searches without an evaluator ignore it.
     fn set_fallbacks(&mut self, _: Fallbacks) {}
 
-    /// Proves positions by these tables from now on; may forget everything. Searches that look at
-    /// no tables leave it.
+    /// Sets the endgame tables that prove positions; may forget everything. Searches that probe no
+    /// tables ignore it.
     fn set_tables(&mut self, _: Option<Tables>) {}
 }

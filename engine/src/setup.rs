@@ -1,11 +1,11 @@
-//! What the user chooses, and how it becomes a search that runs.
+//! The user's settings, and the construction of a search from them.
 //!
-//! * [`mode`] — which search modes and evaluators there are, and their names: two enums;
-//! * [`settings`] — what the user chose; [`opponent`] — whom we play;
+//! * [`mode`] — the search modes and evaluators by name: two enums;
+//! * [`settings`] — the values of all options; [`opponent`] — `UCI_Opponent`;
 //! * [`options`] — the register of UCI options;
-//! * [`machine`] — what of it decides which search and evaluator run;
-//! * [`factory`] — where a mode becomes a search: builds it, its evaluator and the evaluators that
-//!   replace one that fails; [`memory`] — how much of it is available;
+//! * [`machine`] — the settings that decide which search and evaluator run;
+//! * [`factory`] — builds the search of a mode, its evaluator and its fallbacks; [`memory`] — how
+//!   much memory is available;
 //! * `network` — the embedded network and its device (feature `net`).
 
 pub mod factory;

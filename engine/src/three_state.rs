@@ -1,19 +1,19 @@
 //! The three-state decider of seed 000: confident, it acts; ignorant, it plays at random;
 //! uncertain, it calculates.
 //!
-//! * `quick` — the quick evaluation; at the threshold or above, the move that keeps most of it is
-//!   played at once;
+//! * `quick` — the quick evaluation; at the threshold or above, the move with the best evaluation
+//!   after it is played at once;
 //! * `packed`, `record`, `experience`, `file`, `memory` — the positions met before, in memory and
 //!   on disk; in a position that is not among them the move is random;
 //! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters
 //!   allow;
-//! * `played` — how the game ended, which UCI does not tell;
+//! * `played` — how the game ended, which is not part of UCI;
 //! * [`learn`], `report` — for [`tesla experience`](crate::commands::experience).
 //!
 //! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters
 //! search deeper the more one-sided a position is. What the listings leave open or get wrong is
-//! settled so: values are those of the side to move; a mate, a stalemate and a draw by the rules
-//! are worth what they are, in every state; the experience of earlier games is the seed's
+//! decided as follows: values are those of the side to move; a mate, a stalemate and a draw by the
+//! rules have their true value in every state; the experience of earlier games is the seed's
 //! transposition table; the positions explored count from the start of a game.
 
 mod calculate;
@@ -96,7 +96,7 @@ pub struct ThreeState {
     memory: Memory,
     seed: u64,
     played: Played,
-    /// Positions looked at in this game.
+    /// Positions searched in this game.
     explored: u64,
 }
 
@@ -110,7 +110,7 @@ struct Decision {
     value: i32,
     depth: u32,
     nodes: u64,
-    /// What is told of it.
+    /// The sentence to report.
     note: String,
 }
 
@@ -144,7 +144,7 @@ impl ThreeState {
         self.finish(Some(outcome));
     }
 
-    /// The game will not be played to its end, and nothing is learnt from how it stands.
+    /// The game will not be finished, and nothing is learnt from its present state.
     pub fn abandon(&mut self) {
         (self.played, self.explored) = (Played::default(), 0);
     }

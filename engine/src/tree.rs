@@ -4,7 +4,7 @@
 //!   evaluated;
 //! * [`mod@edge`] — a legal move that has no node yet;
 //! * [`arena`] — all of them, under a hard cap of memory;
-//! * [`effort`] — depth and evaluations, two readings of one number;
+//! * [`effort`] — depth in plies from evaluations and back; the cost of one more ply;
 //! * [`leaf`], [`batch`] — what the evaluator is asked, and what needs no evaluator;
 //! * [`expand`] — answers into the tree; [`sweep`] — values up to the root;
 //! * [`remember`] — values between the tree and the transposition table;

@@ -1,7 +1,7 @@
 //! The Universal Chess Interface: text in, text out. Nothing else in the engine prints.
 //!
-//! The thread that reads stdin answers at once, also while a search runs; the [`session`] thread
-//! owns searcher and evaluator. Whatever stands on stdin, the answer is at worst a sentence.
+//! The thread that reads stdin answers at once, also while a search runs. The [`session`] thread
+//! owns search and evaluator, and its [`job`] answers `go`. Bad input is answered by a sentence.
 
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]

@@ -46,7 +46,7 @@ pub fn children(parents: &[Handle]) -> Vec<Request> {
     children.collect()
 }
 
-/// Largest difference in value or in a move's policy; infinite where an answer is no number.
+/// Largest difference in value or in a move's policy; infinite where an answer is not a number.
 pub fn difference(expected: &[Evaluation], actual: &[Evaluation]) -> f32 {
     let mut most: f32 = if expected.len() == actual.len() { 0.0 } else { f32::INFINITY };
     let mut see = |a: f32, b: f32| {

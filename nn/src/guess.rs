@@ -1,7 +1,7 @@
-//! An evaluator that knows nothing and costs next to nothing: what remains is the search's own
-//! work.
+//! An evaluator without knowledge and almost without cost, so that only the search's own work
+//! remains.
 //!
-//! Reads the clock: to tell the search's time from its own is what it is for.
+//! Reads the clock: it separates its own time from the search's.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

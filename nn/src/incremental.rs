@@ -1,13 +1,13 @@
 //! Evaluated positions whose tokens' keys and values are kept for their children.
 //!
 //! A child names its parent and costs the moved piece's token and a readout, two rows where a whole
-//! board takes thirty. Here is what does not depend on where the arithmetic is done;
+//! board takes thirty. This module holds what does not depend on where the arithmetic is done;
 //! [`crate::cpu`] and [`crate::gpu`] do it. From the lowest:
 //!
 //! * [`node`] — a kept position and the slots of its tokens;
 //! * [`slots`] — what is kept of a token, for as long as any position needs it;
 //! * [`session`] — one search's positions;
-//! * [`eviction`] — which are least attended to;
+//! * [`eviction`] — the order in which they lose their tokens;
 //! * [`cache`] — the positions of all searches, within a bound;
 //! * [`plan`] — a request as rows of the network's tables and a list of visible tokens;
 //! * [`rebuild`] — which positions get new tokens before a batch;

@@ -1,18 +1,18 @@
 //! Tesla's evaluator: a position in; value, error, policy and action values out.
 //!
-//! Nothing here knows a search: a position's parent is a name in its request, and what is kept of
-//! it is a cache that may forget anything. A clock is read to say how long something took and, in
-//! [`shared`], to wait a moment for a fuller batch; never to decide an answer. Files that do so say
-//! so at their head.
+//! Nothing here knows a search: a position's parent is an id in its request, and whatever is cached
+//! may be evicted at any time. A clock is read to say how long something took and, in [`shared`],
+//! to wait a moment for a fuller batch; never to decide an answer. Files that do so say so at their
+//! head.
 //!
 //! In reading order:
 //!
 //! * [`evaluator`] — the one trait between search and device: submit a batch, collect the answers;
 //! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
 //!   search research, and the alpha-beta baseline's leaves);
-//! * [`guess`] — answers without knowledge, to measure the search's own work;
-//! * [`simulated`] — any evaluator behind a set latency, so that overlap can be tested anywhere;
-//! * [`meter`] — what an evaluator's time went on, batch by batch;
+//! * [`guess`] — noise without knowledge, to measure the search's own work;
+//! * [`simulated`] — any evaluator behind a fixed latency, so that overlap can be tested anywhere;
+//! * [`meter`] — where an evaluator's time goes, batch by batch;
 //! * [`shared`] — one device for many searches, which fill its batches together;
 //! * [`files`] — reading and writing files safely, for all crates;
 //! * [`memory`] — how much of it this process may take.
@@ -23,12 +23,12 @@
 //! * [`mod@batch`] — windows of positions as index lists;
 //! * [`model`] — the transformer on burn, as it is trained;
 //! * [`weights`] — its file;
-//! * [`decode`] — from its numbers to an evaluation;
-//! * `incremental` — what is kept of evaluated positions for their children;
+//! * [`decode`] — the network's outputs as an evaluation;
+//! * `incremental` — the key-value cache: what is kept of evaluated positions for their children;
 //! * `kernels` — the arithmetic of the CPU;
 //! * [`cpu`] — the transformer on those kernels;
 //! * [`gpu`] — the transformer on burn's tensors, for GPUs;
-//! * [`device`] — which device there is;
+//! * [`device`] — the choice of the device;
 //! * [`canary`] — positions on which every device must agree with the CPU;
 //! * [`transformer`] — all of that behind the trait.
 

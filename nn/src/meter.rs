@@ -1,4 +1,4 @@
-//! What an evaluator's time goes on, batch by batch: work, and waiting for work.
+//! Where an evaluator's time goes, batch by batch: work, and waiting for work.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -15,7 +15,7 @@
 //! * [`SharedDevice`] — starts the hub and makes clients;
 //! * [`SharedClient`] — one search's end;
 //! * `hub` — the thread that owns the device;
-//! * `memory` — the answers of late.
+//! * `memory` — the cache of recent answers.
 
 mod client;
 mod hub;

@@ -1,7 +1,7 @@
 //! A device made of any evaluator and a set latency, so that overlap, batching and failures can be
 //! tried on a machine without a GPU.
 //!
-//! Reads the clock: a latency is what it is made of.
+//! Reads the clock: it simulates a latency.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -50,8 +50,8 @@ pub enum WeightsError {
     Foreign(String),
     /// One of ours, but its tensors are not those of its shape in this version.
     #[error(
-        "the weights do not fit the network of this version ({0}); train them anew, or start from \
-         them with tesla-train train --start-from"
+        "the weights do not fit the network of this version ({0}); train again, or start from them \
+         with tesla-train train --start-from"
     )]
     Misfit(String),
     /// The name promises another content.
@@ -181,7 +181,7 @@ fn check_finite(tensors: &SafeTensors<'_>) -> Result<(), WeightsError> {
             other => return Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
         };
         if !finite {
-            return Err(WeightsError::Damaged(format!("{name} holds values that are no numbers")));
+            return Err(WeightsError::Damaged(format!("{name} holds values that are not numbers")));
         }
     }
     Ok(())

@@ -31,8 +31,9 @@ fn stopped(say: &dyn Fn(&str), sentence: &str) -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
-/// What is said where a run was interrupted.
-const GOES_ON: &str = "stopped; the same command goes on";
+/// Printed when a run was interrupted.
+const GOES_ON: &str = "stopped; the same command resumes";
 
-/// What is said where a run that cannot be resumed was interrupted.
-const BEGINS_ANEW: &str = "stopped; nothing was kept, so the same command begins anew";
+/// Printed when a run that cannot be resumed was interrupted.
+const BEGINS_ANEW: &str =
+    "stopped; nothing was kept, so the same command starts from the beginning";

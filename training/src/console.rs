@@ -1,4 +1,4 @@
-//! What people say to a command and see of it: options and tables.
+//! The user's side of a command: options and tables.
 
 pub(crate) mod options;
 pub(crate) mod pairs;

@@ -1,11 +1,11 @@
-//! Labelled games: what `tesla-train datagen`, `import`, `merge` and `inspect` are made of.
+//! Labelled games: the parts of `tesla-train datagen`, `import`, `merge` and `inspect`.
 //!
-//! * [`config`] — what is to be made; [`span`], [`dice`] — numbers drawn by design;
-//! * [`game`] — one game with its labels; [`mod@line`] — moves that are labelled as they stand;
-//!   [`score`] — the teacher's score as files hold it;
+//! * [`config`] — the options; [`span`], [`dice`] — ranges and random numbers;
+//! * [`game`] — one game with its labels; [`mod@line`] — given lines of moves to label; [`score`] —
+//!   the teacher's score as files hold it;
 //! * [`store`] — games on disk as they come, and whole shards;
 //! * [`runner`] — making them;
-//! * [`pgn`], [`binpack`], [`pieces`] — taking over others' games;
+//! * [`pgn`], [`binpack`], [`pieces`] — imported games;
 //! * [`output`] — games from several places into one;
 //! * [`statistics`], [`samples`] — what is in the files.
 

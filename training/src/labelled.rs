@@ -47,7 +47,7 @@ pub enum RecordError {
     File(#[from] FileError),
     /// Something else's file.
     #[error(
-        "{path} is no file of games, for it cannot be decompressed ({what}); name .games.zst files"
+        "{path} is not a file of games: it cannot be decompressed ({what}); name .games.zst files"
     )]
     NotGames {
         /// The file.

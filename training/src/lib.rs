@@ -1,15 +1,15 @@
 //! Training and measuring Tesla's evaluator. Each folder knows only those above it:
 //!
-//! * [`console`], [`disk`], [`statistics`] — options and tables; files that survive a crash; what
-//!   results prove;
+//! * [`console`], [`disk`], [`statistics`] — options and tables; files that survive a crash; Elo,
+//!   error bars and SPRT;
 //! * [`labelled`] — labelled games on disk;
 //! * [`game`] — one game by the rules; [`players`] — who plays it;
 //! * [`mod@matches`] — games between configurations and UCI engines; [`suite`] — test positions;
-//! * [`train`] — games to batches, and the training loop; [`evaluate`] — held-out figures, and
+//! * [`train`] — batches of games, and the training loop; [`evaluate`] — held-out figures and
 //!   puzzles;
 //! * [`datagen`] — making, importing, merging and inspecting labelled games;
-//! * [`tune`] — the search's numbers from its own trees;
-//! * [`report`] — what all of these measured, on one page;
+//! * [`tune`] — the search's tunables from its own trees and by games;
+//! * [`report`] — all measurements on one page;
 //! * [`commands`] — the command line of each.
 
 pub mod commands;

@@ -25,43 +25,45 @@ struct Cli {
 enum Command {
     /// Train a network on labelled games; resumes the run that is in the folder.
     ///
-    /// A resumed run keeps its own options where none are given here.
+    /// A resumed run keeps its own options unless others are given here.
     Train(Box<train::TrainArgs>),
     /// Measure a network: value, policy, action values and their calibration on held-out games, by
     /// staleness; and puzzles by rating, solved by each head alone and by searches.
     Evaluate(evaluate::EvaluateArgs),
     /// Write a checkpoint's weights as a file to ship: f16, its hash in the name.
     Export(export::ExportArgs),
-    /// Play games between configurations of ours and UCI engines; resumes the match in the folder.
+    /// Play games between our own configurations and UCI engines; resumes the match in the folder.
     ///
-    /// Every finished game is on disk at once: the same command with the same folder goes on after
+    /// Every finished game is on disk at once: the same command with the same folder resumes after
     /// Ctrl-C, a crash or a power cut, and a match may be extended by asking for more games. Our
     /// own sides run in this process; with limits in nodes or depth they share their device's
     /// batches and play the same games at any concurrency.
     Match(Box<matches::MatchArgs>),
-    /// Ask configurations of ours and UCI engines about positions with known answers.
+    /// Test our own configurations and UCI engines on positions with known answers.
     ///
     /// Reads EPD suites (bm, am, points in c7 to c9, dm) and puzzles in the CSV form of the Lichess
-    /// database. Every answer is on disk at once, and the same command with the same folder goes
-    /// on. With two sides their answers are compared item by item.
+    /// database. Every answer is on disk at once, and the same command with the same folder
+    /// resumes. The answers of two sides are compared item by item.
     Suite(Box<suite::SuiteArgs>),
-    /// Make labelled games: a teacher plays and labels, and by design is not always obeyed.
+    /// Make labelled games: a teacher plays and labels; by design some of its moves are replaced by
+    /// random ones.
     ///
     /// The teacher is any UCI engine, or our own search with all games on one device. Every
-    /// finished game is on disk at once, and the same command with the same folder goes on after
+    /// finished game is on disk at once, and the same command with the same folder resumes after
     /// Ctrl-C, a crash or a power cut. With a limit in nodes or depth and one thread the games
-    /// follow from seed and options, whatever interrupts them and however many are played at once.
+    /// depend only on seed and options, whatever interrupts them and however many are played at
+    /// once.
     Datagen(Box<datagen::DatagenArgs>),
-    /// Take over others' labelled games: PGN with scores in the comments, or Stockfish binpacks.
+    /// Import labelled games: PGN with scores in the comments, or Stockfish binpacks.
     Import(import::ImportArgs),
-    /// Put games of several folders or machines in one place, none twice.
+    /// Merge games of several folders or machines, without duplicates.
     Merge(merge::MergeArgs),
-    /// Say what is in files of games, and show positions.
+    /// Summarise files of games, and show positions.
     Inspect(inspect::InspectArgs),
-    /// Fit the search's numbers to its own trees.
+    /// Fit the search's tunables to its own trees, or tune them by games.
     #[command(subcommand)]
     Tune(tune::TuneCommand),
-    /// Put everything that was measured on one page, which a browser shows offline.
+    /// Collect all measurements on one page, which a browser shows offline.
     Report(report::ReportArgs),
 }
 

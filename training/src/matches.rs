@@ -1,9 +1,9 @@
 //! Matches between searches, networks and UCI engines.
 //!
-//! * [`config`], [`plan`] — what is to be played;
-//! * [`arbiter`], [`runner`] — playing it;
-//! * [`record`], [`files`], [`pgn`] — keeping it;
-//! * [`tally`], [`report`] — counting and telling.
+//! * [`config`], [`plan`] — the match and its games;
+//! * [`arbiter`], [`runner`] — one game; all games, several at once;
+//! * [`record`], [`files`], [`pgn`] — the results on disk;
+//! * [`tally`], [`report`] — counts, Elo, tables.
 
 pub mod arbiter;
 pub mod config;

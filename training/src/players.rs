@@ -2,8 +2,8 @@
 //!
 //! * [`player`] — the trait: [`own`] sides in this process, [`external`] ones behind [`peer`],
 //!   [`heads`] that do not search;
-//! * [`side`] — a side as it is written down; [`lineup`] — from sides to players;
-//! * [`pool`] — several at work at once.
+//! * [`side`] — the description of a side; [`lineup`] — players made from sides;
+//! * [`pool`] — several of them working at once.
 
 pub mod devices;
 pub mod external;

@@ -1,4 +1,4 @@
-//! `tesla-train report`: everything that was measured on one page, to be read offline.
+//! `tesla-train report`: all measurements on one page, to be read offline.
 //!
 //! Folders and files of other commands go in and are recognised by what they hold (`sources`);
 //! one HTML file with its pictures inside comes out. Nothing is measured here.

@@ -1,5 +1,5 @@
 //! Training: labelled games to batches of windows with their labels, the loss, the optimizer, the
-//! loop, and matches that say whether it was worth it.
+//! loop, and gating matches.
 
 pub mod adamw;
 pub mod config;

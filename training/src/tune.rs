@@ -1,7 +1,7 @@
-//! The laboratory of the search's numbers: what searches saw, and the laws fitted to it.
+//! Tuning the search: observations of searches, and the laws fitted to them.
 //!
-//! [`mod@log`] searches positions and looks at some of the moves in their trees by themselves
-//! ([`observe`], [`pairs`]). [`mod@fit`] fits to that the branching factor ([`growth`]), the law of
+//! [`mod@log`] searches positions, and some of the moves in their trees separately ([`observe`],
+//! [`pairs`]). [`mod@fit`] fits to these observations the branching factor ([`growth`]), the law of
 //! errors ([`law`]) in its families ([`shape`]) and the chance to be promoted ([`promotion`]), says
 //! how well they hold ([`calibration`]), and gives the tunables that the engine loads.
 

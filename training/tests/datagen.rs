@@ -136,7 +136,7 @@ fn games_are_merged_and_inspected() {
     assert!(complaint("merge", &[&a, "--out", &both]).contains("exists already"));
     fs::write(scratch.0.join("b/shard-00000.games.zst"), b"rubbish").unwrap();
     let new = scratch.join("new");
-    assert!(complaint("merge", &[&a, &b, "--out", &new]).contains("no file of games"));
+    assert!(complaint("merge", &[&a, &b, "--out", &new]).contains("not a file of games"));
     assert!(shards(&new).is_empty(), "half a merge must not pass for a whole one");
     // What a killed merge leaves is cleared away by the next.
     let left = ["shard-00000.games.zst.part", "shard-00001.games.zst.part.new"];
@@ -150,7 +150,7 @@ fn games_are_merged_and_inspected() {
     fs::write(scratch.0.join("b/shard-00000.games.zst"), &fs::read(&one).unwrap()[..9]).unwrap();
     assert!(complaint("inspect", &[&b]).contains("damaged"));
     fs::write(scratch.0.join("b/shard-00000.games.zst"), b"rubbish").unwrap();
-    assert!(complaint("inspect", &[&b]).contains("no file of games"));
+    assert!(complaint("inspect", &[&b]).contains("not a file of games"));
 }
 
 /// Two games as `match` writes them.
@@ -194,7 +194,7 @@ fn wrong_runs_get_a_sentence() {
     let scratch = Scratch::new("wrong");
     let out = scratch.join("out");
     let with = |more: &[&str]| complaint("datagen", &[&own(&out, "1")[..], more].concat());
-    assert!(with(&["--random", "0.5..0.1"]).contains("is no range"));
+    assert!(with(&["--random", "0.5..0.1"]).contains("is not a range"));
     assert!(with(&["--random", "0..2"]).contains("from 0 to 1"));
     assert!(with(&["--openings", "/no/such/book"]).contains("opening book: cannot read"));
     assert!(with(&["--option", "Style=wild"]).contains("no option named"));
@@ -213,7 +213,7 @@ fn wrong_runs_get_a_sentence() {
     };
     let started = Instant::now();
     assert!(peer("exit").contains("game 0: "));
-    assert!(peer("garbage").contains("the same command goes on"));
+    assert!(peer("garbage").contains("the same command resumes"));
     assert!(peer("exit-at-start").contains("side teacher"));
     assert!(started.elapsed() < Duration::from_mins(1));
     fs::write(scratch.0.join("file"), b"").unwrap();

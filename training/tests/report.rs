@@ -169,7 +169,7 @@ fn what_shows_nothing_is_refused_in_words() {
     file("match/results.jsonl", b"1. e4 e5\n");
     refused(&scratch.join("match"), "is not a results file");
     file("train/loss.csv", b"a,b\n1,2\n");
-    refused(&scratch.join("train"), "is no loss.csv");
+    refused(&scratch.join("train"), "is not a loss.csv");
     file("new/loss.csv", LOSS.lines().next().unwrap().as_bytes());
     refused(&scratch.join("new"), "nothing was measured");
     assert!(!std::path::Path::new(&page).exists());

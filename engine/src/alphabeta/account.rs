@@ -1,4 +1,4 @@
-//! What alpha-beta can tell of its root moves: for the best its value, for the others a bound that
+//! What alpha-beta knows of its root moves: for the best its value, for the others a bound that
 //! shows them to be no better; and where its nodes went.
 
 use std::cmp::Reverse;
@@ -18,7 +18,7 @@ use crate::search::why::why;
 #[derive(Clone, Debug)]
 struct Row {
     played: Move,
-    /// Centipawns or a mate, for the side that makes it; `None` = not looked at yet.
+    /// Centipawns or a mate, for the side that makes it; `None` = not searched yet.
     value: Option<i32>,
     /// Whether the value is the most that it may be worth.
     is_bound: bool,
@@ -36,7 +36,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Of these moves, none of which was looked at yet.
+    /// For these moves, none of which was searched yet.
     pub(super) fn new(position: &Chess, moves: &[Move]) -> Self {
         let row =
             |&played| Row { played, value: None, is_bound: false, nodes: 0, line: vec![played] };

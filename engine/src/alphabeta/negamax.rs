@@ -1,8 +1,8 @@
 //! The recursion: principal-variation search with the usual cuts.
 //!
-//! A node is looked at in this order: rules (draws, mate distance), table, static value, cuts that
-//! need no move (reverse futility, null move), then its moves, the later ones reduced or
-//! skipped. All margins are in centipawns.
+//! A node is searched in this order: rules (draws, mate distance), table, static value, cuts that
+//! need no move (reverse futility, null move), then its moves, the later ones reduced or skipped.
+//! All margins are in centipawns.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ const VISITS_PER_EVALUATION: u64 = 1_000;
 /// First batch of a frontier node; the next ones double, so that an early cutoff wastes little.
 const FIRST_BATCH: usize = 8;
 
-/// A node to search: position aside, everything it is told.
+/// A node to search: everything but its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) key: u64,
@@ -50,15 +50,15 @@ pub(super) struct Worker<'a> {
     pub(super) root_moves: Vec<Move>,
     /// Root moves whose lines this iteration has found already.
     pub(super) taken: Vec<Move>,
-    /// The root move that is looked at first: the best so far. Another one takes its place only
-    /// when it is better in a window in which this one was seen.
+    /// The root move that is searched first: the best so far. Another one takes its place only when
+    /// it is better in a window in which this one was seen.
     pub(super) root_first: Option<Move>,
     /// Endgame tables.
     pub(super) endings: Option<&'a Tables>,
-    /// What is known of the root moves, and who looks on.
+    /// The statistics of the root moves, and the watcher.
     pub(super) account: Account,
     pub(super) watched: Option<&'a mut Watched>,
-    /// Who is told of news.
+    /// The receiver of the reports.
     pub(super) reporter: Option<Reporter<'a>>,
     /// The depth of this iteration, plies.
     pub(super) iteration: u32,
@@ -71,7 +71,7 @@ pub(super) struct Worker<'a> {
     pub(super) likeliest: Option<Move>,
     /// Best line found from each ply of the current path.
     pub(super) lines: Vec<Vec<Move>>,
-    /// Value of the first line, as far as this iteration has come.
+    /// Value of the first line so far in this iteration.
     pub(super) root_value: i32,
     /// Static values along the path; none in check.
     pub(super) statics: Vec<Option<i32>>,
@@ -131,7 +131,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Tells which root move is looked at; `index` = how many of its line came before.
+    /// Reports the root move being searched; `index` = how many of its line came before.
     pub(super) fn looks_at(&mut self, played: Move, index: usize) {
         if let Some(reporter) = &mut self.reporter {
             let number = self.taken.len() + index + 1;
@@ -156,8 +156,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The node limit; a generous one holds while several lines are told of that nobody has looked
-    /// at yet.
+    /// The node limit; it is more generous while some of several lines have not been searched yet.
     fn node_limit(&self) -> u64 {
         let is_first_look = self.iteration == 1 && self.task.limits.multipv > 1;
         let least = if is_first_look { FIRST_LOOK[usize::from(self.is_network())] } else { 0 };
@@ -168,7 +167,7 @@ impl<'a> Worker<'a> {
         matches!(self.leaf, Leaf::Network(_))
     }
 
-    /// Counts a node. `false` = the search is over and the node must not be looked at.
+    /// Counts a node. `false` = the search is over and the node must not be searched.
     pub(super) fn enter(&mut self) -> bool {
         let limit = self.node_limit();
         self.visits += 1;

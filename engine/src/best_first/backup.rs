@@ -1,4 +1,4 @@
-//! From the children to the parent: minimax with proofs first, in one sweep after each batch.
+//! A node's value from its children's: minimax with proofs first, in one sweep after each batch.
 
 use crate::best_first::model::Model;
 use crate::chess::score::Verdict;
@@ -22,14 +22,14 @@ pub fn prior_value(action_value: f32, model: &Model) -> f32 {
     action_value - model.doubt
 }
 
-/// What the children say of their parent.
+/// The children's values and proofs, summed up for their parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Summary {
     /// The shortest mate given: its plies and its index.
     shortest_loss: Option<(u16, u8)>,
     /// The longest resistance when every move loses: its plies and its index.
     longest_win: Option<(u16, u8)>,
-    /// The best child that is drawn or was looked at: its value and its index.
+    /// The best child that is drawn or was searched: its value and its index.
     best: Option<(f32, u8)>,
     /// Some child is open.
     any_open: bool,
@@ -37,7 +37,7 @@ struct Summary {
     any_draw: bool,
     /// Some drawn child is drawn by its path.
     any_path_draw: bool,
-    /// Work of all children.
+    /// Visits of all children.
     visits: u32,
     /// Values of the open and drawn children times their visits, and those visits.
     weighed: (f32, f32),

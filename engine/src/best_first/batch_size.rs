@@ -5,18 +5,18 @@ use std::time::Duration;
 /// Sizes of batches are told apart by their power of two.
 const CLASSES: usize = 16;
 
-/// The device as its answers show it. Only the clock's rules read it.
+/// The device's speed as measured from its answers. Only searches under a clock use it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Throughput {
-    /// Seconds an evaluation, of late; 0 = not known yet.
+    /// Recent seconds per evaluation; 0 = not known yet.
     lately: f32,
     /// By class, the fastest batch: evaluations and seconds.
     fastest: [Option<(f32, f32)>; CLASSES],
 }
 
 impl Throughput {
-    /// Notes how long a batch took since the one before. `is_seen` = its beginning and its end
-    /// were: an answer that was there before we asked measures the CPU, not the evaluator.
+    /// Records the time of a batch since the one before. `is_seen` = its beginning and its end were
+    /// observed: an answer that was ready before we asked measures the CPU, not the evaluator.
     pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
         let (size, took) = (evaluations.max(1), took.as_secs_f32());
         let each = took / size as f32;
@@ -36,7 +36,7 @@ impl Throughput {
         self.lately <= 0.0
     }
 
-    /// Evaluations that the device answers in this time, as fast as of late.
+    /// Evaluations that the device answers in this time at its recent speed.
     pub(super) fn evaluations_in(&self, time: Duration) -> f32 {
         time.as_secs_f32() / self.lately.max(f32::MIN_POSITIVE)
     }
@@ -56,7 +56,7 @@ impl Throughput {
 pub(super) struct Costs {
     /// The fixed part of a batch: it takes as long as `fixed + B` evaluations.
     pub(super) fixed: f32,
-    /// What the device waits between two batches where the second one is not there yet.
+    /// Idle time of the device between two batches if the second one is not queued yet.
     pub(super) handover: f32,
     /// CPU cost per leaf: select, expand, back up.
     pub(super) host: f32,
@@ -74,8 +74,8 @@ pub(super) struct Batches {
 }
 
 impl Costs {
-    /// The batches that get most out of the device, for a tree of so many visits: at most
-    /// `most` leaves each, at most `in_flight` of them.
+    /// The batches that get most out of the device, for a tree of this many visits: at most `most`
+    /// leaves each, at most `in_flight` of them.
     ///
     /// One alone is best while the tree is small: leaves in flight then cost more than the
     /// evaluator's idle time.

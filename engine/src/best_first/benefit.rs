@@ -11,7 +11,7 @@ use crate::tree::batch::{Batch, BatchRequest, Selected};
 use crate::tree::node::{ExpansionId, NodeId};
 use crate::tree::sweep::Backup;
 
-/// Before one part in so many of the planned time the gain of thinking on is not estimated.
+/// The gain of further search is not estimated before one part in this many of the planned time.
 const FIRST_LOOK: f32 = 20.0;
 
 /// Benefit per cost, and minimax.
@@ -65,8 +65,8 @@ impl Rule for BenefitCost {
         root::gains(tree, &self.model, &self.params, evaluations)
     }
 
-    /// At the planned time unless the best move is new or not the most searched one; before it when
-    /// no root move promises a gain any more.
+    /// Stops at the planned time unless the best move is new or not the most searched one; stops
+    /// earlier when no root move promises a gain any more.
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool {
         let evaluations = spent.evaluations as f32;
         let own = spent.planned.saturating_sub(spent.pondered);

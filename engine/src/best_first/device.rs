@@ -16,13 +16,13 @@ use crate::tree::node::{ExpansionId, NONE, ROOT};
 
 /// An answer that comes sooner was there already.
 const WAITED: Duration = Duration::from_micros(5);
-/// What may be in flight when nobody knows how soon the answer is wanted.
+/// Limit on what is in flight when the answer may be wanted at any moment.
 const PROMPT: Duration = Duration::from_millis(40);
 
 /// Batches are answered in the order in which they were sent.
 pub(super) struct Device {
     evaluator: Box<dyn Evaluator>,
-    /// What to go on with when the evaluator fails.
+    /// The fallbacks for when the evaluator fails.
     pub(super) fallbacks: Option<Fallbacks>,
     in_flight: VecDeque<Vec<Leaf>>,
     throughput: Throughput,
@@ -47,7 +47,7 @@ impl Device {
         }
     }
 
-    /// One line on the evaluator, for people.
+    /// A description of the evaluator for users, one line.
     pub(super) fn description(&self) -> String {
         self.evaluator.description()
     }
@@ -231,7 +231,7 @@ fn request(tree: &Tree, leaf: &Leaf) -> Request {
     }
 }
 
-/// The evaluator's name of an expanded position.
+/// The evaluator's cache id of an expanded position.
 fn cache_id(tree: &Tree, expansion: ExpansionId) -> Handle {
     Handle(tree.expansion(expansion).cache_id)
 }

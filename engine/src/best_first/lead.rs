@@ -11,7 +11,7 @@ use crate::tree::node::{EXCLUDED, Node, UNEVALUATED};
 pub enum Child {
     /// It has a node.
     Node(usize),
-    /// It was never looked at.
+    /// It has no node: it was never searched.
     Edge(usize),
 }
 
@@ -39,8 +39,8 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// The two best of these children that do not lose by force. A child that was not looked at is
-    /// the best only where none was: then it is the one with the highest policy.
+    /// The two best of these children that do not lose by force. A child that was not searched is
+    /// the best only if none was; then it is the one with the highest policy.
     pub fn of(children: &[Node], edges: &[Edge], model: &Model) -> Self {
         let nothing = f32::NEG_INFINITY;
         let mut lead = Self { best: Child::Node(0), policy: 1.0, first: nothing, second: nothing };
@@ -83,8 +83,8 @@ impl Lead {
         lead
     }
 
-    /// Distance of a child from what would make it decide differently: from the best, or for the
-    /// best from the second.
+    /// Gap of a child to the value at which the choice changes: to the best, or for the best to the
+    /// second.
     pub fn gap(&self, child: Child, value: f32) -> f32 {
         if child == self.best { self.first - self.second } else { self.first - value }
     }

@@ -3,8 +3,8 @@
 //! In a tree with that [goal](crate::tree::node::Goal::Mate) a leaf without a mate where the last
 //! move is to be made is settled, and one reply that escapes refutes the move before it. Both are
 //! written down as draws that rest on the path. So the root is proven when there is a mate in N or
-//! fewer, or when there is none; a longer one is neither found nor taken from the table. The tree
-//! is of no use to other searches, and goes when they come.
+//! fewer, or when there is none; a longer one is neither found nor taken from the table. Other
+//! searches cannot use the tree, so it is discarded before them.
 
 use tesla_nn::evaluator::Evaluation;
 
@@ -20,7 +20,7 @@ use crate::tree::leaf::Leaf;
 use crate::tree::node::{EXCLUDED, ExpansionId, NodeId, ROOT};
 use crate::tree::sweep::Backup;
 
-/// Another rule, in search of a mate.
+/// Another rule, searching for a mate.
 #[derive(Debug)]
 pub struct MateSearch(pub Box<dyn Rule>);
 
@@ -104,8 +104,8 @@ impl Rule for MateSearch {
     }
 }
 
-/// That there is no mate in so many moves, or none that begins as the task wants it, where that is
-/// proven.
+/// The sentence that there is no mate in this many moves, or none that begins with the moves of the
+/// task, if that is proven.
 pub fn refuted(tree: &Tree, task: &Task<'_>) -> Option<String> {
     let moves = task.limits.mate?;
     let root = tree.node(ROOT).verdict;

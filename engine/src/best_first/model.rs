@@ -114,7 +114,7 @@ impl Model {
         }
     }
 
-    /// Factor on the error scales at a node of so many evaluations, 1 at 100: values that rest on
+    /// Factor on the error scales at a node of this many evaluations, 1 at 100: values that rest on
     /// many visits change less with one more ply.
     pub fn decay(&self, visits: u32) -> f32 {
         let known = self.decays.get(visits as usize).copied();
@@ -136,7 +136,7 @@ impl Model {
         if evaluated { scale } else { (scale * scale + self.unevaluated_variance).sqrt() }
     }
 
-    /// Chance that an error of this scale closes the gap.
+    /// Probability that an error of this scale closes the gap, from the values alone.
     pub fn overtake(&self, gap: f32, scale: f32) -> f32 {
         match self.family {
             // One square root and one division less than through z.
@@ -160,7 +160,7 @@ impl Model {
         scale * self.family.excess(gap / scale)
     }
 
-    /// Benefit-cost ratio of a child: the probability of a new decision per evaluation.
+    /// Benefit-cost ratio of a child: the probability, per evaluation, that the choice changes.
     pub fn value_of_computation(&self, overtake: f32, policy: f32, cost: f32) -> f32 {
         ((1.0 - self.policy_floor) * overtake + self.policy_floor * policy) / cost
     }

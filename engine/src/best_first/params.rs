@@ -14,7 +14,7 @@ pub struct Tunable {
     pub name: &'static str,
     /// What it does and its unit.
     pub doc: &'static str,
-    /// Value where nobody sets another.
+    /// The default value.
     pub default: f32,
     /// Smallest value accepted.
     pub min: f32,
@@ -30,7 +30,7 @@ pub enum ParamError {
     /// No tunable has this name.
     #[error("there is no tunable named {0}")]
     Unknown(String),
-    /// The value is no number or out of range.
+    /// The value is not a number or out of range.
     #[error("{name} takes a number from {min} to {max}, not {value}")]
     OutOfRange {
         /// The tunable.
@@ -111,7 +111,7 @@ params! {
     static_weight = 1.0 in 0.0..=100.0 step 0.5;
     /// Weight of the children's average, by visits, in the backup; the rest is minimax.
     average_share = 0.5 in 0.0..=1.0 step 0.1;
-    /// Share of the overtake probability that is the policy's (eps).
+    /// Share of the policy in the benefit (eps); the rest is the overtake probability.
     policy_floor = 0.03 in 0.0..=1.0 step 0.01;
     /// Power of the policy in the odds that a child is better than the best; 0 = its value alone
     /// counts, 1 = the policy is a prior of full weight.
@@ -161,7 +161,7 @@ params! {
     /// Evaluations below a position from which it is encoded whole, which starts new chains for its
     /// children.
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
-    /// Distance from its own anchor, in plies, from which that is done.
+    /// Distance from its own anchor, in plies, from which such a position is encoded whole.
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
     /// Share of `Hash` that the transposition table takes; the tree takes the rest.
     table_share = 0.25 in 0.0..=0.9 step 0.05;
@@ -171,8 +171,8 @@ params! {
     puct_growth = 3.894 in 0.0..=20.0 step 0.5;
     /// PUCT: visits at which the growth sets in (`CPuctBase`).
     puct_base = 38739.0 in 1.0..=1_000_000.0 step 2000.0;
-    /// PUCT: what a child never visited lacks to its parent's value, by the root of the policy that
-    /// was visited (`FpuValue`, for values in [-1, 1]).
+    /// PUCT: how far a child never visited starts below its parent's value, per square root of the
+    /// policy visited (`FpuValue`, for values in [-1, 1]).
     puct_reduction = 0.33 in 0.0..=2.0 step 0.05;
     /// PUCT: temperature of the policy (`PolicyTemperature`); larger = flatter.
     puct_temperature = 1.359 in 0.1..=5.0 step 0.1;
@@ -186,7 +186,7 @@ params! {
     /// Stop when the planned time, spent at the present rate of gain, would gain less (score
     /// units).
     stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
-    /// Planned times to think at most while the best move is in doubt.
+    /// Maximum thinking time while the best move is in doubt, in planned times.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;
     /// Share of the search during which the best move must have stood to count as settled.
     settled_share = 0.2 in 0.0..=1.0 step 0.05;

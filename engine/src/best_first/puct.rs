@@ -9,7 +9,7 @@
 //! is when its collisions are used up. Values are averages of visits, or minimax, or a mixture of
 //! both.
 //!
-//! What the rules decide, proofs and their backup, the cache of the device, batches in flight and
+//! Terminal positions, proofs and their backup, the cache of the device, batches in flight and
 //! reuse of the tree are the same code as for the Tesla search.
 
 mod formula;
@@ -43,8 +43,8 @@ const COLLISIONS_START: f32 = 28.0;
 const COLLISIONS_POWER: f32 = 1.25;
 /// Visits to what is proven already, for each leaf of a batch.
 const FREE_VISITS: f32 = 2.4;
-/// The stop rule reckons with so many times fewer evaluations than there is time for, when it
-/// decides whether another move can still become the most visited (lc0's `SmartPruningFactor`).
+/// The stop rule divides the evaluations that there is time for by this when it decides whether
+/// another move can still become the most visited (lc0's `SmartPruningFactor`).
 const SMART_PRUNING: f32 = 1.33;
 /// Visits by which a move may lead while none of them costs an evaluation.
 const MOST_LEAD: u64 = 10_000_000;
@@ -204,7 +204,7 @@ impl Puct {
 }
 
 impl Backup for Puct {
-    /// Computes the node of an expansion anew: proofs as in minimax, else the values of its visits.
+    /// Recomputes the node of an expansion: proofs as in minimax, else the values of its visits.
     fn recompute(&self, tree: &mut Tree, id: ExpansionId) {
         // Proofs, and what a table knows, are minimax's; its value is not.
         self.model.recompute(tree, id);
@@ -289,7 +289,7 @@ impl Rule for Puct {
         give_up(tree, &self.model.effort, leaf);
     }
 
-    /// Collisions count no longer.
+    /// Forgets the collisions.
     fn end_batch(&mut self) {
         for slot in self.collided.drain(..) {
             lower(&mut self.in_flight, slot, |flight| flight.collided -= 1);
@@ -357,7 +357,7 @@ fn lower(in_flight: &mut HashMap<Slot, InFlight>, slot: Slot, take: impl FnOnce(
     }
 }
 
-/// Collisions that a batch may have in a tree with so many visits.
+/// Collisions that a batch may have in a tree with this many visits.
 fn collisions_allowed(visits: f32) -> u32 {
     let range = COLLISIONS_END - COLLISIONS_START;
     let index = ((visits - COLLISIONS_START) / range).clamp(0.0, 1.0);

@@ -1,5 +1,5 @@
-//! The benefit-cost ratio of the next evaluation below each child of a node, for all of them side
-//! by side.
+//! The benefit-cost ratio of the next evaluation below each child of a node, for many children at
+//! once by SIMD: the probability that the child overtakes the best, over the cost of one more ply.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -13,12 +13,12 @@ use crate::tree::node::{BLOCKED, EXCLUDED, ExpansionId, KNOWN, Node, PENDING};
 /// Children whose rates are computed together.
 const LANES: usize = 16;
 
-/// The candidates at one node: the best two by value of computation.
+/// The candidates at one node: the best two by benefit-cost ratio.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     /// The best.
     pub child: Child,
-    /// Its value of computation.
+    /// Its benefit-cost ratio.
     pub rate: f32,
     /// The next best one's.
     pub next_rate: f32,
@@ -196,14 +196,14 @@ impl<'a> Rater<'a> {
         pick
     }
 
-    /// Value of computation of the best child, weighed by `verify`.
+    /// Benefit-cost ratio of the best child, weighted by `verify`.
     fn rate_of_best(&self, row: &Row, lane: usize, lead: &Lead, verify: f32) -> f32 {
         let overtake = self.model.overtake(lead.first - lead.second, row.scales[lane]);
         let overtake = overtake + verify * (0.5 - overtake);
         self.model.value_of_computation(overtake, row.policies[lane], row.costs[lane])
     }
 
-    /// Values of computation of a row of children, of which the first is `first`; negative infinity
+    /// Benefit-cost ratios of a row of children, of which the first is `first`; negative infinity
     /// for those that take no evaluation.
     fn rates(&self, row: &Row, lead: &Lead, first: Child, verify: f32) -> [f32; LANES] {
         let mut rates = self.rates_of_others(row, lead);
@@ -221,7 +221,7 @@ impl<'a> Rater<'a> {
         rates
     }
 
-    /// Values of computation of children that are not the best.
+    /// Benefit-cost ratios of children that are not the best.
     fn rates_of_others(&self, row: &Row, lead: &Lead) -> [f32; LANES] {
         if self.model.is_default_family() && self.is_whole_prior {
             let floor = self.model.policy_floor();
@@ -255,7 +255,7 @@ mod tests {
         Node::unevaluated(played, value, policy, 1.0)
     }
 
-    /// The vectors' form of the rule is the rule.
+    /// The SIMD form of the rule gives the same ratios as the scalar one.
     #[test]
     fn rates_follow_the_rule() {
         let params = Params::default();
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// What was not looked at leads only where nothing was, and then by its policy.
+    /// An unsearched move leads only if no move was searched, and then by its policy.
     #[test]
     fn a_guess_does_not_lead() {
         let model = Model::new(&Params::default());

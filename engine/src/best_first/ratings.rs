@@ -1,5 +1,5 @@
-//! How the rule rates the children of a node, in full, for those who want to see why: the same
-//! numbers as [`rates`](crate::best_first::rates), which keeps only the highest.
+//! The ratings of all children of a node in full, for display: the same numbers as
+//! [`rates`](crate::best_first::rates), which keeps only the highest.
 
 use crate::best_first::backup::{child_value, prior_value};
 use crate::best_first::lead::{Child, Lead};
@@ -12,10 +12,10 @@ use crate::search::report::Rating;
 use crate::tree::arena::Tree;
 use crate::tree::node::{EXCLUDED, ExpansionId, Node};
 
-/// What a rule says of the children of a node.
+/// A rule's ratings of the children of a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ratings {
-    /// The child that the overtaking is about.
+    /// The leader, which the others may overtake.
     pub leader: Option<Child>,
     /// Of the children that have nodes, in their order.
     pub nodes: Vec<Rating>,
@@ -37,7 +37,7 @@ struct Candidate {
     is_open: bool,
 }
 
-/// The children of one node with all that they are rated by.
+/// The children of one node with the inputs of their ratings.
 struct Rated<'a> {
     model: &'a Model,
     rater: Rater<'a>,
@@ -146,7 +146,8 @@ impl Rated<'_> {
         }
     }
 
-    /// Each one's share of the next evaluations: a rate falls as one by the child's evaluations.
+    /// Each child's share of the next evaluations: its rate falls in inverse proportion to its
+    /// evaluations.
     fn shares(&self, ratings: &[Rating], evaluations: f32) -> Option<Vec<f32>> {
         if evaluations <= 0.0 {
             return None;
@@ -195,7 +196,7 @@ mod tests {
         search
     }
 
-    /// What is told is what the search goes by.
+    /// The reported ratings are those that the search uses.
     #[test]
     fn the_highest_rate_is_the_searchs_pick() {
         for nodes in [1, 40, 700] {

@@ -52,7 +52,7 @@ pub(super) fn depth(tree: &Tree) -> u32 {
     tree.node(ROOT).depth.max(0.0).round() as u32
 }
 
-/// All that a report draws on.
+/// Everything that a report is made from.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) tree: &'a Tree,

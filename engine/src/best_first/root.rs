@@ -1,5 +1,5 @@
-//! From the tree to the answer: the move to play, its score and line, and the account of each root
-//! move.
+//! From the tree to the answer: the move to play, its score and line, and the statistics of each
+//! root move.
 
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
@@ -38,37 +38,53 @@ fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
     tree.expansion_of(ROOT).map_or((NONE, &[]), children)
 }
 
-/// The root move to play: a proven win, else the highest lower bound among the moves looked at,
-/// else the best guess, else the longest resistance. `None` before the first evaluation, or where
-/// all are `taken`.
+/// The root move to play: a proven win, else the highest lower bound among the moves searched,
+/// else the policy's first move or a draw that promises more, else the longest resistance. `None`
+/// before the first evaluation, or where all are `taken`.
 pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
     let (first, children) = root_children(tree);
+    let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
+    let left = || (first..).zip(children).filter(is_left);
     let most = children.iter().map(|child| child.visits).max().unwrap_or(0);
+    let draw = if left().any(|(_, child)| is_evaluated(child)) {
+        // As settled as the most visited move.
+        (4, 0.5 + params.final_work * (most as f32).ln_1p())
+    } else {
+        (if promise(left().map(|(_, child)| child), model) > 0.5 { 2 } else { 4 }, 0.5)
+    };
     let rank = |child: &Node| -> (u8, f32) {
         match child.verdict {
-            Verdict::Loss(plies) => (4, -f32::from(plies)),
-            // As settled as the most visited move.
-            Verdict::Draw => (3, 0.5 + params.final_work * (most as f32).ln_1p()),
-            Verdict::Open if child.has(UNEVALUATED) => (2, child_value(child, model)),
+            Verdict::Loss(plies) => (5, -f32::from(plies)),
+            Verdict::Draw => draw,
+            Verdict::Open if child.has(UNEVALUATED) => (3, child.policy),
             Verdict::Open => {
                 let error = root_error(tree, child, model, params);
                 let bonus = params.final_work * (child.visits as f32).ln_1p();
-                (3, child_value(child, model) - params.final_caution * error + bonus)
+                (4, child_value(child, model) - params.final_caution * error + bonus)
             }
             Verdict::Win(plies) => (1, f32::from(plies)),
         }
     };
     let mut best: Option<((u8, f32), u32, NodeId)> = None;
-    for (index, child) in children.iter().enumerate() {
-        if child.has(EXCLUDED) || taken.contains(&(first + index as NodeId)) {
-            continue;
-        }
+    for (id, child) in left() {
         let (rank, visits) = (rank(child), child.visits);
         if best.is_none_or(|(best, most, _)| rank > best || rank == best && visits > most) {
-            best = Some((rank, visits, first + index as NodeId));
+            best = Some((rank, visits, id));
         }
     }
     best.map(|(_, _, id)| id)
+}
+
+fn is_evaluated(child: &Node) -> bool {
+    child.verdict == Verdict::Open && !child.has(UNEVALUATED)
+}
+
+/// What the move with the highest policy among those never looked at promises, score units; 0
+/// without any.
+fn promise<'a>(children: impl Iterator<Item = &'a Node>, model: &Model) -> f32 {
+    let open = children.filter(|child| child.verdict == Verdict::Open && child.has(UNEVALUATED));
+    let likeliest = open.max_by(|one, other| one.policy.total_cmp(&other.policy));
+    likeliest.map_or(0.0, |child| child_value(child, model))
 }
 
 /// Root moves that `searchmoves` allows.
@@ -89,7 +105,7 @@ pub fn is_most_searched(tree: &Tree, best: Option<Move>) -> bool {
     child(tree, best).is_some_and(|best| Some(tree.node(best).visits) >= most)
 }
 
-/// The most that `planned` further evaluations on each root move promise to gain, score units.
+/// The largest gain that `planned` further evaluations of each root move promise, score units.
 pub fn gains(tree: &Tree, model: &Model, params: &Params, planned: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
@@ -110,7 +126,7 @@ pub fn score(tree: &Tree, best: NodeId) -> Score {
 }
 
 /// The line from the root through `best`, along best children, continued from the table where the
-/// tree ends; legal moves all, and none behind the end of the game.
+/// tree ends. All moves are legal, and none comes after the end of the game.
 pub fn line(tree: &Tree, table: &Table, game: &Game, best: NodeId) -> Vec<Move> {
     line_below(tree, table, (game.position(), game.earlier_keys()), best)
 }
@@ -133,7 +149,7 @@ pub(super) fn line_below(
         position.play_unchecked(played);
         let Some(expansion) = tree.expansion_of(node) else { break };
         let Some(next) = expansion.best_child() else {
-            // Nothing below was looked at: the likeliest move is a guess at the reply.
+            // Nothing below was searched: the likeliest move is a guess at the reply.
             if line.len() < MAX_LINE
                 && let Some(reply) = likeliest_move(tree, expansion, &position)
             {
@@ -154,7 +170,7 @@ pub(super) fn line_below(
     line
 }
 
-/// The move with the highest policy among those never looked at; the expansion is the position's.
+/// The move with the highest policy among those without a node; the expansion is the position's.
 fn likeliest_move(tree: &Tree, expansion: &Expansion, position: &Chess) -> Option<Move> {
     let (index, _) = Edge::likeliest(tree.edges(expansion))?;
     position.legal_moves().get(index).copied()
@@ -200,4 +216,56 @@ pub fn unsearched(task: &Task<'_>, error: Option<EvalError>) -> Outcome {
         current: None,
     };
     Outcome { best, ponder: None, info, error, cache: None, notes: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tesla_nn::classical::ClassicalEvaluator;
+
+    use super::*;
+    use crate::best_first::BestFirst;
+    use crate::search::clock::Budget;
+    use crate::search::{Limits, Search as _, StopToken};
+
+    /// A search of the start position that has evaluated nothing else.
+    fn one_evaluation() -> BestFirst {
+        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
+        let limits = Limits { nodes: Some(1), ..Limits::default() };
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let (game, stop) = (Game::new(Chess::default()), StopToken::default());
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        search.search(&task, &mut |_| {});
+        search
+    }
+
+    fn chosen(search: &BestFirst) -> NodeId {
+        choose(search.tree(), search.model(), search.params(), &[]).unwrap()
+    }
+
+    #[test]
+    fn after_one_evaluation_the_policy_decides() {
+        let mut search = one_evaluation();
+        let unlikely = chosen(&search) + 3;
+        search.tree_mut().node_mut(unlikely).policy = 0.9;
+        assert_eq!(chosen(&search), unlikely);
+        // A rival that was looked at is known to be good; the likely one is not.
+        let rival = unlikely + 1;
+        search.tree_mut().node_mut(rival).mark(UNEVALUATED, false);
+        assert_eq!(chosen(&search), rival);
+    }
+
+    #[test]
+    fn a_draw_is_played_blindly_only_where_the_likeliest_move_promises_less() {
+        let mut search = one_evaluation();
+        let likeliest = chosen(&search);
+        let draw = likeliest + 1;
+        search.tree_mut().node_mut(draw).verdict = Verdict::Draw;
+        for (value, played) in [(0.8, likeliest), (0.2, draw)] {
+            // Values are the mover's of the position behind the move.
+            search.tree_mut().node_mut(likeliest).value = 1.0 - value;
+            assert_eq!(chosen(&search), played, "{value}");
+        }
+    }
 }

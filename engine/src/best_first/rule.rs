@@ -22,7 +22,7 @@ use crate::tree::sweep::Backup;
 
 /// A selection rule: [`Backup::recompute`] is part of it.
 pub trait Rule: Backup + Debug + Send {
-    /// The search mode that it makes, as the option `Search` names it.
+    /// The name of its search mode in the option `Search`.
     fn name(&self) -> &'static str;
 
     /// The error model.
@@ -45,12 +45,12 @@ pub trait Rule: Backup + Debug + Send {
     /// Nothing is in flight any more.
     fn clear(&mut self) {}
 
-    /// What the transposition table is good for; by default for nothing but proofs and lines.
+    /// What the transposition table is used for; by default only for proofs and lines.
     fn table_use(&self) -> TableUse {
         TableUse { leaves: false, policy: f32::INFINITY, depth: f32::INFINITY }
     }
 
-    /// The root move to play, as far as is known, of those that are not `taken`.
+    /// The root move to play by what is known so far, among those that are not `taken`.
     fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId>;
 
     /// A root move's score.
@@ -58,12 +58,11 @@ pub trait Rule: Backup + Debug + Send {
         root::score(tree, child)
     }
 
-    /// How it rates the children of an expansion; `desired` = the depth that its node is wanted to
-    /// reach, plies.
+    /// How it rates the children of an expansion; `desired` = the desired depth of its node, plies.
     fn ratings(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Ratings;
 
-    /// What so many further evaluations of each root move gain at most, score units; empty where
-    /// the rule does not reckon so.
+    /// Upper bounds on the gain from this many further evaluations of each root move, score units;
+    /// empty if the rule does not estimate it.
     fn gains(&self, _tree: &Tree, _evaluations: f32) -> Vec<f32> {
         Vec::new()
     }
@@ -76,11 +75,10 @@ pub trait Rule: Backup + Debug + Send {
         0
     }
 
-    /// The stop rule under a clock: more thought is not worth its time.
+    /// The stop rule under a clock: whether further search is not worth its time.
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool;
 
-    /// Whether visits that cost no evaluation could go on without end, with so many evaluations
-    /// left.
+    /// Whether visits that cost no evaluation could go on forever, with this many evaluations left.
     fn is_endless(&self, _tree: &Tree, _evaluations: u64) -> bool {
         false
     }
@@ -97,7 +95,7 @@ pub struct TableUse {
     pub depth: f32,
 }
 
-/// What a stop rule goes by besides the tree. Times count from `go`.
+/// The input of a stop rule besides the tree. Times count from `go`.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// Until now.

@@ -52,13 +52,13 @@ pub struct BestFirst {
     pub(super) began: Duration,
     /// Visits of the root's moves when it began, by index.
     pub(super) taken_over: Vec<u32>,
-    /// Who looks on.
+    /// The watcher, if any.
     pub(super) watched: Watched,
     /// How the last search ended.
     pub(super) ended: Progress,
 }
 
-/// What came of filling the pipeline.
+/// The result of filling the pipeline.
 enum Filled {
     /// Batches are in flight.
     InFlight,
@@ -70,7 +70,7 @@ enum Filled {
     Exhausted,
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(PartialEq)]
 enum Collected {
     /// Its answers are in the tree.
@@ -80,7 +80,7 @@ enum Collected {
 }
 
 impl BestFirst {
-    /// The loop, until a limit is reached or nothing is left to search; answers why it ended.
+    /// The loop, until a limit is reached or nothing is left to search; returns why it ended.
     pub(super) fn think(
         &mut self,
         task: &Task<'_>,
@@ -220,14 +220,14 @@ impl BestFirst {
         Ok(Collected::Applied)
     }
 
-    /// Computes anew what a batch has changed.
+    /// Recomputes what a batch has changed.
     fn back_up(&mut self) {
         self.rule.end_batch();
         let table_depth = self.rule.table_use().depth;
         self.sweep.run(&mut self.tree, &*self.rule, &mut self.table, table_depth);
     }
 
-    /// Takes back every leaf in flight: the evaluator failed, or nobody waits for it any more.
+    /// Takes back every leaf in flight: the evaluator failed, or the answers are no longer needed.
     fn abandon(&mut self) {
         for leaf in self.device.take_in_flight() {
             self.rule.give_up(&mut self.tree, &leaf);
@@ -242,14 +242,14 @@ impl BestFirst {
         u32::try_from(left).unwrap_or(u32::MAX)
     }
 
-    /// Leaves that may be asked for at once. The root is evaluated whatever the time.
+    /// Leaves that may be requested at once. The root is evaluated however little time is left.
     fn affordable(&self, task: &Task<'_>) -> u32 {
         let is_begun = self.tree.node(ROOT).is_expanded();
         let in_time = if is_begun { self.device.affordable(task) } else { u32::MAX };
         in_time.min(self.remaining(task))
     }
 
-    /// Makes room in the full tree; `false` where there is little to be had.
+    /// Makes room in the full tree; `false` if little can be freed.
     fn make_room(&mut self) -> bool {
         if !remember::fold(&mut self.tree, &mut self.table) {
             return false;
@@ -259,7 +259,7 @@ impl BestFirst {
         true
     }
 
-    /// Why the search must answer now, if it must. Asks for the time only where there is a clock.
+    /// The reason to stop now, if there is one. Reads the time only if there is a time limit.
     fn is_done(&self, task: &Task<'_>) -> Option<Stop> {
         let limits = task.limits;
         let root = self.tree.node(ROOT);
@@ -284,7 +284,7 @@ impl BestFirst {
         if limits.clock.is_some() { self.is_enough(task) } else { None }
     }
 
-    /// Whether the rule's stop rule says so: more thought is not worth its time.
+    /// Whether the rule's stop rule applies: further search is not worth its time.
     fn is_enough(&self, task: &Task<'_>) -> Option<Stop> {
         let spent = self.spent(task).filter(|_| self.tree.node(ROOT).is_expanded())?;
         if root::searched_moves(&self.tree) <= 1 {
@@ -295,7 +295,7 @@ impl BestFirst {
         self.rule.is_enough(&self.tree, &spent).then_some(stop)
     }
 
-    /// What the stop rule goes by; nothing where no time is planned.
+    /// The input of the stop rule; `None` where no time is planned.
     pub(super) fn spent(&self, task: &Task<'_>) -> Option<Spent> {
         let planned = task.budget.soft()?;
         let elapsed = task.budget.elapsed();
@@ -311,7 +311,7 @@ impl BestFirst {
         })
     }
 
-    /// Makes a snapshot if one is due; before the first answer there is nothing to see.
+    /// Makes a snapshot if one is due; before the first answer there is nothing to show.
     fn show(&mut self, task: &Task<'_>) {
         if self.tree.node(ROOT).is_expanded()
             && let Some(watch) = self.watched.due(|| task.budget.elapsed())
@@ -321,7 +321,7 @@ impl BestFirst {
         }
     }
 
-    /// Whether visits that cost no evaluation could go on without end.
+    /// Whether visits that cost no evaluation could go on forever.
     fn is_endless(&self, task: &Task<'_>) -> bool {
         let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
         self.rule.is_endless(&self.tree, left)

@@ -1,5 +1,5 @@
-//! Selection by benefit per cost: a budget of evaluations flows from the root to where the next
-//! evaluation has the best benefit-cost ratio.
+//! Selection by benefit per cost: a budget of evaluations flows from the root to the leaves with
+//! the best benefit-cost ratios.
 //!
 //! At each node the child with the best ratio is granted evaluations until another child's ratio is
 //! better, and passes them on in the same way. A leaf that is reached is queued and counts as
@@ -32,11 +32,11 @@ struct Grant {
 #[derive(Clone, Copy, Debug)]
 struct VisitBudget {
     evaluations: u32,
-    /// The depth that the node is wanted to reach, plies.
+    /// The desired depth of the node, plies.
     depth: f32,
 }
 
-/// Picks leaves for one batch. Made anew for each.
+/// Selects the leaves of one batch; each batch has a new selector.
 #[derive(Debug)]
 pub struct Selector<'a> {
     tree: &'a mut Tree,

@@ -1,22 +1,22 @@
-//! Who gets the next evaluations: a rule sends each to where its rate is highest, which lowers that
-//! rate, so the rates of those that get any become level.
+//! The shares of the next evaluations. A rule sends each evaluation to the child with the highest
+//! rate, which lowers that rate, so the rates of all children that get any become equal.
 
 use crate::tree::node::Node;
 
-/// Halvings of the interval in which the level lies.
+/// Bisection steps towards that common rate.
 const STEPS: u32 = 60;
-/// The share of a node's evaluations that the next ones are taken to be, and how many at least.
+/// The next evaluations are this share of those that a node has, and at least this many.
 const NEXT: f32 = 0.125;
 const NEXT_LEAST: f32 = 16.0;
 
-/// How many evaluations the shares of the next are reckoned over, below this node.
+/// How many of the next evaluations below this node the shares refer to.
 pub(super) fn next_evaluations(node: &Node) -> f32 {
     (node.visits as f32 * NEXT).max(NEXT_LEAST)
 }
 
-/// The shares of the next `evaluations` of `count` children, of which each is brought down to a
-/// rate by `needed(child, rate)` more evaluations; rates lie between `low` and `high`. `None` where
-/// nobody takes any.
+/// The shares of the next `evaluations` among `count` children. It takes `needed(child, rate)` more
+/// evaluations to lower a child to this rate; rates lie between `low` and `high`. `None` if no
+/// child takes any.
 pub(super) fn shares(
     count: usize,
     evaluations: f32,

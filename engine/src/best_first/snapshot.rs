@@ -1,4 +1,4 @@
-//! The search seen from outside: its tree at one position, and how far it is.
+//! Snapshots of the search: its tree at one position, and its progress.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ struct Place {
     /// Keys of the positions before it.
     seen: Vec<u64>,
     path: Vec<String>,
-    /// The depth that it is wanted to reach, plies.
+    /// Its desired depth, plies.
     desired: f32,
 }
 
@@ -74,7 +74,7 @@ impl BestFirst {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// How far the search is.
+    /// The progress of the search.
     pub(super) fn progress(&self, task: &Task<'_>, stopped: Option<Stop>) -> Progress {
         let time = task.budget.elapsed();
         let searched = time.saturating_sub(self.began).max(Duration::from_millis(1));
@@ -90,7 +90,7 @@ impl BestFirst {
         }
     }
 
-    /// What more thought is worth.
+    /// What further search is worth.
     fn worth(&self, task: &Task<'_>) -> Option<Worth> {
         let spent = self.spent(task).filter(|_| task.limits.clock.is_some());
         let evaluations = match &spent {

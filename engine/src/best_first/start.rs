@@ -1,4 +1,4 @@
-//! From one search to the next: rule and memory, the tree that is kept, the answer.
+//! What carries over from one search to the next: rule, memory and tree; and the final answer.
 
 use std::time::Duration;
 use std::{fmt, thread};
@@ -28,7 +28,7 @@ use crate::tree::{remember, reuse};
 
 /// Memory before anyone sets another, MiB.
 const DEFAULT_HASH_MB: usize = 64;
-/// Pause between looks at the stop token once there is nothing left to search.
+/// Polling interval of the stop token once there is nothing left to search.
 const IDLE: Duration = Duration::from_millis(2);
 
 impl BestFirst {
@@ -72,7 +72,7 @@ impl BestFirst {
         &self.params
     }
 
-    /// Plays by other tunables from now on; forgets the tree, which was built by the old ones.
+    /// Sets the tunables; forgets the tree, which was built with the old ones.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
         self.reset();
@@ -93,12 +93,12 @@ impl BestFirst {
         self.rule.model()
     }
 
-    /// The same number for the same tree.
+    /// A hash that is the same for the same tree.
     pub fn signature(&self) -> u64 {
         self.tree.signature()
     }
 
-    /// Makes the rule anew and divides the memory between tree and table; forgets both.
+    /// Rebuilds the rule and divides the memory between tree and table; clears both.
     fn reset(&mut self) {
         self.rule = (self.make_rule)(&self.params);
         let share = f64::from(self.params.table_share);
@@ -150,8 +150,8 @@ impl BestFirst {
         }
     }
 
-    /// Sets what the tree is to prove. What a search for a mate calls a draw may be anything else,
-    /// so neither side of it keeps the other's tree.
+    /// Sets the goal of the tree. A search for a mate marks positions as drawn that need not be, so
+    /// the tree is not kept when the goal changes.
     fn aim(&mut self, goal: Goal) {
         if goal == Goal::Result && self.tree.goal() == Goal::Result {
             return;

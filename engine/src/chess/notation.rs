@@ -8,7 +8,7 @@ use shakmaty::{
 
 use crate::chess::game::Game;
 
-/// What is wrong with a `position` command, and how to mend it.
+/// What is wrong with a `position` command, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PositionProblem {
     /// Neither `startpos` nor `fen`.
@@ -19,15 +19,15 @@ pub enum PositionProblem {
     BadFen {
         /// As it was given.
         fen: String,
-        /// What to mend.
+        /// What to fix.
         fault: &'static str,
     },
     /// The FEN is readable but no chess position.
-    #[error("the FEN '{fen}' is no chess position: {fault}")]
+    #[error("the FEN '{fen}' is not a chess position: {fault}")]
     Impossible {
         /// As it was given.
         fen: String,
-        /// What to mend.
+        /// What to fix.
         fault: &'static str,
     },
     /// Something else stands where `moves` belongs.

@@ -7,7 +7,7 @@ use tesla_nn::evaluator::{centipawns_from_score, score_from_centipawns};
 /// next capture or pawn move.
 pub const TABLE_PLIES: u16 = 10_000;
 
-/// How a table's win is told, in centipawns, less the plies above [`TABLE_PLIES`].
+/// How a table's win is reported, in centipawns, less the plies above [`TABLE_PLIES`].
 const TABLE_CENTIPAWNS: u16 = 20_000;
 
 /// What a position is worth to its side to move. Proofs are kept apart from estimates.

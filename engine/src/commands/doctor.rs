@@ -88,7 +88,7 @@ impl Finding {
     }
 }
 
-/// Makes all checks, telling each as it ends.
+/// Makes all checks and prints each result at once.
 ///
 /// # Errors
 /// When something that was asked for does not work; the sentence says how many things.

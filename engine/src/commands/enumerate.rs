@@ -18,14 +18,14 @@ use crate::enumerate::{
     self, Archive, Ended, EnumerateError, PliesRequest, Request, Resources, count_plies, grouped,
 };
 
-/// Least memory, MiB; buffers and the program itself need some of it.
+/// Minimum memory, MiB; buffers and the program itself need some of it.
 const LEAST_MEMORY: u64 = 128;
 
 /// MiB of the bound that are not for sets: the program, and buffers of threads and files.
 const OWN_MEMORY: u64 = 72;
 
-/// Of the rest, one part in so many is for the sets. The allocator holds on to what was given back
-/// for a while, so that the process takes up to twice what the sets do (measured).
+/// Of the rest, one part in this many is for the sets. The allocator keeps freed memory for a
+/// while, so the process takes up to twice what the sets do (measured).
 const SETS: u64 = 2;
 
 /// What to enumerate.
@@ -43,15 +43,15 @@ pub struct EnumerateArgs {
     /// Count the distinct positions after each number of plies up to this one, instead
     #[arg(long, value_name = "N", conflicts_with_all = ["edges", "roots"])]
     plies: Option<u32>,
-    /// Memory to use at most; with --dir, what does not fit goes to files
+    /// Maximum memory; with --dir, what does not fit goes to files
     #[arg(long, value_name = "MIB", default_value_t = 4096,
         value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
     memory: u64,
     /// Threads; as many as there are cores if not given
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Folder for checkpoints, edges, roots and what does not fit memory; the same command goes on
-    /// with what is in it
+    /// Folder for checkpoints, edges, roots and what does not fit memory; the same command resumes
+    /// from it
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
     /// Write all edges to the folder: position, move, position

@@ -28,7 +28,7 @@ const PLIES: u32 = 8;
 const BOOK_PLIES: u32 = 2;
 /// Most that one side's expected score may differ from even.
 const BALANCED: f32 = 0.13;
-/// Nodes of the search that says so.
+/// Nodes of the search that measures it.
 const NODES: u64 = 1_000;
 /// Memory of that search, MiB.
 const HASH_MB: usize = 1;
@@ -42,7 +42,7 @@ const TRIES: u32 = 10_000;
 pub struct Order {
     /// Openings.
     pub count: u64,
-    /// Decides them.
+    /// The seed.
     pub seed: u64,
     /// EPD or FEN, a line each; `None` = the start position.
     pub book: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Order {
     pub plies: Option<u32>,
 }
 
-/// Why there are no openings, and how to mend it.
+/// Why there are no openings, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum GenfensError {
     /// The command cannot be read.
@@ -81,8 +81,7 @@ pub enum GenfensError {
 }
 
 impl Order {
-    /// Reads `N seed S [book B] [plies P]`; `OpenBench` may put more words behind, which are passed
-    /// over.
+    /// Reads `N seed S [book B] [plies P]`; `OpenBench` may append more words, which are ignored.
     ///
     /// # Errors
     /// When number or seed are missing or none, or the plies are too many.

@@ -1,5 +1,8 @@
 //! What we say: whole lines, flushed, one at a time, from any thread.
 
+#[cfg(test)]
+pub(crate) mod heard;
+
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,7 +29,7 @@ struct Sink {
     error: Option<io::Error>,
 }
 
-/// A file that keeps what was said and heard.
+/// A log file of all output and input.
 struct Log {
     file: File,
     watch: Stopwatch,
@@ -93,7 +96,7 @@ impl Output {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).error.is_some()
     }
 
-    /// Notes a line that was heard, if there is a log.
+    /// Logs a line of input, if there is a log.
     pub fn received(&self, line: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).note('>', line);
     }
@@ -111,7 +114,7 @@ impl Output {
         Ok(())
     }
 
-    /// Tells people something, in one `info string` line.
+    /// Prints a message for the user, as one `info string` line.
     pub fn info(&self, sentence: &str) {
         let line: String = sentence
             .chars()
@@ -137,7 +140,7 @@ impl Style {
         UciMove::from_move(played, self.castling).to_string()
     }
 
-    /// The `info` line of the root move that is looked at.
+    /// The `info` line of the root move being searched.
     pub fn current(self, current: &Current) -> String {
         let Current { played, number, depth } = *current;
         format!("info depth {depth} currmove {} currmovenumber {number}", self.written(played))
@@ -209,7 +212,7 @@ pub fn win_draw_loss(score: Score) -> [u32; 3] {
     }
 }
 
-/// Decides which news are worth a line: another depth or best move, or a second has passed.
+/// Decides which reports are worth a line: a new depth or best move, or a second has passed.
 #[derive(Clone, Debug, Default)]
 pub struct Throttle(Option<Info>);
 

@@ -1,4 +1,4 @@
-//! Which move first: the better the first moves, the more of the others are never looked at.
+//! Move ordering: the better the first moves, the more of the others are pruned.
 //!
 //! Seed 002's order: captures, then threats, then positionally strong moves.
 

@@ -25,7 +25,8 @@ pub struct Walk<'a, S> {
     pub(super) statics: S,
     bounds: Option<Bounds<'a>>,
     node_limit: u64,
-    /// Set while no node limit holds, because moves are told of that nobody has looked at yet.
+    /// Set while no node limit holds, because some of the lines to report have not been searched
+    /// yet.
     pub(super) is_first_look: bool,
     nodes: u64,
     /// Keys of the positions before the current one, game and path.
@@ -33,7 +34,7 @@ pub struct Walk<'a, S> {
     /// How many of them are the game's.
     game_keys: usize,
     was_cut: bool,
-    /// Who is told of news.
+    /// The receiver of the reports.
     pub(super) reporter: Option<Reporter<'a>>,
     /// Lines of this depth that are found already.
     pub(super) lines: usize,
@@ -74,7 +75,7 @@ impl<'a, S: StaticValue> Walk<'a, S> {
         }
     }
 
-    /// Positions looked at, all walks together; the root does not count.
+    /// Positions searched, all walks together; the root does not count.
     pub fn nodes(&self) -> u64 {
         self.nodes
     }
@@ -92,8 +93,8 @@ impl<'a, S: StaticValue> Walk<'a, S> {
         }
     }
 
-    /// At the root: tells which move is looked at, the one at this place of its line, `depth` plies
-    /// deep.
+    /// At the root: reports the move being searched, the one at this place of its line, `depth`
+    /// plies deep.
     pub(super) fn looks_at(&mut self, played: Move, place: usize, depth: u32) {
         if self.keys.len() == self.game_keys
             && let Some(reporter) = &mut self.reporter

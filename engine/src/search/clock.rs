@@ -1,4 +1,5 @@
-//! Reads the clock: the budget of a search, and stopwatches; nothing else in the engine does.
+//! Reads the clock: the budget of a search, and stopwatches. Besides it only the slow motion of
+//! `tesla view` does.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ pub struct Budget {
     ponder: Option<PonderHit>,
 }
 
-/// Tells a pondering search that its clock runs now. Clones share one mark.
+/// Tells a pondering search that its clock is running. Clones share one flag.
 #[derive(Clone, Debug, Default)]
 pub struct PonderHit(Arc<OnceLock<Instant>>);
 
@@ -103,7 +104,7 @@ impl Budget {
         self.soft().is_some_and(|soft| self.elapsed() >= soft)
     }
 
-    /// Whether this share of the planned time is over, of which what was pondered is no part.
+    /// Whether this share of the planned time is over; time spent pondering does not count.
     pub fn soft_share_over(&self, share: f64) -> bool {
         let used = self.elapsed().saturating_sub(self.waited());
         !self.is_pondering() && self.soft.is_some_and(|soft| used >= soft.mul_f64(share))
@@ -123,8 +124,7 @@ impl Budget {
 }
 
 /// Planned and longest time for one move. Neither exceeds what is left after the overhead, so that
-/// a clock is never lost by planning; with nothing left both are zero and the search answers with
-/// what it has.
+/// no plan loses on time; with nothing left both are zero and the search answers with what it has.
 fn plan(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let usable = clock.remaining.saturating_sub(overhead);
     let moves = clock.moves_to_go.unwrap_or(MOVES_AHEAD).clamp(1, MOVES_AHEAD);

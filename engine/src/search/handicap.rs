@@ -1,8 +1,8 @@
-//! Playing weaker on purpose (`UCI_LimitStrength`, `UCI_Elo`): fewer nodes, and at times another of
-//! the best moves.
+//! Playing weaker on purpose (`UCI_LimitStrength`, `UCI_Elo`): fewer nodes, and sometimes a move
+//! that is not the best.
 //!
-//! Works on every search that tells more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for the search Tesla with the network that ships:
+//! Works with every search that reports more than one line. The numbers are ratings on the scale of
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-f0299bf8`:
 //! `benches/results/2026-11-23-elo.md`.
 
 use rand::{RngExt, SeedableRng};
@@ -11,9 +11,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::chess::game::{Game, position_key};
 use crate::search::{Info, Limits, Outcome};
 
-/// How strong play is by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, in between on
-/// straight lines: what `benches/scripts/calibrate.py` prints comes here, and the range into
-/// `handshake.uci`, `strength.uci` and `docs/uci.md`.
+/// Strength by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, with linear interpolation.
+/// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
+/// `strength.uci` and `docs/uci.md`.
 const SCALE: [(u64, f64); 13] = [
     (850, 0.000),
     (900, 0.027),
@@ -30,7 +30,7 @@ const SCALE: [(u64, f64); 13] = [
     (2000, 1.000),
 ];
 
-/// The weakest and the strongest play, in the words of `UCI_Elo`.
+/// The lowest and the highest `UCI_Elo`.
 pub const WEAKEST: u64 = SCALE[0].0;
 /// See [`WEAKEST`].
 pub const STRONGEST: u64 = SCALE[SCALE.len() - 1].0;
@@ -40,8 +40,8 @@ const FEWEST_NODES: f64 = 16.0;
 const GROWTH: f64 = 500.0;
 /// Moves to choose among.
 const CHOICES: usize = 5;
-/// At the weakest and at the strongest: how much expected score a move may look better than it is,
-/// by Gumbel noise of this scale.
+/// Scale of the Gumbel noise on the expected scores of the moves, at the weakest and at the
+/// strongest.
 const NOISE: [f64; 2] = [0.15, 0.004];
 
 /// What the user chose.
@@ -77,7 +77,7 @@ impl Handicap {
         (FEWEST_NODES * GROWTH.powf(self.place())) as u64
     }
 
-    /// An analysis without end is not weakened, nor is a search for a mate.
+    /// Infinite analysis and the search for a mate are not weakened.
     fn spares(limits: &Limits) -> bool {
         limits.infinite || limits.mate.is_some()
     }
@@ -91,7 +91,7 @@ impl Handicap {
         limits.multipv = limits.multipv.max(CHOICES);
     }
 
-    /// Puts a move that is perhaps not the best in the place of the best.
+    /// Replaces the best move by one that may be worse.
     pub fn weaken(self, outcome: &mut Outcome, game: &Game, limits: &Limits) {
         if Self::spares(limits) {
             return;

@@ -32,12 +32,12 @@ pub struct Limits {
     pub infinite: bool,
     /// Only these moves at the root; empty = all.
     pub search_moves: Vec<Move>,
-    /// How many best moves are told of; 0 counts as 1.
+    /// Number of lines to report; 0 counts as 1.
     pub multipv: usize,
 }
 
 impl Limits {
-    /// Whether no move may be sent before `stop`: a search without an end of its own.
+    /// Whether no move may be sent before `stop`.
     pub fn waits_for_stop(&self) -> bool {
         let bounded = self.clock.is_some()
             || self.move_time.is_some()

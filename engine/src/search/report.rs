@@ -1,4 +1,4 @@
-//! What a search tells while it runs and at its end.
+//! What a search reports while it runs and at its end.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use shakmaty::Move;
 
 use crate::chess::score::Score;
 
-/// When a search is so long that its root moves are told of, as Stockfish has it; UCI allows it
-/// after one second.
+/// Time from which the current root move is reported, as in Stockfish; UCI allows it after one
+/// second.
 const LONG: Duration = Duration::from_secs(3);
 
-/// One `info` line's worth of news.
+/// The content of one `info` line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
-    /// Depth in plies (for best-first searches: what the root's work is worth in whole plies).
+    /// Depth in plies (for best-first searches: that of the root's visits, in whole plies).
     pub depth: u32,
-    /// Length of the longest line looked at.
+    /// Length of the longest line searched.
     pub selective_depth: u32,
     /// From the root's side to move.
     pub score: Score,
@@ -26,15 +26,15 @@ pub struct Info {
     pub hashfull: u32,
     /// Since `go`.
     pub time: Duration,
-    /// The principal variation from the root, legal moves all.
+    /// The principal variation from the root; all moves are legal.
     pub pv: Vec<Move>,
-    /// What the next best moves promise, the best first, where more than one line is wanted.
+    /// The lines after the best one, best first, when more than one is wanted.
     pub variations: Vec<Variation>,
-    /// The root move that is looked at now, where that is the news; all else was told before.
+    /// The root move being searched, if this report is about it; all else repeats the last report.
     pub current: Option<Current>,
 }
 
-/// A root move that a search by depth looks at.
+/// A root move that an iterative-deepening search is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Current {
     /// The move.
@@ -48,11 +48,11 @@ pub struct Current {
 /// A line behind the best one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variation {
-    /// How deep it was looked at; where a search was stopped, other than the best line's.
+    /// The depth that it was searched to; after a stop it may differ from the best line's.
     pub depth: u32,
     /// From the root's side to move.
     pub score: Score,
-    /// From the root, at least one move, legal moves all.
+    /// From the root; at least one move, all of them legal.
     pub pv: Vec<Move>,
 }
 
@@ -88,9 +88,9 @@ pub struct RootMove {
     /// The rule's count N at and below it: evaluations, with those kept from earlier searches and
     /// those awaited; under PUCT visits to proven positions too.
     pub visits: u32,
-    /// Evaluations answered behind it in this search.
+    /// Evaluations answered below it in this search.
     pub evaluations: u32,
-    /// Whether the position behind it was looked at; before that, the value is a guess.
+    /// Whether the position after it was evaluated; before that, the value is a guess.
     pub is_evaluated: bool,
     /// The evaluator's policy.
     pub policy: f32,
@@ -98,7 +98,7 @@ pub struct RootMove {
     pub rating: Rating,
 }
 
-/// Passes a search's news on; which root move is looked at only once the search is long.
+/// Passes a search's reports on; those of the current root move only once the search is long.
 pub struct Reporter<'a> {
     report: &'a mut (dyn FnMut(&Info) + 'a),
     last: Option<Info>,
@@ -116,13 +116,13 @@ impl<'a> Reporter<'a> {
         Self { report, last: None }
     }
 
-    /// Passes on what a depth has found.
+    /// Passes on the result of an iteration.
     pub fn report(&mut self, info: Info) {
         (self.report)(&info);
         self.last = Some(info);
     }
 
-    /// Passes on which root move is looked at, so long after `go`.
+    /// Passes on the current root move, at this time since `go`.
     pub fn looks_at(&mut self, current: Current, time: Duration) {
         if time >= LONG
             && let Some(last) = &self.last

@@ -1,4 +1,4 @@
-//! The transposition table: what was learnt of a position, by key, for every search.
+//! The transposition table: what is known of a position, by key, for every search.
 //!
 //! An entry has 128 bits, four entries fill one 64-byte cache line:
 //!
@@ -29,7 +29,7 @@ const OLDEST_AGE: u8 = 31;
 const PV_BONUS: i32 = 16;
 /// Depths that one generation of age costs an entry when a slot is needed.
 const AGE_COST: i32 = 64;
-/// Buckets looked at for [`Table::hashfull`].
+/// Buckets sampled for [`Table::hashfull`].
 const SAMPLE: usize = 250;
 
 /// A move in 18 bits; see the [module](self) for its parts.
@@ -154,7 +154,7 @@ impl Table {
         self.age = self.age % OLDEST_AGE + 1;
     }
 
-    /// What is known of this position. The move is only as good as the key: make sure it is legal.
+    /// The entry of this position, if any. Keys may collide: check that the move is legal.
     pub fn probe(&self, key: u64) -> Option<Entry> {
         let bucket = self.buckets.get(self.index(key))?;
         bucket
@@ -164,8 +164,8 @@ impl Table {
             .map(|slot| Entry::from_word(slot[1]))
     }
 
-    /// Remembers `entry`: over what is known of the same position, else in an empty slot, else in
-    /// place of the entry worth least (old, shallow, not of a principal variation).
+    /// Stores `entry`: over the entry of the same position, else in an empty slot, else over the
+    /// least valuable entry (old, shallow, not of a principal variation).
     pub fn store(&mut self, key: u64, entry: Entry) {
         let (index, age) = (self.index(key), self.age);
         let Some(bucket) = self.buckets.get_mut(index) else { return };

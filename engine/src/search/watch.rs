@@ -1,5 +1,5 @@
-//! How somebody watches a running search without slowing it: a slot for one snapshot, filled by the
-//! search between batches when it is asked for. Who reads slowly gets the latest and misses some.
+//! Watching a running search without slowing it: a slot for one snapshot, which the search fills
+//! between batches on request. A slow reader gets the latest snapshot and misses some.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ pub struct Watch {
 #[derive(Default)]
 struct Shared {
     is_asked: AtomicBool,
-    /// The moves from the root to the position that is looked at.
+    /// The moves from the root to the watched position.
     path: Mutex<Vec<Move>>,
 }
 
@@ -48,7 +48,7 @@ impl Watch {
         self.shared.is_asked.store(true, Ordering::Release);
     }
 
-    /// Asks for the next snapshot and waits for it, at most so long. One that was made before the
+    /// Requests the next snapshot and waits for it, at most this long. One that was made before the
     /// call counts too.
     pub fn next(&self, patience: Duration) -> Option<Snapshot> {
         self.ask();
@@ -60,22 +60,22 @@ impl Watch {
         self.latest.try_recv().ok()
     }
 
-    /// Snapshots from now on tell of the position behind these moves too.
+    /// From now on snapshots describe the position after these moves too.
     pub fn look_at(&self, path: Vec<Move>) {
         *self.shared.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
     }
 
-    /// The moves to the position that is looked at.
+    /// The moves to the watched position.
     pub fn path(&self) -> Vec<Move> {
         self.shared.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether somebody waits for a snapshot. One load of a flag.
+    /// Whether a snapshot was requested: one load of a flag.
     pub fn is_asked(&self) -> bool {
         self.shared.is_asked.load(Ordering::Acquire)
     }
 
-    /// Puts a snapshot into the slot, in the place of one that nobody took; never waits.
+    /// Puts a snapshot into the slot, replacing one that nobody took; never waits.
     pub fn put(&self, snapshot: Snapshot) {
         self.shared.is_asked.store(false, Ordering::Release);
         let _ = self.latest.try_recv();
@@ -103,7 +103,7 @@ impl Watched {
         self.last = None;
     }
 
-    /// The watch, if a snapshot is due. Asks for the time only where somebody asks for a snapshot.
+    /// The watch, if a snapshot is due. Reads the time only when a snapshot was requested.
     pub fn due(&mut self, now: impl FnOnce() -> Duration) -> Option<Watch> {
         let watch = self.watch.as_ref().filter(|watch| watch.is_asked())?;
         let now = now();

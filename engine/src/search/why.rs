@@ -7,10 +7,10 @@ use crate::search::snapshot::{MoveSnapshot, Outlook, Proof, Snapshot, Stop};
 const LEVEL: f32 = 1.0;
 /// A lead that nobody overtakes with this probability is clear.
 const CLEAR: f32 = 0.01;
-/// From so many points on, halves do not matter.
+/// From this many points on, tenths are not shown.
 const WHOLE: f32 = 2.95;
 
-/// What one in so many is called.
+/// The names of one third to one tenth.
 const ORDINALS: [&str; 8] =
     ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
 
@@ -56,7 +56,8 @@ fn alone(best: &MoveSnapshot, others: &[MoveSnapshot]) -> Option<String> {
         return Some(format!("{} is the only move", best.san));
     }
     let is_unknown = !best.is_evaluated && others.iter().all(|other| !other.is_evaluated);
-    is_unknown.then(|| format!("{} is the evaluator's guess: no move was looked at yet", best.san))
+    is_unknown
+        .then(|| format!("{} is the evaluator's guess: no move has been searched yet", best.san))
 }
 
 /// Tesla: who leads, who may overtake, and where the next evaluations go.
@@ -79,7 +80,7 @@ fn lead(snapshot: &Snapshot, best: &MoveSnapshot, others: &[MoveSnapshot]) -> St
     let san = &best.san;
     let evaluated = others.iter().filter(|other| other.is_evaluated);
     let second = evaluated.max_by(|a, b| known(a.value).total_cmp(&known(b.value)));
-    let Some(second) = second else { return format!("{san} is the only move looked at so far") };
+    let Some(second) = second else { return format!("{san} is the only move searched so far") };
     let gap = known(best.value) - known(second.value);
     if gap.abs() < LEVEL {
         let played = if gap < 0.0 || snapshot.root.leader.as_ref() != Some(&best.uci) {
@@ -133,7 +134,7 @@ fn stopped(snapshot: &Snapshot, stop: Stop) -> String {
     let is_tesla = snapshot.root.leader.is_some();
     let reason = match stop {
         Stop::Asked => "it was told to".to_owned(),
-        Stop::Time => "the time is over".to_owned(),
+        Stop::Time => "time is up".to_owned(),
         Stop::Planned => "the time planned for the move is spent".to_owned(),
         Stop::Satisfied if is_tesla => "no move is worth its time".to_owned(),
         Stop::Satisfied => "no other move can come first in the time that is left".to_owned(),
@@ -243,7 +244,7 @@ mod tests {
         let ends = [
             (Stop::Satisfied, "no move is worth its time"),
             (Stop::Nodes, "its 1000 evaluations are spent"),
-            (Stop::Time, "the time is over"),
+            (Stop::Time, "time is up"),
             (Stop::Planned, "the time planned for the move is spent"),
             (Stop::Asked, "it was told to"),
             (Stop::Depth, "depth 9 is reached"),
@@ -300,10 +301,10 @@ mod tests {
         );
         let guess =
             snapshot(vec![told("e4", 50.0, 0, 0.1, 0.5), told("d4", 50.0, 0, 0.1, 0.5)], None);
-        assert_eq!(why(&guess), "e4 is the evaluator's guess: no move was looked at yet.");
+        assert_eq!(why(&guess), "e4 is the evaluator's guess: no move has been searched yet.");
         let first =
             snapshot(vec![told("e4", 50.0, 1, 0.3, 0.5), told("d4", 50.0, 0, 0.3, 0.0)], None);
-        let wanted = "e4 is the only move looked at so far; d4 may overtake with 30 %; \
+        let wanted = "e4 is the only move searched so far; d4 may overtake with 30 %; \
                       hardly an evaluation goes there.";
         assert_eq!(why(&first), wanted);
     }

@@ -18,7 +18,7 @@ const BENCH_HASH_MB: usize = 16;
 /// Alpha-beta starts with this until `Hash` is set.
 const SMALLEST_HASH_MB: usize = 1;
 
-/// A search, and one line for people on what it runs.
+/// A search, and a one-line description of it for the user.
 pub struct Made {
     /// Ready to search, with a table of its own size; the caller sets `Hash`.
     pub search: Box<dyn Search>,

@@ -8,7 +8,7 @@ use crate::three_state;
 /// The device that is always there.
 const CPU: &str = "cpu";
 
-/// What decides which search and evaluator run; another one means loading anew.
+/// What decides which search and evaluator run; a change means reloading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
     /// The search mode.
@@ -32,7 +32,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The same without what its search does not use, so that this cannot make it load anew.
+    /// The same without what its search does not use, so that a change of that causes no reload.
     #[must_use]
     pub fn used(mut self) -> Self {
         if self.search.has_own_evaluation() {

@@ -1,5 +1,5 @@
-//! Which search modes and evaluators there are, by the names that the options give them.
-//! [`super::factory`] builds them.
+//! The search modes and evaluators, with their names in the options. [`super::factory`] builds
+//! them.
 
 use std::fmt;
 

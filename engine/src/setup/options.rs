@@ -105,7 +105,7 @@ impl Settings {
         if self.machine.params.get(name).is_none() {
             return Err(OptionError::Unknown(name.to_owned()));
         }
-        // What is no number fails the range check, which names the range.
+        // What is not a number fails the range check, which names the range.
         self.machine.params.set(name, value.parse().unwrap_or(f32::NAN))?;
         Ok(Change::Taken)
     }

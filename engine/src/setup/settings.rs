@@ -30,13 +30,13 @@ pub struct Settings {
     pub chess960: bool,
     /// `info` lines carry win, draw and loss in permille.
     pub show_wdl: bool,
-    /// Best moves that are told of.
+    /// Lines to report.
     pub multipv: usize,
-    /// When every root move is told of.
+    /// When the statistics of every root move are reported.
     pub move_stats: MoveStats,
     /// Playing weaker on purpose.
     pub strength: Strength,
-    /// A file for everything that is said and heard; `None` = none.
+    /// A file for all output and input; `None` = none.
     pub log_file: Option<String>,
     /// The endgame tables.
     pub tablebase: tablebase::TablebaseSettings,
@@ -44,7 +44,7 @@ pub struct Settings {
     pub opponent: Option<Opponent>,
 }
 
-/// When a search tells of every root move.
+/// When a search reports the statistics of every root move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MoveStats {
     /// At its end.

@@ -1,10 +1,10 @@
-//! The experience on disk: one file, which grows by a record for each move and is written anew when
-//! most of it is old.
+//! The experience on disk: one file, which grows by a record for each move and is rewritten when
+//! most of it is outdated.
 //!
 //! A record is written with one call before the move is answered, so a killed process loses none of
 //! a finished move; the end of each game is forced to the disk, so a power cut loses at most the
-//! moves of the games that were on. A file is written anew under another name, forced to the disk,
-//! and put in its place. Beside it lies a lock.
+//! moves of the games that were on. A file is rewritten under another name, synced to disk, and put
+//! in its place. Beside it lies a lock.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -73,7 +73,8 @@ pub(super) struct ExperienceFile {
     length: u64,
     /// Records in the file.
     records: usize,
-    _lock: File,
+    /// Held for as long as this lives.
+    lock: File,
 }
 
 /// What a file held when it was opened.
@@ -151,7 +152,7 @@ impl ExperienceFile {
         let (whole, opened) = found.unwrap_or((HEADER.len(), Opened { cut_bytes: 0 }));
         let length = whole as u64;
         let file = open_at(path, length).map_err(io_error)?;
-        Ok((Self { path: path.to_owned(), file, length, records, _lock: lock }, opened))
+        Ok((Self { path: path.to_owned(), file, length, records, lock }, opened))
     }
 
     /// Appends a record with one call.
@@ -185,8 +186,7 @@ impl ExperienceFile {
         self.records
     }
 
-    /// Writes the file anew with these records: all of them are in it at the end, or it is as
-    /// before.
+    /// Rewrites the file with these records: at the end it holds all of them or is unchanged.
     ///
     /// # Errors
     /// When the system refuses; the file is closed then.
@@ -197,13 +197,13 @@ impl ExperienceFile {
             record.write(&mut bytes);
             count += 1;
         }
-        let Self { path, file, _lock, .. } = self;
+        let Self { path, file, lock, .. } = self;
         // Windows replaces no file that is open.
         drop(file);
         files::replace(&path, &bytes)?;
         let length = bytes.len() as u64;
         let file = open_at(&path, length)?;
-        Ok(Self { path, file, length, records: count, _lock })
+        Ok(Self { path, file, length, records: count, lock })
     }
 }
 

@@ -116,7 +116,7 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
         memory.ask(|experience| report::write_csv(experience, path))?;
     }
     if done() < args.games {
-        output.print(&format!("stopped after {} games; the same command goes on", done()));
+        output.print(&format!("stopped after {} games; the same command resumes", done()));
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ fn play(
             Some(chosen) => game.play(chosen),
             None => {
                 return Err(format!(
-                    "game {number}: {chosen:?} is no legal move; please report it"
+                    "game {number}: {chosen:?} is not a legal move; please report it"
                 ));
             }
         }

@@ -9,7 +9,7 @@ pub(super) struct Limiters {
     pub(super) economic: u32,
     /// Whether the position is worth it: the nearer to equal, the more.
     pub(super) objective: u32,
-    /// Positions looked at in this game so far, of a budget.
+    /// Positions searched in this game so far, of a budget.
     pub(super) explored: u32,
     /// Number of legal moves.
     pub(super) topology: u32,
@@ -20,7 +20,7 @@ pub(super) const POSITION_BUDGET: u64 = 1_000_000;
 
 impl Limiters {
     /// From the seconds planned for the move (`None` without a clock: there is plenty), its quick
-    /// evaluation in thousandths of a pawn, the positions looked at in this game, and the number of
+    /// evaluation in thousandths of a pawn, the positions searched in this game, and the number of
     /// legal moves.
     pub(super) fn new(seconds: Option<f64>, value: i32, explored: u64, moves: usize) -> Self {
         Self {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn rates_become_depths() {
-        // Plenty of time, near equal, nothing looked at yet, few moves: 0.3 + 0.3 + 0.2 + 0.06.
+        // Plenty of time, near equal, nothing searched yet, few moves: 0.3 + 0.3 + 0.2 + 0.06.
         let most = Limiters::new(None, 0, 0, 10);
         assert_eq!((most.rate(), most.depth()), (86, 6));
         // 0.7 and 0.4 themselves are not above 0.7 and 0.4.

@@ -8,9 +8,9 @@ use super::experience::Experience;
 use super::file::{self, ExperienceFile, FileError};
 use super::record::Record;
 
-/// Records in a file for each that it would take to write it anew, from which on that is done.
+/// A file is rewritten when it has this many times the records that a new one would take.
 const OLD_SHARE: usize = 2;
-/// And how many more, so that a small file is not written anew all the time.
+/// And how many more, so that a small file is not rewritten all the time.
 const OLD_RECORDS: usize = 4_096;
 
 /// The files that searches of this process have open: the one thing in the engine that is global,
@@ -129,7 +129,7 @@ impl Store {
         }
     }
 
-    /// Writes the file anew when most of it is old: between games, or when it gets out of hand.
+    /// Rewrites the file when most of it is outdated: between games, or when it grows too large.
     fn tidy(&mut self, is_between_games: bool) {
         let Some(file) = &self.file else { return };
         let live = self.experience.len() + self.experience.past().len();

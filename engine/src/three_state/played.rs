@@ -1,4 +1,4 @@
-//! The game that is being played, as far as a search sees it, and how it ended.
+//! The current game as a search sees it, and how it ended.
 //!
 //! UCI does not tell an engine the result. So when another game begins, or the program ends, the
 //! rules are asked first: mate and draws in the last known position are certain. Where the game

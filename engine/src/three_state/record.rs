@@ -19,11 +19,11 @@ pub(super) enum Record {
     Move(MoveMade),
     /// A game ended.
     Game(GameOver),
-    /// What is known of a position, when a file is written anew.
+    /// What is known of a position, when a file is rewritten.
     Position(Packed, PositionRecord),
-    /// A game that ended before the file was written anew, oldest first.
+    /// A game that ended before the file was rewritten, oldest first.
     Past(PastGame),
-    /// Sums, when a file is written anew.
+    /// Sums, when a file is rewritten.
     Totals(Totals),
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct PositionRecord {
     pub(super) state: State,
     /// How often a move was made there.
     pub(crate) seen: u32,
-    /// Games won by the side to move, as far as their ends are known or guessed.
+    /// Games won by the side to move, by their known or guessed results.
     pub(super) wins: u32,
     /// Games drawn.
     pub(super) draws: u32,

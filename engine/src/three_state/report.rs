@@ -1,4 +1,4 @@
-//! What an experience says of itself: tables for people, lines for plots.
+//! Reports on an experience: tables to read, lines to plot.
 
 use std::fmt::Write as _;
 use std::path::Path;

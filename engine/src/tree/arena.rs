@@ -1,11 +1,11 @@
 //! The search tree: an arena under a hard cap of memory.
 //!
 //! An evaluated position has an [`Expansion`]; each of its legal moves has an [`Edge`], two bytes
-//! with its policy and action value. Only a move that was looked at has a [`Node`] as well: the
-//! node is created when the move is first looked at. The nodes of one position lie side by side in
-//! a block that is exchanged for a larger one as they become more. Expansions and edges only ever
-//! grow at the end, so an expansion always comes after its parent; dropping subtrees slides the
-//! rest down in place ([`Tree::retain`]) and keeps that order.
+//! with its policy and action value. Only a move that was selected has a [`Node`] as well: the node
+//! is created at the first selection. The nodes of one position lie side by side in a block that is
+//! replaced by a larger one as their number grows. Expansions and edges only ever grow at the end,
+//! so an expansion always comes after its parent; dropping subtrees slides the rest down in place
+//! ([`Tree::retain`]) and keeps that order.
 
 mod compact;
 
@@ -18,10 +18,10 @@ use crate::tree::edge::Edge;
 use crate::tree::expansion::Expansion;
 use crate::tree::node::{ExpansionId, Goal, NONE, Node, NodeId, ROOT, Slot};
 
-/// Legal moves of one position that memory is reckoned for, and nodes.
+/// Legal moves and nodes per position that the memory estimate assumes.
 const USUAL_MOVES: usize = 40;
 const USUAL_NODES: usize = 2;
-// A position may cost 200 bytes, its moves that were never looked at included.
+// A position may take 200 bytes, its moves without nodes included.
 const _: () = assert!(Tree::BYTES_EACH <= 200);
 /// Smallest tree, positions: the root's nodes alone may be 218.
 const FEWEST: usize = 512;
@@ -60,11 +60,11 @@ impl Tree {
         tree
     }
 
-    /// Memory that is reckoned for an evaluated position and all that belongs to it, bytes.
+    /// Estimated memory of an evaluated position with its moves and nodes, bytes.
     pub const BYTES_EACH: usize =
         USUAL_NODES * size_of::<Node>() + USUAL_MOVES * size_of::<Edge>() + size_of::<Expansion>();
 
-    /// Leaves only an unevaluated root.
+    /// Clears the tree to an unevaluated root.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.expansions.clear();
@@ -74,13 +74,13 @@ impl Tree {
         self.nodes.push(Node::unevaluated(nothing, 0.5, 1.0, 1.0));
     }
 
-    /// Leaves only an unevaluated root, of a tree that is to prove this.
+    /// Clears the tree to an unevaluated root, and sets its goal.
     pub fn clear_for(&mut self, goal: Goal) {
         self.clear();
         self.goal = goal;
     }
 
-    /// What it is to prove.
+    /// The goal of the tree.
     pub fn goal(&self) -> Goal {
         self.goal
     }
@@ -124,7 +124,7 @@ impl Tree {
         self.at(expansion.slot())
     }
 
-    /// The children of an expansion that were looked at, in the order in which they were.
+    /// The children of an expansion that have nodes, in the order of their creation.
     pub fn children(&self, expansion: &Expansion) -> &[Node] {
         let Range { start, end } = expansion.children();
         &self.nodes[start as usize..end as usize]
@@ -325,7 +325,7 @@ impl Tree {
     }
 }
 
-/// The smallest size of block that holds so many nodes.
+/// The smallest block size that holds this many nodes.
 fn block_of(count: usize) -> usize {
     BLOCKS.iter().take_while(|&&size| usize::from(size) < count).count()
 }

@@ -1,8 +1,8 @@
 //! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
 //!
 //! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot; one that the table knows starts from there. Of `go mate` a leaf is settled as well
-//! where the mate would come too late: as a draw that rests on the path, which is true of this
+//! the spot; one that the table knows starts from there. Under `go mate` a leaf is also settled
+//! where the mate would come too late: as a draw that rests on the path, which holds for this
 //! search only.
 
 use shakmaty::{Chess, Position};
@@ -103,8 +103,8 @@ impl<'a> Batch<'a> {
         self.leaves.len()
     }
 
-    /// False ends the selection: enough was settled for now, or the tree is full (to try every
-    /// other leaf of a full tree would take as long as the tree is large).
+    /// `false` ends the selection: enough was settled for now, or the tree is full (trying every
+    /// other leaf of a full tree would take time in proportion to the tree).
     pub fn may_go_on(&self) -> bool {
         self.free > 0 && !self.is_full
     }

@@ -1,6 +1,6 @@
-//! A legal move that nobody looked at yet: policy and action value in two bytes.
+//! A legal move without a node: policy and action value in two bytes.
 //!
-//! Most moves of most positions are never looked at. Only their policy and action value are kept;
+//! Most moves of most positions are never searched. Only their policy and action value are kept;
 //! the move itself is the one with the same index among the position's legal moves.
 
 /// A code is exponent and four bits of mantissa: sixteen steps to an octave.

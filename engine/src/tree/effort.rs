@@ -1,4 +1,4 @@
-//! Depth and evaluations as two readings of one number.
+//! Depth and evaluations, converted into each other.
 //!
 //! Depth is what an ordinary search of this effective branching factor would reach with the same
 //! number of evaluations.
@@ -31,7 +31,7 @@ impl Effort {
         1.0 + (self.branching.powf(depth) - 1.0) / (self.branching - 1.0)
     }
 
-    /// Evaluations that one more ply below a node with so many visits costs.
+    /// The cost of one more ply below a node with this many visits, evaluations.
     pub fn cost(&self, visits: f32) -> f32 {
         ((self.branching - 1.0) * visits).max(1.0)
     }

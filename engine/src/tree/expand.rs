@@ -125,8 +125,7 @@ impl Knowledge<'_> {
     }
 }
 
-/// What can be the matter with the children of a leaf: most of the rules need not be asked about
-/// most of them.
+/// Which rules may decide a child of this leaf. Most rules can be excluded for most leaves.
 #[derive(Clone, Copy, Debug)]
 struct Scope<'a> {
     leaf: &'a Leaf,

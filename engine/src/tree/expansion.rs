@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::tree::node::{ExpansionId, NONE, NodeId, Slot};
 
-/// [`Expansion::best`] where no move that was looked at is the best.
+/// [`Expansion::best`] if the best move has no node.
 const NO_INDEX: u8 = u8::MAX;
 
 /// What an evaluated position has besides its node.
@@ -81,17 +81,17 @@ impl Expansion {
         if self.count == 0 { 0..0 } else { self.first..self.first + NodeId::from(self.count) }
     }
 
-    /// Whether some move was never looked at.
+    /// Whether some move has no node.
     pub fn has_edges_left(&self) -> bool {
         self.count < self.moves
     }
 
-    /// The best child, if it was looked at.
+    /// The best child, if it has a node.
     pub fn best_child(&self) -> Option<NodeId> {
         (self.best < self.count).then(|| self.first + NodeId::from(self.best))
     }
 
-    /// Sets the best child, by its index; `None` = one that was never looked at.
+    /// Sets the best child, by its index; `None` = a move without a node.
     pub fn set_best(&mut self, index: Option<u8>) {
         self.best = index.unwrap_or(NO_INDEX);
     }

@@ -33,7 +33,7 @@ impl Slot {
     }
 }
 
-/// What a tree is to prove; its verdicts are true of that goal only.
+/// The goal of a tree; its verdicts hold for that goal only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// The result of best play.
@@ -47,7 +47,7 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// The goal of a search for a mate in so many moves, or of any other search.
+    /// The goal of a search for a mate in this many moves, or of any other search.
     pub fn of(mate: Option<u32>) -> Self {
         mate.map_or(Self::Result, |moves| Self::Mate {
             plies: (moves as usize).saturating_mul(2).saturating_sub(1),
@@ -57,7 +57,7 @@ impl Goal {
 
 /// Set while the evaluator works on the node.
 pub const PENDING: u8 = 1;
-/// The value is the parent's action value: the position itself was never looked at.
+/// The value is the parent's action value: the position itself was not evaluated.
 pub const UNEVALUATED: u8 = 1 << 1;
 /// Value or verdict rests on the path: repetition or the fifty-move rule.
 pub const PATH: u8 = 1 << 2;
@@ -91,7 +91,7 @@ pub struct Node {
     pub played: Move,
     /// Index of that move among the parent's legal moves.
     pub edge: u8,
-    /// [`PENDING`] and its like.
+    /// [`PENDING`] and the other flags.
     pub flags: u8,
 }
 

@@ -38,8 +38,8 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     None
 }
 
-/// What rests on draws by repetition or the fifty-move rule is open again; they are decided anew
-/// when selected, and a folded subtree that rests on them is left with its action value.
+/// Reopens what rests on draws by repetition or the fifty-move rule. These draws are decided again
+/// when selected; a folded subtree that rests on them keeps only its action value.
 pub fn forget_path_draws(tree: &mut Tree) {
     tree.for_each_child(|node, edge| {
         if node.has(PATH) && !node.is_expanded() {

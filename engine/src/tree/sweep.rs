@@ -7,7 +7,7 @@ use crate::tree::remember::remember_growth;
 
 /// How values come from the children to their parent.
 pub trait Backup {
-    /// Computes the node of an expansion anew from its children.
+    /// Recomputes the node of an expansion from its children.
     fn recompute(&self, tree: &mut Tree, id: ExpansionId);
 }
 
@@ -19,7 +19,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Notes that this expansion must be computed anew.
+    /// Marks this expansion for recomputation.
     pub fn add(&mut self, tree: &mut Tree, id: ExpansionId) {
         if id == NONE || tree.expansion(id).is_dirty {
             return;
@@ -33,7 +33,7 @@ impl Sweep {
         self.by_ply[ply].push(id);
     }
 
-    /// Computes everything noted and its ancestors, deepest first, and stores what grew deeper.
+    /// Recomputes everything marked and its ancestors, deepest first, and stores what grew deeper.
     pub fn run(
         &mut self,
         tree: &mut Tree,
@@ -55,7 +55,7 @@ impl Sweep {
     }
 }
 
-/// Computes the whole tree anew, children before parents.
+/// Recomputes the whole tree, children before parents.
 pub fn recompute_all(tree: &mut Tree, backup: &dyn Backup) {
     for id in (0..tree.expansion_count() as ExpansionId).rev() {
         backup.recompute(tree, id);

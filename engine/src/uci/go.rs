@@ -1,4 +1,4 @@
-//! `go …`: text to limits.
+//! Parses `go …` into limits; [`super::job`] answers it.
 
 use std::iter::Peekable;
 use std::str::SplitWhitespace;
@@ -30,7 +30,7 @@ pub struct NotANumber {
     value: String,
 }
 
-/// One side's clock, as far as it was given.
+/// One side's clock; any part may be missing.
 #[derive(Clone, Copy, Debug, Default)]
 struct HalfClock {
     time: Option<Duration>,

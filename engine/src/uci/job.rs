@@ -1,4 +1,4 @@
-//! One `go`: from the search's news to lines of text.
+//! Answers one `go`: runs the search, and prints its reports and `bestmove`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct SearchJob {
     pub hold: Option<Receiver<()>>,
     /// How moves and scores are written.
     pub style: Style,
-    /// Whether what the evaluator did is told of (`debug on`).
+    /// Whether to report what the evaluator did (`debug on`).
     pub debug: bool,
     /// Cleared directly before `bestmove`.
     pub busy: Busy,
@@ -56,16 +56,16 @@ impl Busy {
     }
 }
 
-/// What the options say of how a search runs and what is told of it.
+/// The options for how a search runs and what it reports.
 #[derive(Clone, Debug)]
 pub(super) struct ReportSettings {
-    /// Best moves to tell of.
+    /// Lines to report.
     pub(super) multipv: usize,
     /// Endgame tables.
     pub(super) tables: Option<Tables>,
     /// Playing weaker on purpose.
     pub(super) handicap: Option<Handicap>,
-    /// When every root move is told of.
+    /// When the statistics of every root move are reported.
     pub(super) move_stats: MoveStats,
 }
 
@@ -77,7 +77,7 @@ impl ReportSettings {
 }
 
 impl SearchJob {
-    /// Searches, telling news on the way.
+    /// Searches, and prints reports on the way.
     pub(super) fn run(
         &self,
         search: &mut dyn Search,
@@ -103,8 +103,8 @@ impl SearchJob {
                 for line in &mut info.variations {
                     line.score = advice.sharpen(line.score);
                 }
-                // What the tables advise against is not searched, but told of where so many lines
-                // are wanted.
+                // Moves that the tables advise against are not searched, but reported if there are
+                // lines left for them.
                 let missing = settings.multipv.saturating_sub(1 + info.variations.len());
                 let others = advice.others.iter().take(missing);
                 info.variations.extend(others.map(|&(played, score)| Variation {
@@ -145,7 +145,7 @@ impl SearchJob {
         outcome
     }
 
-    /// Tells of every root move.
+    /// Reports the statistics of every root move.
     fn tell_moves(&self, snapshot: Option<&Snapshot>, output: &Output) {
         for line in snapshot.iter().flat_map(|s| stats::lines(s, self.game.position(), self.style))
         {
@@ -153,8 +153,8 @@ impl SearchJob {
         }
     }
 
-    /// What the endgame tables say of the root; nothing where a mate is looked for, of which they
-    /// know no distance, or where play is weaker on purpose.
+    /// The advice of the endgame tables at the root. `None` in a search for a mate, to which they
+    /// hold no distance, and where play is weaker on purpose.
     fn advice(&self, settings: &ReportSettings, root_moves: &[shakmaty::Move]) -> Option<Advice> {
         let tables = settings.tables.as_ref()?;
         tables.forget_hits();
@@ -162,7 +162,7 @@ impl SearchJob {
         is_wanted.then(|| tables.advise(&self.game, root_moves))?
     }
 
-    /// Waits until a `bestmove` is welcome.
+    /// Waits until `bestmove` may be sent.
     pub(super) fn wait(&self) {
         if let Some(hold) = &self.hold {
             // Nothing is ever sent: the error tells that the other end was dropped.

@@ -155,7 +155,7 @@ impl Session {
         }
     }
 
-    /// Loads what is pending; a failure is told, and never more than told.
+    /// Loads what is pending; a failure is reported and never fatal.
     fn prepare(&mut self) {
         if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
             self.output.info("internal error while loading; please report it");

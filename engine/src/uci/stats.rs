@@ -93,7 +93,7 @@ fn node_line(snapshot: &Snapshot, moves: &[&MoveSnapshot]) -> String {
 fn head(label: &str, number: usize, visits: u64, policy: f32) -> String {
     let digits = if policy >= 0.999_95 { 1 } else { 2 };
     let percent = 100.0 * policy;
-    // Of what is awaited nothing is told: the visits contain it.
+    // Visits in flight are not listed separately: N contains them.
     format!("{label:<5} ({number:<4}) N: {visits:>7} (+{:>2}) (P: {percent:>5.digits$}%) ", 0)
 }
 

@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,42 +32,12 @@ pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
     let inner = Router::new()
         .route("/events", get(events))
         .route("/recording.json", get(recording))
-        .route(
-            "/position",
-            post(|State(desk): Shared, body: Bytes| async move {
-                ordered(&body, |order| desk.position(&order))
-            }),
-        )
-        .route(
-            "/go",
-            post(|State(desk): Shared, body: Bytes| async move {
-                ordered(&body, |order| desk.go(&order))
-            }),
-        )
-        .route(
-            "/stop",
-            post(|State(desk): Shared, body: Bytes| async move {
-                ordered(&body, |Nothing {}| desk.stop())
-            }),
-        )
-        .route(
-            "/pace",
-            post(|State(desk): Shared, body: Bytes| async move {
-                ordered(&body, |order: messages::PaceOrder| desk.pace(order))
-            }),
-        )
-        .route(
-            "/look",
-            post(|State(desk): Shared, body: Bytes| async move {
-                ordered(&body, |order| desk.look(&order))
-            }),
-        )
-        .route(
-            "/review",
-            post(|State(desk): Shared, body: Bytes| async move {
-                ordered(&body, |order| desk.review(&order))
-            }),
-        )
+        .route("/position", orders(|desk, order: messages::PositionOrder| desk.position(&order)))
+        .route("/go", orders(|desk, order: messages::GoOrder| desk.go(&order)))
+        .route("/stop", orders(|desk, Nothing {}| desk.stop()))
+        .route("/pace", orders(|desk, order: messages::PaceOrder| desk.pace(order)))
+        .route("/look", orders(|desk, order: messages::LookOrder| desk.look(&order)))
+        .route("/review", orders(|desk, order: messages::ReviewOrder| desk.review(&order)))
         .route("/review.pgn", get(annotated))
         .route("/{*path}", get(|Path(path): Path<String>| async move { asset(&path) }))
         .with_state(desk);
@@ -94,14 +64,15 @@ fn json(status: StatusCode, what: &impl Serialize) -> Response {
 }
 
 /// Reads an order, obeys, and answers how things stand then.
-fn ordered<T: DeserializeOwned>(
-    body: &[u8],
-    obey: impl FnOnce(T) -> Result<Standing, Refusal>,
-) -> Response {
-    match read(body).and_then(obey) {
-        Ok(state) => json(StatusCode::OK, &state),
-        Err(refusal) => json(StatusCode::BAD_REQUEST, &refusal),
-    }
+fn orders<T: DeserializeOwned + 'static>(
+    obey: fn(&Desk, T) -> Result<Standing, Refusal>,
+) -> MethodRouter<Arc<Desk>> {
+    post(move |State(desk): Shared, body: Bytes| async move {
+        match read(&body).and_then(|order| obey(&desk, order)) {
+            Ok(state) => json(StatusCode::OK, &state),
+            Err(refusal) => json(StatusCode::BAD_REQUEST, &refusal),
+        }
+    })
 }
 
 async fn recording(State(desk): Shared) -> Response {

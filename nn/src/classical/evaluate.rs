@@ -110,7 +110,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether there is nothing but so many knights beside the king.
+    /// Whether there is nothing but this many knights beside the king.
     fn has_only_knights(&self, count: usize) -> bool {
         let knights = self.ours & self.board.knights();
         knights.count() == count && self.ours.count() == count + 1

@@ -13,7 +13,7 @@ use crate::evaluator::{
 
 /// Default for the largest batch, in positions.
 const BATCH_SIZE: usize = 64;
-/// Positions looked at for the value after one move.
+/// Positions searched for the value after one move.
 const CHILD_POSITIONS: u32 = 12;
 /// Values stay this far from 0 and 1: certainty is for proofs.
 const MARGIN: f32 = 0.001;

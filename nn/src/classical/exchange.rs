@@ -1,5 +1,5 @@
 //! Static exchange evaluation: what a capture wins once both sides have taken on its square with
-//! their least valuable pieces, as far as each wants to. Pins are not seen.
+//! their least valuable pieces, as long as it pays. Pins are ignored.
 
 use shakmaty::{Bitboard, Board, Chess, Move, Position, Role, Square, attacks};
 

@@ -7,11 +7,11 @@ use super::exchange::{immediate_gain, nets_at_least, role_value};
 
 /// Value of being mated now; a mate later is nearer to 0 by its plies.
 pub(super) const MATED: i32 = -20_000;
-/// Plies of captures looked at.
+/// Plies of captures searched.
 const PLIES: u8 = 8;
 /// Plies at which a check is still answered by all evasions.
 const CHECK_PLIES: u8 = 2;
-/// Positions looked at for one value: enough for nearly all exchanges, a bound for the wild ones.
+/// Positions searched for one value: enough for nearly all exchanges, a bound for the rest.
 const POSITIONS: u32 = 64;
 /// What a capture may gain beyond its material, in centipawns, before it is not worth a look.
 const DELTA: i32 = 150;
@@ -25,7 +25,7 @@ pub fn quiet_centipawns(position: &Chess) -> i32 {
     quiet_within(position, POSITIONS)
 }
 
-/// The same with another bound on the positions looked at.
+/// The same with another bound on the positions searched.
 pub(super) fn quiet_within(position: &Chess, positions: u32) -> i32 {
     let mut left = positions;
     resolve(position, (MATED, -MATED), 0, &mut left)

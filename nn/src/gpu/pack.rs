@@ -19,7 +19,7 @@ pub(super) struct Shape {
     pub(super) queries: usize,
     /// Tokens that each sees at most, `t`. A whole encode sees its own tokens.
     pub(super) keys: usize,
-    /// Room for so many moves; it grows to a power of two that suffices.
+    /// Room for this many moves; it grows to the next power of two.
     pub(super) moves: usize,
 }
 

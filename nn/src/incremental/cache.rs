@@ -9,7 +9,8 @@
 //! when it is needed again as a parent, its tokens are rebuilt, and its children are cheap again.
 //!
 //! Every *session* (one search) has nodes of its own and the same bound, so that its answers depend
-//! on its own requests only. Where the number of sessions is limited, one too many keeps nothing.
+//! on its own requests only. Where the number of sessions is limited, a session beyond the limit
+//! caches nothing.
 
 use std::collections::{HashMap, HashSet};
 

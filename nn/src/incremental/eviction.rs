@@ -1,4 +1,4 @@
-//! The order of eviction: who is least attended.
+//! The order of eviction: the least attended positions first.
 
 use std::collections::HashSet;
 
@@ -18,8 +18,8 @@ struct Rank {
 /// The session's nodes in the order in which they are to lose their tokens: all that have any, but
 /// for the protected and the `needed`.
 ///
-/// A node counts as attended to as its descendants are: they hold its slots, so that nothing is
-/// won without them, and where they are asked about, it soon will be.
+/// A node ranks by the attention of its descendants too. They hold its slots, so evicting it alone
+/// frees nothing; and when they are queried, it soon will be.
 pub(super) fn order(
     session: &Session,
     needed: &HashSet<u32>,

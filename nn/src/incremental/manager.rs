@@ -1,4 +1,4 @@
-//! What is kept of each batch, and what makes room for it: everything but the arithmetic.
+//! What the cache keeps of each batch, rebuilds and evicts: everything but the arithmetic.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::plan::{CHILD_ROWS, Job, Plan, Source, whole_rows};
 use super::rebuild::{AnchorPolicy, LONGEST_CHAIN, Rebuild, Schedule};
 use crate::evaluator::{CacheFigures, CacheNote, Handle, Request};
 
-/// The cache, the rules by which it is used, and figures of what was done. A slot holds a `T`.
+/// The cache, its policy and its statistics. A slot holds a `T`.
 #[derive(Debug)]
 pub(crate) struct CacheManager<T> {
     cache: Cache<T>,
@@ -30,7 +30,7 @@ impl<T: Default> CacheManager<T> {
         &self.cache
     }
 
-    /// What is kept, to note attention.
+    /// The cache, to record attention.
     pub(crate) fn cache_mut(&mut self) -> &mut Cache<T> {
         &mut self.cache
     }
@@ -65,7 +65,7 @@ impl<T: Default> CacheManager<T> {
         own.map(|&slot| self.cache.attention(slot)).collect()
     }
 
-    /// Does what the search says of its positions.
+    /// Applies a note of the search on its positions.
     pub(crate) fn note(&mut self, session: u32, note: &CacheNote) {
         let ids = |handles: &[Handle]| handles.iter().map(|handle| handle.0).collect();
         match note {
@@ -76,8 +76,8 @@ impl<T: Default> CacheManager<T> {
         }
     }
 
-    /// Makes room for a batch, and names the nodes whose tokens must be made before it is planned.
-    /// Nodes that are `recent` in a session are not evicted, whatever attention they have received.
+    /// Makes room for a batch, and returns the nodes to rebuild before it is planned. Nodes that
+    /// are `recent` in a session are not evicted, whatever attention they have received.
     pub(crate) fn prepare<I>(
         &mut self,
         requests: &[Request],
@@ -106,8 +106,8 @@ impl<T: Default> CacheManager<T> {
         rebuilds
     }
 
-    /// Makes room for a session's requests and rebuilds, and strikes out the rebuilds that find
-    /// none: they are not worth their cost, and those children are encoded whole.
+    /// Makes room for a session's requests and rebuilds, and cancels the rebuilds that find none:
+    /// they are not worth their cost, and their children are encoded whole.
     fn make_room(
         &mut self,
         session: u32,

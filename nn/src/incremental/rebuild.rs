@@ -1,8 +1,7 @@
-//! Which kept positions get new tokens before a batch, what from, and in which order.
+//! Which cached positions are rebuilt before a batch, from what, and in which order.
 //!
-//! A position's tokens are *rebuilt* when it is to have another child and they have made room for
-//! others, or when it becomes an anchor: it is encoded whole then, and the chains below it begin
-//! there.
+//! A position's tokens are *rebuilt* when it gets another child after they were evicted, or when it
+//! becomes an anchor. An anchor is encoded whole, and the chains below it begin there.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,8 @@ use super::cache::Cache;
 use super::node::Node;
 use super::plan::{CHILD_ROWS, whole_rows};
 
-/// Positions in a chain at most, the anchor included: as far as the network was trained.
+/// Maximum positions in a chain, the anchor included: the longest chain that the network was
+/// trained on.
 pub(super) const LONGEST_CHAIN: usize = 9;
 
 /// Positions between a node and an ancestor with tokens from which it is rebuilt; from farther
@@ -22,7 +22,8 @@ const LONGEST_PATH: usize = 5;
 /// share it are rebuilt from it, and every one has as many plies to go before its chain is full.
 const SHARED_ANCHOR: usize = 4;
 
-/// When a kept position becomes an anchor: encoded whole, so that what comes below it is as fresh.
+/// When a cached position becomes an anchor, that is, is encoded whole so that its children start
+/// new chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnchorPolicy {
     /// Evaluations below it.
@@ -37,7 +38,7 @@ impl Default for AnchorPolicy {
     }
 }
 
-/// A kept position that gets new tokens before its next child.
+/// A cached position that is rebuilt before its next child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rebuild {
     pub(crate) session: u32,

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::node::Node;
 
-/// Names are counted, so they need no more than to be spread.
+/// Ids are consecutive numbers, so the hash only has to spread them.
 #[derive(Debug, Default)]
 pub(super) struct NameHasher(u64);
 
@@ -34,12 +34,12 @@ pub(super) struct Session {
     pub(super) used: usize,
     /// Never evicted: the principal variation.
     pub(super) protected: HashSet<u32>,
-    /// What attention counts now; it grows, so that what is older counts less.
+    /// The weight of new attention; it grows, so that older attention counts less.
     pub(super) weight: f64,
 }
 
 impl Session {
-    /// A session that knows nothing.
+    /// An empty session.
     pub(super) fn new() -> Self {
         Self { nodes: HashMap::default(), used: 0, protected: HashSet::new(), weight: 1.0 }
     }

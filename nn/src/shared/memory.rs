@@ -1,4 +1,4 @@
-//! Answers of late, for devices that keep nothing of earlier positions.
+//! A cache of recent answers, for devices that keep nothing of earlier positions.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl Key {
     }
 }
 
-/// Answers of late. Two halves: when the young one is full, the old one is forgotten.
+/// Recent answers, in two generations: when the new one is full, the old one is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     young: HashMap<Key, Evaluation>,

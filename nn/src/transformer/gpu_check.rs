@@ -16,7 +16,7 @@ const LEAST_SLOTS: u64 = 256;
 /// Largest difference in value or policy between a device and the CPU on the canary positions.
 const CANARY_TOLERANCE: f32 = 0.01;
 
-/// A GPU to be tried.
+/// A GPU to check.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate<'a> {
     pub(super) chosen: &'a Chosen,

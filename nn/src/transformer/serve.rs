@@ -41,7 +41,7 @@ impl Network {
         }
     }
 
-    /// Serves until nobody sends or listens any more.
+    /// Serves until either end of the channels is dropped.
     pub(super) fn serve(
         self,
         inbox: &Receiver<Message>,
@@ -102,8 +102,8 @@ fn serve_on_gpu(
     }
 }
 
-/// The next batch, after the notes before it. Nothing when the search has gone, or when none is
-/// there and nobody `waits` for one.
+/// The next batch, after the notes before it. `None` when the search is gone, or when no batch is
+/// queued and `waits` is false.
 fn next_batch(
     engine: &mut DeviceEngine,
     inbox: &Receiver<Message>,

@@ -26,7 +26,7 @@ pub struct DatagenArgs {
     /// summary.json.
     #[arg(long)]
     out: PathBuf,
-    /// Games at once; they do not depend on it.
+    /// Games played at once; the games do not depend on it.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
     /// The teacher's program, a UCI engine [default: our own search, all games on one device].
@@ -42,7 +42,7 @@ pub struct DatagenArgs {
     limit: MoveLimit,
     #[command(flatten)]
     options: DatagenOptions,
-    /// Play on when the teacher sees a game decided.
+    /// Play on when the teacher considers a game decided.
     #[arg(long)]
     no_resign: bool,
 }

@@ -23,8 +23,7 @@ pub struct EvaluateArgs {
     /// Held-out .games.zst file, or a folder of them (train* is left out).
     #[arg(long, required_unless_present = "puzzles")]
     data: Option<PathBuf>,
-    /// Also show figures on games that the network has learnt from, as far as its run's folder
-    /// says so.
+    /// Also accept games that the network was trained on, as listed in its run's folder.
     #[arg(long)]
     learnt: bool,
     /// Use every n-th game only.
@@ -37,7 +36,7 @@ pub struct EvaluateArgs {
     /// searches.
     #[arg(long)]
     puzzles: Option<PathBuf>,
-    /// So many puzzles at random instead of all.
+    /// Use N random puzzles instead of all.
     #[arg(long, requires = "puzzles")]
     sample: Option<usize>,
     /// Evaluations of the searches that solve puzzles, as 100,400; none without.

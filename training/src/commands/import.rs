@@ -43,14 +43,14 @@ pub struct ImportArgs {
     #[arg(long, default_value_t = 20_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
-    /// Share of the games that go into valid.games.zst, which training keeps out, as in 0.02.
+    /// Share of the games that go into valid.games.zst, which training leaves out, as in 0.02.
     #[arg(long, default_value_t = 0.0)]
     valid: f64,
     /// Leave out moves without a score; a game is cut there. Moves before a game's first score are
     /// its opening and left out in any case.
     #[arg(long)]
     skip_unscored: bool,
-    /// Leave out games, and of binpacks the rest of a chunk, that cannot be read, saying how many.
+    /// Skip games, and in binpacks the rest of a chunk, that cannot be read, and report how many.
     #[arg(long)]
     lenient: bool,
     /// Centipawns of one unit of a binpack's scores: 1, or 0.48 where 208 units were a pawn.
@@ -102,7 +102,7 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
     Ok(ExitCode::SUCCESS)
 }
 
-/// The reader of binpacks panics on damaged files. That is caught and told in a sentence.
+/// The reader of binpacks panics on damaged files. That is caught and reported as an error.
 fn silence_binpack_reader() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -168,7 +168,7 @@ impl Import<'_> {
                 Ok(game) => self.game(game, output).map_err(|error| anyhow!("{place}: {error}"))?,
                 Err(ReadError::Bad { .. }) if self.args.lenient => self.counts.bad += 1,
                 Err(error @ ReadError::Bad { .. }) => {
-                    let hint = "mend it, or leave out what cannot be read with --lenient";
+                    let hint = "fix it, or skip what cannot be read with --lenient";
                     bail!("{place}, {error}; {hint}");
                 }
                 Err(error) => bail!("cannot read {place}: {error}"),

@@ -20,16 +20,17 @@ use crate::players::side;
 #[derive(Debug, Args)]
 pub struct MatchArgs {
     /// A side, as key=value words: name (first), cmd, arg, dir, restart, nodes, depth, movetime,
-    /// tc, option.NAME; without cmd it is ours. Say --side once or for each.
+    /// tc, option.NAME; without cmd it is our own search. Give --side once for all sides or once
+    /// for each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE")]
     side: Vec<String>,
     /// Folder for results.jsonl, games.pgn, report.md and transcripts of failures.
     #[arg(long)]
     out: PathBuf,
-    /// A match written down in TOML; the options here override it.
+    /// TOML file of a match; the command line overrides it.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Games at once; results of our own sides do not depend on it.
+    /// Games played at once; the results of our own sides do not depend on it.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
     #[command(flatten)]

@@ -27,7 +27,7 @@ pub struct MergeArgs {
     #[arg(long, default_value_t = 20_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
-    /// Share of the games that go into valid.games.zst, which training keeps out, as in 0.02.
+    /// Share of the games that go into valid.games.zst, which training leaves out, as in 0.02.
     #[arg(long, default_value_t = 0.0)]
     valid: f64,
 }

@@ -36,13 +36,15 @@ pub struct SuiteArgs {
     #[arg(required = true)]
     suites: Vec<PathBuf>,
     /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime,
-    /// option.NAME; without cmd it is ours. Say --side once or for each.
+    /// option.NAME; without cmd it is our own search. Give --side once for all sides or once for
+    /// each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE", required = true)]
     side: Vec<String>,
     /// Folder for the answers, one file for each suite and side.
     #[arg(long)]
     out: PathBuf,
-    /// Questions at once; the answers of our own sides do not depend on it, except by time.
+    /// Positions solved at once; the answers of our own sides do not depend on it, except under
+    /// time limits.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
     #[command(flatten)]
@@ -50,22 +52,22 @@ pub struct SuiteArgs {
     /// What is judged: auto, points, moves or mate.
     #[arg(long, default_value = "auto")]
     judge: JudgeBy,
-    /// The first so many items of each suite.
+    /// Use only the first N items of each suite.
     #[arg(long, conflicts_with = "sample")]
     first: Option<usize>,
-    /// So many items of each suite at random.
+    /// Use N random items of each suite.
     #[arg(long)]
     sample: Option<usize>,
     /// Seed of the sample.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Skip lines that cannot be read, saying how many.
+    /// Skip unreadable lines and report how many there were.
     #[arg(long)]
     lenient: bool,
     /// Groups in the tables.
     #[arg(long, value_enum, default_value = "whole")]
     by: Grouping,
-    /// How long an engine is waited for beyond its time, seconds.
+    /// How long to wait for an engine beyond its time, seconds.
     #[arg(long, default_value_t = 60)]
     patience: u64,
 }

@@ -10,7 +10,7 @@ use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
 use super::{GOES_ON, Outcome, stopped};
-use crate::labelled::{HELD_OUT, RecordError, Room, find_files, read_within};
+use crate::labelled::{HELD_OUT, RecordError, Room};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
@@ -21,21 +21,22 @@ use crate::train::trainer::Trainer;
 /// The command line of a run.
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Folder with .games.zst files (valid* is kept out), or one file.
+    /// Folder with .games.zst files (valid* is left out), or one file.
     #[arg(long)]
     data: PathBuf,
     /// Folder for checkpoints, loss.csv, config.json and the final weights.
     #[arg(long)]
     out: PathBuf,
-    /// TOML file with the run's options, as those in training/configs; what is said here overrides
+    /// TOML file with the run's options, like those in training/configs; the command line overrides
     /// it.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Weights file to start a new run from: every tensor that fits is taken, the rest is fresh.
+    /// Weights file to start a new run from: every tensor that fits is copied, the rest is
+    /// initialised.
     #[arg(long)]
     start_from: Option<PathBuf>,
-    /// Held-out games for loss.csv and the bar: a folder with .games.zst files or one file; by
-    /// default the valid* files of --data.
+    /// Held-out games for loss.csv and the progress bar: a folder with .games.zst files or one
+    /// file; by default the valid* files of --data.
     #[arg(long)]
     valid: Option<PathBuf>,
     #[command(flatten)]
@@ -51,17 +52,9 @@ impl TrainArgs {
         if !self.data.is_dir() {
             return Ok(None);
         }
-        let is_held_out = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(HELD_OUT))
-        };
-        let files = find_files(&self.data)?.into_iter().filter(is_held_out).collect::<Vec<_>>();
-        let (mut found, mut room) = (None::<Dataset>, Room::of_machine());
-        for file in files {
-            for game in read_within(&file, &mut room)? {
-                found.get_or_insert_default().push(game);
-            }
-        }
-        Ok(found)
+        let is_held_out = |name: &str| name.starts_with(HELD_OUT);
+        let dataset = Dataset::read_named(&self.data, is_held_out, Room::of_machine())?;
+        Ok((dataset.positions() > 0).then_some(dataset))
     }
 
     /// The config of the run: the command line over the file over `stored`, the config of the run
@@ -115,7 +108,7 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
 pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
-    config.check().map_err(|what| format!("{what}; mend the options"))?;
+    config.check().map_err(|what| format!("{what}; fix the options"))?;
     let mut dataset = Dataset::read(&args.data, HELD_OUT)?;
     say(&format!(
         "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",
@@ -138,7 +131,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let mut trainer = Trainer::open(config, &args.out, &chosen.device)?;
     match (&args.start_from, trainer.is_resumed()) {
         (start, true) => {
-            say(&format!("the run goes on after step {}", trainer.step()));
+            say(&format!("the run resumes after step {}", trainer.step()));
             if start.is_some() {
                 say("--start-from was of its beginning, and is not read again");
             }

@@ -26,12 +26,12 @@ use crate::tune::spsa_run;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum TuneCommand {
-    /// Search positions and look at some of the moves in their trees by themselves; goes on where
-    /// the folder stands.
+    /// Search positions, and some of the moves in their trees separately; resumes from the folder.
     Log(LogArgs),
-    /// Fit the laws of the search to what `tune log` saw; writes fit.json and tunables.toml.
+    /// Fit the laws of the search to the observations of `tune log`; writes fit.json and
+    /// tunables.toml.
     Fit(FitArgs),
-    /// Tune by games what no law gives (SPSA); goes on where the folder stands.
+    /// Tune by games (SPSA) what no law gives; resumes from the folder.
     Spsa(SpsaArgs),
 }
 
@@ -39,7 +39,7 @@ pub enum TuneCommand {
 #[derive(Debug, Args)]
 pub struct SpsaArgs {
     /// What to tune: a tunable, and its step at the end of the run if another than its own is
-    /// wanted, as `error_scale=0.005`. Say --knob once or for each.
+    /// wanted, as `error_scale=0.005`. Give --knob once for all or once for each.
     #[arg(long, num_args = 1.., value_name = "NAME[=STEP]", required = true)]
     knob: Vec<String>,
     /// Folder for spsa.jsonl, spsa.csv and tunables.toml.
@@ -60,16 +60,16 @@ pub struct SpsaArgs {
     /// Evaluations a move.
     #[arg(long, default_value_t = 400)]
     nodes: u64,
-    /// Decides openings and directions.
+    /// Seed of openings and directions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Pairs at once; the result does not depend on it.
+    /// Pairs played at once; the result does not depend on it.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
-    /// Draw when both sides see an even game: movenumber=40,movecount=8,score=10.
+    /// Draw when both sides score the game as even: movenumber=40,movecount=8,score=10.
     #[arg(long)]
     draw: Option<DrawRule>,
-    /// Lost when a side sees it lost: movecount=4,score=600,twosided=true.
+    /// Loss when a side scores its game as lost: movecount=4,score=600,twosided=true.
     #[arg(long)]
     resign: Option<ResignRule>,
     /// An option of the engine, as NAME=VALUE; may be given several times.
@@ -106,7 +106,7 @@ pub struct LogArgs {
     /// Evaluations of the largest tree.
     #[arg(long, default_value_t = 1600, value_parser = clap::value_parser!(u32).range(32..))]
     most: u32,
-    /// Decides what is drawn.
+    /// Seed of the draws.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Positions at once; they share the device.

@@ -13,7 +13,7 @@ pub(crate) fn from_pairs<T: DeserializeOwned>(text: &str, example: &str) -> Resu
         let (key, value) = part.split_once('=').ok_or_else(|| {
             format!("\"{part}\" is not of the form key=value; write for example {example}")
         })?;
-        // What is no number and neither true nor false is a word.
+        // What is not a number and neither true nor false is a word.
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         if table.insert(key.to_owned(), value).is_some() {
             return Err(format!("\"{key}\" is given twice"));

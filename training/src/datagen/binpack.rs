@@ -85,7 +85,7 @@ impl<R: Read + Seek> BinpackGames<R> {
         let entry = catch_unwind(AssertUnwindSafe(|| reader.next(chunk)));
         entry.map(Some).map_err(|_| {
             self.skip_chunk();
-            self.bad("its bytes are no positions and moves")
+            self.bad("its bytes are not positions and moves")
         })
     }
 

@@ -49,28 +49,30 @@ options! {
         /// Decides openings and random moves, with the number of the game. With a teacher that
         /// always answers alike (nodes or depth, one thread) it decides the games.
         seed: u64 = 1, as seed: u64;
-        /// Book that games start from, EPD, FEN or PGN, shuffled by the seed.
+        /// Opening book, EPD, FEN or PGN, shuffled by the seed.
         openings: Option<PathBuf> = None, as openings: PathBuf = "the start position";
-        /// Longest part of a PGN game that is taken as opening, plies.
+        /// Maximum length of an opening taken from a PGN game, plies.
         plies: Option<usize> = Some(16), as plies: usize;
-        /// Random plies after the opening, before the first label: a number of this range a game.
+        /// Random plies after the opening, before the first label; each game draws a number from
+        /// this range.
         random_plies: Span<u16> = Span { low: 0, high: 8 },
         as random_plies: Span<u16>, value_name = "LOW..HIGH";
-        /// Share of the moves that are random and not the best one: a number of this range a game.
+        /// Share of moves that are random instead of the best one; each game draws a number from
+        /// this range.
         random: Span<f64> = Span { low: 0.0, high: 0.3 },
         as random: Span<f64>, value_name = "LOW..HIGH";
-        /// Share of the random moves that are the best of several, as the teacher sees it.
+        /// Share of the random moves that are the best of several by the teacher's score.
         best_of_share: f64 = 0.5, as best_of_share: f64;
-        /// Of how many random moves such a move is the best.
+        /// The number of random moves of which such a move is the best.
         best_of: usize = 4, as best_of: usize;
         /// Decided when the teacher says so: scores of at least `score`, in centipawns, for one
         /// side and against the other for `movecount` moves of each.
         resign: Option<ResignRule> =
             Some(ResignRule { move_count: 3, score_cp: 1501, two_sided: true }),
         as resign: ResignRule;
-        /// Draw when the teacher sees an even game: movenumber=40,movecount=8,score=10.
+        /// Draw when the teacher scores the game as even: movenumber=40,movecount=8,score=10.
         draw: Option<DrawRule> = None, as draw: DrawRule;
-        /// Longest game, labelled plies; it is a draw then.
+        /// Maximum length of a game, labelled plies; the game is drawn then.
         max_plies: u16 = 260, as max_plies: u16;
         /// Moves of a position that the teacher scores (its option `MultiPV`), itself best first,
         /// for the action values; 218 = all of any position. The teacher's limit is for all of them
@@ -82,13 +84,13 @@ options! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         relabel: Option<PathBuf> = None, as relabel: PathBuf = "none";
         /// Plies in a row of each such game that are labelled, drawn by the seed; 0 = all.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "is_default")]
         span: u16 = 0, as span: u16;
         /// Label paths of our own search's trees instead, of so many evaluations: from the root, a
         /// position of such a game, to a position drawn among all that the search evaluated.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "is_default")]
         trees: u32 = 0, as trees: u32;
-        /// How long the teacher is waited for beyond its time, seconds.
+        /// How long to wait for the teacher beyond its time, seconds.
         patience_s: u64 = 60, as patience: u64;
     }
 }
@@ -104,7 +106,7 @@ fn is_one(count: &u8) -> bool {
     *count == one()
 }
 
-fn is_none<T: Default + PartialEq>(number: &T) -> bool {
+fn is_default<T: Default + PartialEq>(number: &T) -> bool {
     *number == T::default()
 }
 
@@ -199,7 +201,7 @@ impl DatagenConfig {
         Adjudication { draw: self.draw, resign: self.resign, max_moves: None }
     }
 
-    /// How long the teacher is waited for.
+    /// How long to wait for the teacher.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(self.patience_s)
     }

@@ -24,6 +24,16 @@ struct LabelledGame<'a> {
     teacher: &'a mut dyn Player,
     dice: Dice,
     state: GameState,
+    plies: Vec<Ply>,
+    /// By ply, where the teacher is asked about several moves.
+    others: Vec<Vec<Candidate>>,
+}
+
+/// What the teacher says of a position.
+struct Judged {
+    best: Move,
+    score: Score,
+    reply: Reply,
 }
 
 /// Makes game `number`. It depends on the config, the book and its number alone, if the teacher
@@ -45,29 +55,20 @@ pub fn play(
     teacher.new_game(false)?;
     let mut state = GameState::from_position(start.clone());
     state.set_max_plies(Some(usize::from(config.max_plies)));
-    let mut game = LabelledGame { config, teacher, dice, state };
+    let mut game = LabelledGame::new(config, teacher, dice, state);
     let mut adjudicator = Adjudicator::new(config.adjudication());
-    let (mut plies, mut others) = (Vec::new(), Vec::new());
     loop {
         if stop.is_stopped() {
             return Err(Mishap::Stopped);
         }
-        let (best, score, reply) = game.judged()?;
-        let played = game.choose(best, random)?;
-        let pack = labelled::pack;
-        plies.push(Ply { played: pack(played), best: pack(best), score: score::pack(score) });
-        if config.multipv > 1 {
-            others.push(game.others(&reply)?);
-        }
-        game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
+        let judged = game.judged()?;
+        let played = game.choose(judged.best, random)?;
+        game.keep(&judged, played)?;
+        game.go_on(played)?;
         let ruled = game.state.outcome();
-        if let Some(ending) = ruled.or_else(|| adjudicator.observe(&game.state, Some(score))) {
-            return Ok(GameRecord {
-                start,
-                result: ending.result.white_half_points(),
-                plies,
-                others,
-            });
+        if let Some(ending) = ruled.or_else(|| adjudicator.observe(&game.state, Some(judged.score)))
+        {
+            return Ok(game.record(start, ending.result.white_half_points()));
         }
     }
 }
@@ -85,8 +86,7 @@ pub fn label(
 ) -> Result<GameRecord, Mishap> {
     let Line { start, moves, to_end, result } = line;
     let state = GameState::from_position(start.clone());
-    let mut game = LabelledGame { config, teacher, dice: Dice::new(config.seed, 0), state };
-    let (mut plies, mut others) = (Vec::new(), Vec::new());
+    let mut game = LabelledGame::new(config, teacher, Dice::new(config.seed, 0), state);
     for played in moves.iter().copied().map(Some).chain(to_end.then_some(None)) {
         if stop.is_stopped() {
             return Err(Mishap::Stopped);
@@ -95,14 +95,13 @@ pub fn label(
             break;
         }
         game.teacher.new_game(false)?;
-        let (ply, candidates) = game.labelled(played)?;
-        plies.push(ply);
-        others.extend((config.multipv > 1).then_some(candidates));
+        let judged = game.judged()?;
+        game.keep(&judged, played.unwrap_or(judged.best))?;
         if let Some(played) = played {
-            game.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))?;
+            game.go_on(played)?;
         }
     }
-    Ok(GameRecord { start: start.clone(), result: *result, plies, others })
+    Ok(game.record(start.clone(), *result))
 }
 
 /// Where the labels begin: an opening of the book and random plies.
@@ -130,7 +129,34 @@ fn uci(m: Move) -> UciMove {
     m.to_uci(CastlingMode::Standard)
 }
 
-impl LabelledGame<'_> {
+impl<'a> LabelledGame<'a> {
+    fn new(
+        config: &'a DatagenConfig,
+        teacher: &'a mut dyn Player,
+        dice: Dice,
+        state: GameState,
+    ) -> Self {
+        Self { config, teacher, dice, state, plies: Vec::new(), others: Vec::new() }
+    }
+
+    fn record(self, start: Chess, result: u8) -> GameRecord {
+        GameRecord { start, result, plies: self.plies, others: self.others }
+    }
+
+    /// Labels the position, from which this move was played.
+    fn keep(&mut self, judged: &Judged, played: Move) -> Result<(), Mishap> {
+        let (pack, score) = (labelled::pack, score::pack(judged.score));
+        self.plies.push(Ply { played: pack(played), best: pack(judged.best), score });
+        if self.config.multipv > 1 {
+            self.others.push(self.candidates(&judged.reply)?);
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, played: Move) -> Result<(), Mishap> {
+        self.state.play(uci(played)).map_err(|illegal| Mishap::Fatal(illegal.to_string()))
+    }
+
     /// Asks about the position, or about some of its moves.
     fn ask(&mut self, only: &[UciMove]) -> Result<Reply, Mishap> {
         let limit = &self.config.teacher.limit;
@@ -141,23 +167,14 @@ impl LabelledGame<'_> {
     }
 
     /// The teacher's best move and its score.
-    fn judged(&mut self) -> Result<(Move, Score, Reply), Mishap> {
+    fn judged(&mut self) -> Result<Judged, Mishap> {
         let reply = self.ask(&[])?;
         let best = self.legal(reply.best)?;
         let Some(score) = reply.score else {
             let what = format!("the teacher gave its move {} no score", reply.best);
             return Err(Mishap::Failed { how: Termination::BadUci, what });
         };
-        Ok((best, score, reply))
-    }
-
-    /// The label of the position, from which this move was played; without one, the best.
-    fn labelled(&mut self, played: Option<Move>) -> Result<(Ply, Vec<Candidate>), Mishap> {
-        let (best, score, reply) = self.judged()?;
-        let others = self.others(&reply)?;
-        let pack = labelled::pack;
-        let played = pack(played.unwrap_or(best));
-        Ok((Ply { played, best: pack(best), score: score::pack(score) }, others))
+        Ok(Judged { best, score, reply })
     }
 
     fn legal(&self, answer: UciMove) -> Result<Move, Mishap> {
@@ -169,7 +186,7 @@ impl LabelledGame<'_> {
     }
 
     /// What the teacher says of other moves than its best.
-    fn others(&self, reply: &Reply) -> Result<Vec<Candidate>, Mishap> {
+    fn candidates(&self, reply: &Reply) -> Result<Vec<Candidate>, Mishap> {
         let candidate = |&(answer, score): &_| {
             let played = labelled::pack(self.legal(answer)?);
             Ok(Candidate { played, score: score::pack(score) })

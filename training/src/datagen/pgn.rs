@@ -80,7 +80,7 @@ impl<R: BufRead> PgnGames<R> {
     fn read(&mut self) -> Result<Option<Taken>, ReadError> {
         let Some((line, text)) = self.text()? else { return Ok(None) };
         self.game += 1;
-        // First, for a word passed over is often why the next move is not legal.
+        // First, because a skipped word is often why the next move is not legal.
         if let Some(word) = unreadable_word(&text) {
             let shown: String =
                 word.chars().filter(|c| !c.is_control()).take(LONGEST_WORD).collect();

@@ -1,7 +1,7 @@
 //! Makes the games of a run: so many at once, each on disk before it is counted, until all are made
 //! or somebody wants to stop.
 //!
-//! Reads the clock for the pace.
+//! Reads the clock for the speed shown in the progress line.
 
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     let missing = store.missing();
     let done = config.games - missing.len() as u64;
     if done > 0 {
-        say(&format!("{done} of {} games were made before; the run goes on", config.games));
+        say(&format!("{done} of {} games were made before; the run resumes", config.games));
     }
     let progress = LiveLine::new(bar(config.games, "games"));
     progress.bar.set_position(done);
@@ -194,7 +194,7 @@ impl Results<'_> {
             Ok(game) => self.keep(number, game)?,
             Err(Mishap::Stopped) => {}
             Err(why) => {
-                bail!("game {number}: {why}; what was made is kept, and the same command goes on")
+                bail!("game {number}: {why}; what was made is kept, and the same command resumes")
             }
         }
         Ok(true)

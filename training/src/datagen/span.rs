@@ -25,8 +25,8 @@ impl<T: FromStr + PartialOrd + Copy> FromStr for Span<T> {
         match (number(low), number(high)) {
             (Some(low), Some(high)) if low <= high => Ok(Self { low, high }),
             _ => Err(format!(
-                "'{text}' is no range; write its two ends, the smaller one first, as in 0..8, or \
-                 one number"
+                "'{text}' is not a range; write its two ends, the smaller one first, as in 0..8, \
+                 or one number"
             )),
         }
     }

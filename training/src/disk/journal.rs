@@ -124,8 +124,8 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         Ok(Resumed { journal, records: Vec::new(), cut_bytes: 0 })
     }
 
-    /// Writes the whole file anew: what is final is put in order. Either the old file or the new
-    /// one is there at any moment.
+    /// Rewrites the whole file, with what is final in order. Either the old file or the new one is
+    /// there at any moment.
     ///
     /// # Errors
     /// When a record cannot be written or the disk refuses; the old file stays then.
@@ -225,7 +225,7 @@ fn read_lines<T: DeserializeOwned>(
                     return Ok((records, length));
                 }
                 bail!(
-                    "line {} of the results file {} is damaged ({error}); mend it, or delete it \
+                    "line {} of the results file {} is damaged ({error}); fix it, or delete it \
                      and all lines after it, and those games are played again",
                     records.len() + 2,
                     path.display()

@@ -14,7 +14,7 @@ pub enum ConfigFileError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file is no config.
+    /// The file is not a config.
     #[error("{path} cannot be understood: {source}")]
     Toml {
         /// The file.

@@ -9,7 +9,7 @@ const VALUE_BINS: usize = 10;
 const PIT_BINS: usize = 200;
 /// Bins of it that are reported.
 const PIT_SHOWN: usize = 20;
-/// The policy's first so many moves are looked at.
+/// How many of the policy's first moves count.
 const TOP: [usize; 3] = [1, 3, 5];
 /// Student's t with two degrees of freedom lies within these with probability .5 and .9.
 const BANDS: [f64; 2] = [0.816_5, 2.919_99];
@@ -282,7 +282,7 @@ pub struct Measures {
     pub pit: Vec<f64>,
 }
 
-/// JSON writes what is no number as `null`.
+/// JSON writes what is not a number as `null`.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }

@@ -62,7 +62,7 @@ pub struct Adjudication {
     /// Losses by score.
     #[serde(default)]
     pub resign: Option<ResignRule>,
-    /// Draw after so many moves of each engine; the opening's do not count.
+    /// Draw after this many moves of each engine; the opening's do not count.
     #[serde(default)]
     pub max_moves: Option<u32>,
 }

@@ -66,7 +66,7 @@ pub(crate) fn operand<'a>(operations: &[Operation<'a>], opcode: &str) -> Option<
 /// The number behind this operation, if there is one.
 ///
 /// # Errors
-/// When it is no number.
+/// When it is not a number.
 pub(crate) fn number<T: FromStr>(operations: &[Operation<'_>], opcode: &str) -> Result<Option<T>> {
     operand(operations, opcode).map(|value| parse_number(opcode, value)).transpose()
 }
@@ -76,5 +76,5 @@ pub(crate) fn number<T: FromStr>(operations: &[Operation<'_>], opcode: &str) -> 
 /// # Errors
 /// When it is none.
 pub(crate) fn parse_number<T: FromStr>(name: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| anyhow!("{name} '{value}' is no number; write one"))
+    value.parse().map_err(|_| anyhow!("{name} '{value}' is not a number; write one"))
 }

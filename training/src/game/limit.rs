@@ -37,7 +37,7 @@ impl FromStr for TimeControl {
             Some(Self { moves, time: seconds(time)?, increment: seconds(increment)? })
         };
         read().filter(|control| control.time > Duration::ZERO).ok_or_else(|| {
-            format!("'{text}' is no time control; write seconds as in 10+0.1, 60 or 40/60+0.6")
+            format!("'{text}' is not a time control; write seconds as in 10+0.1, 60 or 40/60+0.6")
         })
     }
 }
@@ -89,7 +89,7 @@ impl From<MoveLimit> for Limit {
     }
 }
 
-/// What ends a side's thought about one move; all that are given hold at once.
+/// The limits on a side's search for one move; all that are given hold at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {

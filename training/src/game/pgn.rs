@@ -1,4 +1,4 @@
-//! One game of a PGN, as far as anybody here asks for it.
+//! One game of a PGN, with the parts that this program uses.
 
 use std::io::Cursor;
 use std::ops::ControlFlow;

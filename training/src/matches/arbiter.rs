@@ -39,7 +39,7 @@ impl std::fmt::Debug for Seat<'_> {
     }
 }
 
-/// A game that was played to its end.
+/// A finished game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
     /// The sides' moves, after the opening's.

@@ -49,7 +49,7 @@ options! {
     }
     /// What the command line may say of a match, beside its sides and their limit.
     options MatchOptions {
-        /// Who meets whom.
+        /// Who plays whom.
         tournament: Tournament = Tournament::default(), as tournament: Tournament;
         /// Games of each pairing; an odd number is rounded up.
         games: u64 = 100, as games: u64;
@@ -61,19 +61,20 @@ options! {
         seed: u64 = 1, as seed: u64;
         /// Openings to skip at the start of that order.
         skip: u64 = 0, as skip: u64;
-        /// Longest part of a PGN game that is taken as opening, plies.
+        /// Maximum length of an opening taken from a PGN game, plies.
         plies: Option<usize> = Some(16), as plies: usize;
         /// Play Chess960.
         chess960: bool = false, as chess960: bool, num_args = 0, default_missing_value = "true";
-        /// Draw when both sides see an even game: movenumber=40,movecount=8,score=10.
+        /// Draw when both sides score the game as even: movenumber=40,movecount=8,score=10.
         draw: Option<DrawRule> = None, as draw: DrawRule;
-        /// Lost when a side sees it lost: movecount=4,score=600,twosided=true.
+        /// Loss when a side scores its game as lost: movecount=4,score=600,twosided=true.
         resign: Option<ResignRule> = None, as resign: ResignRule;
-        /// Draw after so many moves of each side.
+        /// Draw after this many moves of each side.
         max_moves: Option<u32> = None, as max_moves: u32;
-        /// What a clock may be overrun by, ms.
+        /// Time by which a clock may be overrun, ms.
         margin_ms: u64 = 50, as margin: u64;
-        /// How long an engine is waited for beyond its time, or for a move without time, seconds.
+        /// How long to wait for an engine beyond its time, or for a move without a time limit,
+        /// seconds.
         patience_s: u64 = 60, as patience: u64;
         /// Stop as soon as the result is clear (two sides only): elo0=0,elo1=5 and, if wanted,
         /// alpha=0.05, beta=0.05, model=normalized or logistic.

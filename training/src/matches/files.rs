@@ -195,7 +195,7 @@ impl Files {
     }
 }
 
-/// The times by game; lines that cannot be read are passed over, for nothing hangs on them.
+/// The times by game; unreadable lines are skipped, since nothing depends on them.
 fn parse_times(text: &[u8]) -> HashMap<u64, Times> {
     text.split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice::<Times>(line).ok())

@@ -54,7 +54,7 @@ impl MatchPlan {
         self.rounds * self.pairings.len() as u64 * 2
     }
 
-    /// Who meets whom, as indices of sides; the first is the one that results are told of.
+    /// Who plays whom, as indices of sides; results are from the first one's view.
     pub fn pairings(&self) -> &[(usize, usize)] {
         &self.pairings
     }

@@ -1,7 +1,7 @@
-//! Plays a match: so many games at once, each result on disk before it is counted, until all are
-//! played, a test has decided, or somebody wants to stop.
+//! Plays a match: several games at once, each result on disk before it is counted, until all are
+//! played, a test has decided, or the user stops it.
 //!
-//! Reads the clock for the pace.
+//! Reads the clock for the speed shown in the progress line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     }
     if !kept.is_empty() {
         say(&format!(
-            "{} of {} games were played before; the match goes on",
+            "{} of {} games were played before; the match resumes",
             kept.len(),
             plan.games()
         ));

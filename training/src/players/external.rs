@@ -40,8 +40,8 @@ impl ExternalPlayer {
         Self { config, restart: side.restart, peer: None, last_words: Vec::new(), stop }
     }
 
-    /// Starts the engine once and ends it again, so that a wrong path or option is told before the
-    /// first game; gives the name by which it calls itself.
+    /// Starts the engine once and ends it again, so that a wrong path or option is reported before
+    /// the first game; returns the engine's name.
     ///
     /// # Errors
     /// The engine's fault, or that it does not offer Chess960 where that is to be played.
@@ -100,7 +100,7 @@ impl ExternalPlayer {
 
 /// The `go` line for a turn.
 fn go_line(turn: &Turn<'_>) -> String {
-    // An engine that is told its opponent's clock takes it for a sign that it has one itself.
+    // An engine that is sent its opponent's clock assumes that it has a clock itself.
     let own = turn.clock();
     let mut line = "go".to_owned();
     let mut add = |word: &str, number: u128| {

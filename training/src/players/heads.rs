@@ -1,7 +1,7 @@
 //! Players that ask the network once or one ply deep, without a search: what its heads are worth
 //! alone.
 //!
-//! Reads the clock: a move has its time.
+//! Reads the clock: a move may have a time limit.
 
 use std::time::Instant;
 

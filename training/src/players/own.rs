@@ -1,6 +1,6 @@
 //! Our own searches as players, in this process; searches on one network share its device.
 //!
-//! Reads the clock: a move has its time.
+//! Reads the clock: a move may have a time limit.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! What a game asks of a side, and what it is told. Who makes the moves is nobody's business here.
+//! The interface between a game and a side, whoever makes the moves.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub struct Reply {
     pub nodes: Option<u64>,
     /// The line expected, in UCI notation, `best` first; not checked, perhaps empty.
     pub pv: Vec<String>,
-    /// Other moves with their scores from the mover's view, where it tells of several variations;
+    /// Other moves with their scores from the mover's view, where it reports several variations;
     /// not checked against the rules, but `best` is none of them.
     pub others: Vec<(UciMove, Score)>,
     /// Breaches of the protocol that were tolerated, in words.
@@ -73,8 +73,7 @@ pub enum Mishap {
     Fatal(String),
 }
 
-/// One side during its games. After a mishap the player is started anew by its next
-/// [`Player::new_game`].
+/// One side during its games. After a mishap the next [`Player::new_game`] restarts the player.
 pub trait Player: Send {
     /// Forgets the game before.
     ///

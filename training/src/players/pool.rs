@@ -1,4 +1,4 @@
-//! Jobs that take long, several at once; what comes of them is heard in the calling thread.
+//! Long jobs, several at once; the calling thread receives their results.
 
 use std::path::Path;
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
 use tesla_engine::search::StopToken;
 
-/// How often the calling thread looks whether somebody wants to stop.
+/// How often the calling thread checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How many work, and until when.
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Pool<'a> {
     /// Jobs at once.
     pub concurrency: usize,
-    /// Set when somebody wants to stop.
+    /// Set when the run should stop.
     pub interrupted: &'a StopToken,
 }
 
@@ -56,7 +56,7 @@ impl Pool<'_> {
             let _ = todo.send(job);
         }
         drop(todo);
-        // Bounded: a result is soon heard, and on disk.
+        // Bounded: a result is soon received, and on disk.
         let (results, inbox) = bounded(workers);
         let stop = StopToken::default();
         thread::scope(|scope| {
@@ -74,7 +74,7 @@ impl Pool<'_> {
             }
             drop(results);
             let outcome = listen(&inbox, self.interrupted, &stop, hear);
-            // A worker that is done later is told that nobody hears.
+            // A worker that finishes later finds the channel closed.
             drop(inbox);
             // Whatever the reason to end: no worker may wait for its job to end by itself.
             stop.stop();

@@ -47,7 +47,7 @@ pub struct Side {
     /// Where the program runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<PathBuf>,
-    /// Start the program anew for each game.
+    /// Restart the program for each game.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,
     /// UCI options, in the order in which they are set; ours are the same as the engine's.
@@ -247,7 +247,7 @@ impl Side {
         Ok(())
     }
 
-    /// The options of one of our own sides. What the engine would mend with a remark is refused
+    /// The options of one of our own sides. What the engine would correct with a remark is refused
     /// here: a match must be what it says it is.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ fn observed(cases: &[Case], law: &Law) -> Option<Interval> {
 }
 
 impl Errors {
-    /// Of the moves that were looked at, or of the others.
+    /// For the moves that were searched, or for the others.
     pub(super) fn of(pairs: &[Pair], fit: &Report, is_seen: bool) -> Self {
         let params = fitted_params(fit);
         let shipped = Params::default();

@@ -14,8 +14,7 @@ const LEAST_SHARE: f64 = 1e-4;
 
 fn errors(pairs: &[Pair], fit: &Report, is_seen: bool) -> Chart {
     let Errors { seen, fitted, shipped } = Errors::of(pairs, fit, is_seen);
-    let what =
-        if is_seen { "Moves that were looked at" } else { "Moves that were never looked at" };
+    let what = if is_seen { "Moves that were searched" } else { "Moves that were never searched" };
     Chart {
         caption: format!("{what}: error by missing depth"),
         x: Axis::log("missing depth, plies"),

@@ -1,21 +1,23 @@
-//! How sure joint ratings are: the spread of ratings from resampled matches.
+//! Intervals of joint ratings: the spread of ratings from resampled matches.
 //!
 //! A resample draws as many units as were played, with replacement, from all units of all pairings;
 //! a unit is a game pair, or a game whose partner was not played. The ratings of each resample come
 //! from the same fit as the ratings themselves, and the 95 % interval spans the middle 95 % of them
 //! (and the rating itself).
 //!
-//! Resampling cannot show what never happened, so two cases are mended. Where one group of players
-//! won all its games against another, nothing bounds their difference: that end is infinite, and
-//! for the other end each resample lets the winners score only a share `U^(1/n)` of the n units
-//! between the groups, U uniform in `(0, 1)`, whose 2.5 % quantile is Clopper and Pearson's exact
-//! end. Where every unit of the match was level, a share `1 − (U/2)^(1/n)` of each pairing goes to
-//! one side, by a coin, to the same end. With few units in all, expect somewhat short intervals: in
-//! simulations of 10 to 240 pairs, nominal 95 % intervals held the truth in 92 to 94 % of cases.
+//! Resampling cannot show what never happened, so two cases are corrected. Where one group of
+//! players won all its games against another, nothing bounds their difference: that end is
+//! infinite, and for the other end each resample lets the winners score only a share `U^(1/n)` of
+//! the n units between the groups, U uniform in `(0, 1)`, whose 2.5 % quantile is Clopper and
+//! Pearson's exact end. Where every unit of the match was level, a share `1 − (U/2)^(1/n)` of each
+//! pairing goes to one side, by a coin, to the same end. With few units in all, expect somewhat
+//! short intervals: in simulations of 10 to 240 pairs, nominal 95 % intervals held the truth in 92
+//! to 94 % of cases.
 
 use anyhow::{Result, ensure};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statrs::statistics::{Data, OrderStatistics as _};
 
 use super::estimate::Estimate;
 use super::rating::{PairResult, Score, checked, in_elo, maximize};
@@ -130,22 +132,13 @@ impl Bootstrap {
 }
 
 /// The middle 95 % of resampled values, open where nothing bounds them.
-fn interval(
-    value: f64,
-    mut resampled: Vec<f64>,
-    bounded_below: bool,
-    bounded_above: bool,
-) -> Estimate {
-    resampled.sort_by(f64::total_cmp);
-    let quantile = |share: f64| {
-        let place = share * (resampled.len() - 1) as f64;
-        let (below, above) = (resampled[place.floor() as usize], resampled[place.ceil() as usize]);
-        below + (above - below) * place.fract()
-    };
+fn interval(value: f64, resampled: Vec<f64>, bounded_below: bool, bounded_above: bool) -> Estimate {
+    let mut resampled = Data::new(resampled);
+    let [low, high] = [0.025, 0.975].map(|share| resampled.quantile(share));
     Estimate {
         value: Some(value),
-        low: if bounded_below { quantile(0.025).min(value) } else { f64::NEG_INFINITY },
-        high: if bounded_above { quantile(0.975).max(value) } else { f64::INFINITY },
+        low: if bounded_below { low.min(value) } else { f64::NEG_INFINITY },
+        high: if bounded_above { high.max(value) } else { f64::INFINITY },
     }
 }
 

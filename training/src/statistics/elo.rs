@@ -1,9 +1,9 @@
-//! What the score of a match says about the difference in strength.
+//! Elo difference and its error bar from the score of a match.
 //!
 //! A match is counted in games ([`Trinomial`]) or, better, in pairs of games that share an opening
-//! with colours swapped ([`Pentanomial`]): the two games of a pair depend on each other, so the
-//! pair is the unit whose variance is honest. Both give a [`Sample`], which holds mean and variance
-//! of the score per unit and turns them into Elo, normalized Elo and likelihood of superiority.
+//! with colours swapped ([`Pentanomial`]): the two games of a pair depend on each other, so only
+//! the variance over pairs is unbiased. Both give a [`Sample`], which holds mean and variance of
+//! the score per unit and turns them into Elo, normalized Elo and likelihood of superiority.
 //!
 //! The formulas are those of fastchess (`elo_pentanomial.cpp`, `elo_wdl.cpp`); normalized Elo is
 //! Michel Van den Bergh's, "Comments on Normalized Elo",

@@ -145,8 +145,8 @@ fn mate(operations: &[Operation<'_>]) -> Result<Option<Task>> {
     match value.parse::<i32>() {
         Ok(moves) if moves != 0 && moves != i32::MIN => Ok(Some(Task::Mate { moves })),
         _ => bail!(
-            "{name} '{value}' is no count of moves to mate, negative for the side that is mated; \
-             write a number"
+            "{name} '{value}' is not a count of moves to mate, negative for the side that is \
+             mated; write a number"
         ),
     }
 }

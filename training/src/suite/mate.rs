@@ -12,7 +12,7 @@ use crate::game::score::Score;
 pub struct MateLimits {
     /// Longest mate that is checked, moves; at most 8 count.
     pub moves: u32,
-    /// Positions looked at per answer before giving up; some five million a second.
+    /// Positions searched per answer before giving up; some five million a second.
     pub nodes: u64,
 }
 

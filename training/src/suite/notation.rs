@@ -9,7 +9,9 @@ use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionError, Se
 /// The setup that a FEN, or the first four fields of an EPD line, describes.
 pub(super) fn setup(fen: &str) -> Result<Setup> {
     let read = Fen::from_ascii(fen.as_bytes());
-    Ok(read.map_err(|what| anyhow!("'{fen}' is no FEN ({what}); mend the position"))?.into_setup())
+    Ok(read
+        .map_err(|what| anyhow!("'{fen}' is not a FEN ({what}); fix the position"))?
+        .into_setup())
 }
 
 /// A position, and whether it castles as in Chess960.
@@ -24,7 +26,7 @@ pub(super) fn position(fen: &str, setup: Setup) -> Result<(Chess, CastlingMode)>
         .or_else(PositionError::ignore_too_much_material)
         .or_else(PositionError::ignore_impossible_check)
         .map(|position| (position, mode))
-        .map_err(|what| anyhow!("'{fen}' is no chess position ({what}); mend the position"))
+        .map_err(|what| anyhow!("'{fen}' is not a chess position ({what}); fix the position"))
 }
 
 /// A move in SAN or UCI coordinates.
@@ -133,8 +135,8 @@ mod tests {
         assert_eq!(at(fen).castles().castling_rights(), shakmaty::Bitboard::EMPTY);
         let bad = "4k3/4Q3/8/8/8/8/8/4K3 w - - 0 1";
         let fault = position(bad, setup(bad).unwrap()).unwrap_err();
-        assert!(fault.to_string().contains("is no chess position"), "{fault}");
-        assert!(setup("nonsense").unwrap_err().to_string().contains("is no FEN"));
+        assert!(fault.to_string().contains("is not a chess position"), "{fault}");
+        assert!(setup("nonsense").unwrap_err().to_string().contains("is not a FEN"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::notation::{parse_move, position, setup};
 use super::verdict::{Detail, Verdict};
 use crate::game::epd::parse_number;
 
-/// What to do about a line that is no CSV.
+/// What to do about a line that is not CSV.
 pub(super) const CHECK: &str = "check the quotes and the number of columns";
 
 /// Where a CSV file of puzzles has what is needed. Both the Lichess database's header and the
@@ -172,7 +172,7 @@ impl<'a> PuzzleRun<'a> {
         self.state
     }
 
-    /// What the answers so far are worth: one point for a puzzle solved to its end.
+    /// The points for the answers so far: one for a puzzle solved completely.
     pub fn verdict(&self) -> Verdict {
         let solved = self.state == PuzzleState::Solved;
         let detail = Detail::Puzzle {

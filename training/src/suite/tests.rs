@@ -141,10 +141,10 @@ fn errors_name_the_line_and_the_fault() {
     assert_eq!(suite("over.epd", over).idle, 1, "nothing is asked there");
     for (line, part) in [
         (format!("{START} dm 0;"), "negative for the side that is mated"),
-        (format!("{START} dm two;"), "dm 'two' is no count"),
+        (format!("{START} dm two;"), "dm 'two' is not a count"),
         (format!("{START} hmvc x; bm e4;"), "hmvc 'x'"),
-        ("9/8/8/8/8/8/8/8 w - - bm e4;".into(), "is no FEN"),
-        ("8/8/8/8/8/8/8/8 w - - bm e4;".into(), "is no chess position"),
+        ("9/8/8/8/8/8/8/8 w - - bm e4;".into(), "is not a FEN"),
+        ("8/8/8/8/8/8/8/8 w - - bm e4;".into(), "is not a chess position"),
     ] {
         let (_, fault) = fault("texts.epd", &line);
         assert!(fault.contains(part), "{fault}");
@@ -236,7 +236,7 @@ fn wrong_puzzles_are_named() {
     for (wrong, expected) in [
         (format!("p,{fen},h8g8,5"), "the puzzle has 1 moves"),
         (format!("p,{fen},h8g8 b1c7,5"), "the move 'b1c7' of Moves is not legal"),
-        (format!("p,{fen},h8g8 b1b7,many"), "Rating 'many' is no number"),
+        (format!("p,{fen},h8g8 b1b7,many"), "Rating 'many' is not a number"),
         ("p,x".to_owned(), "not CSV (2 columns, the header has 4)"),
     ] {
         let (number, fault) = line(&wrong);

@@ -31,6 +31,18 @@ impl Moments {
     fn zeros(length: usize, device: &Device) -> Self {
         Self { first: Tensor::zeros([length], device), second: Tensor::zeros([length], device) }
     }
+
+    /// Muon's step of a matrix against a clipped gradient; the second moment is unused.
+    fn muon_step(
+        self,
+        settings: &Optimizer,
+        rate: f32,
+        [matrix, grad]: [Tensor<2>; 2],
+    ) -> (Tensor<2>, Self) {
+        let first = self.first.reshape(matrix.dims());
+        let [matrix, first] = muon::step(settings, rate, [matrix, first, grad]);
+        (matrix, Self { first: first.flatten(0, 1), second: self.second })
+    }
 }
 
 /// Moments of every parameter, by its path in the model.
@@ -169,11 +181,9 @@ impl ModuleMapper for Mover<'_> {
         let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
         if muon::moves(self.settings, &self.path, D) {
             let size: [usize; 2] = shape.dims();
-            let operands =
-                [tensor.inner().reshape(size), old.first.reshape(size), grad.reshape(size)];
-            let [matrix, first] = muon::step(self.settings, self.rate, operands);
-            let (first, second) = (first.flatten(0, 1), old.second);
-            self.state.moments.insert(path, Moments { first, second });
+            let operands = [tensor.inner().reshape(size), grad.reshape(size)];
+            let (matrix, moments) = old.muon_step(self.settings, self.rate, operands);
+            self.state.moments.insert(path, moments);
             let moved = Tensor::from_inner(matrix.reshape(shape)).require_grad();
             return Param::from_mapped_value(id, moved, mapper);
         }

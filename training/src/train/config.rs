@@ -78,15 +78,15 @@ options! {
         /// Share of the moves on a search's paths that are refuted, as `tesla-benches paths` counts
         /// them: readouts after such moves get the weight of that share in value, policy and error.
         refuted: Option<f32> = None, as refuted: f32 = "the data's share";
-        /// Share that is learnt from of the windows in which one side is ahead by three pawns
-        /// all along; the rest is left out, others in each epoch.
+        /// Share to learn from of the windows in which one side is ahead by three pawns throughout;
+        /// the rest is left out, a different part in each epoch.
         decided: f32 = 1.0, as decided: f32;
         /// Opening book of the gating matches, EPD, FEN or PGN; each opening is played with both
         /// colours.
         gate_openings: Option<PathBuf> = None, as gate_openings: PathBuf = "none";
-        /// Steps between measurements on held-out games, for loss.csv and the bar.
+        /// Steps between measurements on held-out games, for loss.csv and the progress bar.
         valid_steps: u64 = 500, as valid_steps: u64;
-        /// Seed of the weights and of the order of the windows; choose another one with
+        /// Seed of the weights and of the order of the windows; choose a different one with
         /// --start-from, or the run sees the same windows in the same order again.
         seed: u64 = 1, as seed: u64;
         /// Seconds between checkpoints.

@@ -78,19 +78,30 @@ impl Dataset {
     ///
     /// # Errors
     /// As [`Self::read`], and when the games need more.
-    pub fn read_within(path: &Path, skip: &str, mut room: Room) -> Result<Self, RecordError> {
-        let mut dataset = Self::default();
-        for file in find_files(path)? {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            if path.is_dir() && !skip.is_empty() && name.starts_with(skip) {
-                continue;
-            }
-            for game in read_within(&file, &mut room)? {
-                dataset.push(game);
-            }
-        }
+    pub fn read_within(path: &Path, skip: &str, room: Room) -> Result<Self, RecordError> {
+        let is_whole = !path.is_dir() || skip.is_empty();
+        let dataset = Self::read_named(path, |name| is_whole || !name.starts_with(skip), room)?;
         if dataset.positions() == 0 {
             return Err(RecordError::Empty(path.to_owned()));
+        }
+        Ok(dataset)
+    }
+
+    /// Reads the files that `path` names, as far as `is_wanted` says so of their names; perhaps
+    /// none.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged, or the games need more memory than `room`.
+    pub fn read_named(
+        path: &Path,
+        is_wanted: impl Fn(&str) -> bool,
+        mut room: Room,
+    ) -> Result<Self, RecordError> {
+        let mut dataset = Self::default();
+        for file in find_files(path)? {
+            if is_wanted(&file.file_name().unwrap_or_default().to_string_lossy()) {
+                read_within(&file, &mut room)?.into_iter().for_each(|game| dataset.push(game));
+            }
         }
         Ok(dataset)
     }

@@ -15,10 +15,10 @@ use super::trainer::Trainer;
 use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
-use crate::matches::report::Finished;
 use crate::matches::runner;
 use crate::players::pool::RunContext;
 use crate::players::side::{Side, UciOptions};
+use crate::statistics::elo::Trinomial;
 
 /// When a network is gated, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,12 +120,20 @@ impl Gate {
         if !finished.is_complete {
             return Ok(None);
         }
+        let pairing = finished.tally.pairings.first().copied().unwrap_or_default();
+        let elo = pairing.pairs.sample().elo();
+        let Trinomial { wins, draws, losses } = pairing.games;
         let line = GateLine {
             step: trainer.step(),
             positions: trainer.positions(),
             network: file_name(Some(&network)),
             opponent: file_name(opponent.as_deref()),
-            ..result(&finished)
+            wins,
+            draws,
+            losses,
+            elo: elo.value.filter(|elo| elo.is_finite()),
+            margin: elo.margin(),
+            passed: wins > losses,
         };
         write_gates(&self.folder, lines.into_iter().chain([line.clone()]))?;
         Ok(Some(line))
@@ -156,25 +164,6 @@ fn file_name(path: Option<&Path>) -> String {
     name.map_or_else(|| "embedded".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The counts of a match; step and names are the caller's.
-fn result(finished: &Finished) -> GateLine {
-    let pairing = finished.tally.pairings.first().copied().unwrap_or_default();
-    let elo = pairing.pairs.sample().elo();
-    let games = pairing.games;
-    GateLine {
-        step: 0,
-        positions: 0,
-        network: String::new(),
-        opponent: String::new(),
-        wins: games.wins,
-        draws: games.draws,
-        losses: games.losses,
-        elo: elo.value.filter(|elo| elo.is_finite()),
-        margin: elo.margin(),
-        passed: games.wins > games.losses,
-    }
-}
-
 /// The gating matches of the run in `folder`, oldest first; none where there were none.
 ///
 /// # Errors
@@ -190,7 +179,7 @@ pub fn read_gates(folder: &Path) -> Result<Vec<GateLine>> {
 
 fn damaged(path: &Path, what: &csv::Error) -> Error {
     let path = path.display();
-    anyhow!("{path} is no list of gating matches ({what}); move it away to begin another one")
+    anyhow!("{path} is not a list of gating matches ({what}); move it away to begin another one")
 }
 
 fn write_gates(folder: &Path, lines: impl Iterator<Item = GateLine>) -> Result<()> {

@@ -49,13 +49,13 @@ pub enum TrainError {
     #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
     Checkpoint(PathBuf, String),
     /// Numbers that cannot be trained with.
-    #[error("{0}; mend the options")]
+    #[error("{0}; fix the options")]
     Config(String),
     /// The weights.
     #[error(transparent)]
     Weights(#[from] weights::WeightsError),
     /// Not a number.
-    #[error("the loss is no number any more at step {0}; lower the learning rate and resume")]
+    #[error("the loss is no longer a number at step {0}; lower the learning rate and resume")]
     Diverged(u64),
 }
 
@@ -69,8 +69,8 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
     Ok(files::replace(path, bytes)?)
 }
 
-/// Random numbers are the process's, and weights are drawn when they are first looked at: one
-/// network after another, so that its seed alone decides it.
+/// Random numbers are the process's, and weights are drawn when they are first read: one network
+/// after another, so that its seed alone decides it.
 static DRAWING: Mutex<()> = Mutex::new(());
 
 /// The network of a new run.
@@ -224,7 +224,7 @@ impl Trainer {
     /// often as the config says. `say` gets sentences for people.
     ///
     /// # Errors
-    /// When a checkpoint cannot be written or the loss is no number any more. The last good
+    /// When a checkpoint cannot be written or the loss is no longer a number. The last good
     /// checkpoint stays.
     pub fn run(
         &mut self,

@@ -130,7 +130,7 @@ pub struct Report {
     pub pairs: usize,
     /// The effective branching factor.
     pub branching: Interval,
-    /// `later gap = a · gap + b` of moves that were looked at: a.
+    /// `later gap = a · gap + b` of moves that were searched: a.
     pub slope: Interval,
     /// b, score units.
     pub offset: Interval,
@@ -177,8 +177,8 @@ fn contest(known: (Shape, Law), fitted: &[Case], kept_out: &[Case]) -> Vec<Conte
     families
 }
 
-/// Slope and offset of the later gap on the gap, of moves that were looked at: least squares
-/// weighed by 1/scale², with intervals over positions.
+/// Slope and offset of the later gap on the gap, of moves that were searched: least squares weighed
+/// by 1/scale², with intervals over positions.
 fn regression(pairs: &[Pair], cases: &[Case], law: &Law) -> Option<(Interval, Interval)> {
     let mut sums: Vec<(u32, [f64; 5])> = Vec::new();
     for (pair, case) in pairs.iter().zip(cases).filter(|(pair, _)| pair.is_seen()) {

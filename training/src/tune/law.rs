@@ -1,10 +1,10 @@
 //! The law of errors: how far a gap between two moves may still move, fitted by maximum likelihood.
 //!
-//! A gap that lacks `m` plies moves by an error of scale `k · m^p · r · (W/100)^-γ`, where
-//! `r = 1 + trust · (e/e0 − 1)` comes from the evaluator's own error `e` and `W` is the work of the
-//! node that chooses. A move that was never looked at has the further error `τ`, and is worth a
-//! doubt less than its action value. What a search knows of one position's moves hangs together,
-//! so intervals come from samples of whole positions.
+//! A gap that lacks `m` plies moves by an error of scale `k · m^p · r · (W/100)^-γ`, where `r = 1 +
+//! trust · (e/e0 − 1)` comes from the evaluator's own error `e` and `W` is the work of the node
+//! that chooses. A move that was never searched has the further error `τ`, and is worth a doubt
+//! less than its action value. What a search knows of one position's moves hangs together, so
+//! intervals come from samples of whole positions.
 
 use serde::{Deserialize, Serialize};
 use tesla_engine::best_first::model::Model;

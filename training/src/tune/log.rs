@@ -1,4 +1,4 @@
-//! Collects observations: so many positions at once, each on disk when it is done.
+//! Collects observations from several positions at once; each is on disk when it is done.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ fn look(
     Ok(seen.map(|seen| Observation { position: number, fen, seen }))
 }
 
-/// What positions are drawn from and looked at with.
+/// What positions are drawn from, and what they are searched with.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
     /// The games.

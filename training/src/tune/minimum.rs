@@ -13,7 +13,7 @@ struct Corner {
 }
 
 /// Where `cost` is lowest, by a simplex from `start` with corners `steps` away along each number.
-/// What is no number counts as too dear.
+/// What is not a number counts as too dear.
 pub fn minimum(start: &[f64], steps: &[f64], cost: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let corner = |at: Vec<f64>| {
         let said = cost(&at);

@@ -24,11 +24,11 @@ use tesla_engine::tree::node::{EXCLUDED, ExpansionId, Node, ROOT, UNEVALUATED};
 
 /// Evaluations of the first look at a tree that grows by doubling.
 const FIRST_LOOK: u32 = 32;
-/// Least work of a position whose moves are looked at.
+/// Minimum visits of a position whose moves are observed.
 const LEAST_WORK: u32 = 16;
-/// Positions inside a tree whose moves are looked at, besides the root's.
+/// Positions inside a tree whose moves are observed, besides the root.
 const INSIDE: usize = 2;
-/// Moves drawn among those that were looked at, besides the best two.
+/// Moves drawn among those that were searched, besides the best two.
 const DRAWN: usize = 2;
 
 /// A move as the search knew it, and what it turned out to be worth. Scores are expected scores in
@@ -39,7 +39,7 @@ pub struct MoveSeen {
     pub value: f32,
     /// By a search of its own with as many evaluations as the position before it had.
     pub later: f32,
-    /// Evaluations at and below; 0 = never looked at.
+    /// Evaluations at and below; 0 = never searched.
     pub work: u32,
     /// The evaluator's policy.
     pub policy: f32,
@@ -73,7 +73,7 @@ pub struct Observation {
     pub seen: Seen,
 }
 
-/// What a search's tree told.
+/// What a search's tree showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// As the tree grew: its evaluations, and the mean of their plies from the root.
@@ -82,7 +82,7 @@ pub struct Seen {
     pub choices: Vec<Choice>,
 }
 
-/// A move to be looked at by itself.
+/// A move to search separately.
 struct Pick {
     seen: MoveSeen,
     played: Move,
@@ -163,7 +163,7 @@ impl Observer {
         let budget = Budget::new(&limits, Duration::ZERO);
         let task = Task { game, limits: &limits, budget: &budget, stop: &self.stop };
         let error = self.search.search(&task, &mut |_| {}).error;
-        error.map_or(Ok(()), |error| Err(format!("{error}; the same command goes on")))
+        error.map_or(Ok(()), |error| Err(format!("{error}; the same command resumes")))
     }
 
     /// The root and some positions below it, of little and of much work alike.
@@ -271,7 +271,7 @@ impl Observer {
     }
 }
 
-/// The second best move, some at random of those that were looked at, and two that were not: one
+/// The second best move, some random ones of those that were searched, and two that were not: one
 /// by its policy, one whatever its policy.
 fn draw(mut seen: Vec<Pick>, mut unseen: Vec<Pick>, rng: &mut ChaCha8Rng) -> Vec<Pick> {
     let mut drawn = Vec::new();

@@ -13,14 +13,14 @@ pub struct Pair {
     pub position: u32,
     /// Evaluations of the position before the move.
     pub work: u32,
-    /// Evaluations of the move; 0 = never looked at.
+    /// Evaluations of the move; 0 = never searched.
     pub child_work: u32,
     /// The evaluator's own error about the move, or about the position before it where the move
-    /// was never looked at.
+    /// was never searched.
     pub error: f64,
     /// By how much the best move led.
     pub gap: f64,
-    /// How much of that was made up for; more than `gap` = the move turned out better.
+    /// How much of the gap was recovered; more than `gap` = the move turned out better.
     pub change: f64,
     /// Policy of the move.
     pub policy: f64,
@@ -29,7 +29,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Whether the move had been looked at.
+    /// Whether the move had been searched.
     pub fn is_seen(&self) -> bool {
         self.child_work > 0
     }

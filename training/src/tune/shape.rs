@@ -21,7 +21,7 @@ impl Shape {
         Self::Closed(Family::Laplace),
     ];
 
-    /// What people call it.
+    /// Its name for the user.
     pub fn name(self) -> String {
         match self {
             Self::Closed(Family::StudentT2) => "Student's t, 2 degrees".to_owned(),

@@ -52,7 +52,7 @@ impl Knob {
     /// Reads `name` or `name=step`.
     ///
     /// # Errors
-    /// When there is no such tunable or the step is no number above 0.
+    /// When there is no such tunable or the step is not a number above 0.
     pub fn parse(text: &str) -> Result<Self> {
         let (name, step) = text.split_once('=').map_or((text, None), |(n, s)| (n, Some(s)));
         let bad = |what: String| {
@@ -75,7 +75,7 @@ impl Knob {
                 .parse()
                 .ok()
                 .filter(|&step: &f64| step.is_finite() && step > 0.0)
-                .ok_or_else(|| bad(format!("'{step}' is no step")))?,
+                .ok_or_else(|| bad(format!("'{step}' is not a step")))?,
         };
         Ok(Self { name: name.to_owned(), step })
     }
@@ -280,8 +280,8 @@ mod tests {
     fn every_fault_has_its_sentence() {
         let fault = |text: &str| Knob::parse(text).unwrap_err().to_string();
         assert!(fault("eror_scale").contains("no tunable named"));
-        assert!(fault("error_scale=wide").contains("no step"));
-        assert!(fault("error_scale=0").contains("no step"));
+        assert!(fault("error_scale=wide").contains("not a step"));
+        assert!(fault("error_scale=0").contains("not a step"));
         assert!(fault("anchor_work").contains("share"));
         let twice = Schedule { knobs: vec![Knob::parse("horizon").unwrap(); 2], ..schedule(1) };
         assert!(twice.check().unwrap_err().to_string().contains("name it once"));

@@ -17,14 +17,14 @@ pub enum TunablesError {
     #[error("the tunables: {0}")]
     File(#[from] FileError),
     /// It is no TOML.
-    #[error("{path} is no file of tunables ({what}); write one name = number a line")]
+    #[error("{path} is not a file of tunables ({what}); write one name = number a line")]
     Syntax {
         /// The file.
         path: PathBuf,
         /// What the parser said, in one line.
         what: String,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("{path}: {name} needs a number")]
     NotANumber {
         /// The file.

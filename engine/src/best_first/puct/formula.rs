@@ -1,4 +1,4 @@
-//! lc0's formula: which child the next visit goes to, and what of that can be told.
+//! lc0's formula: which child the next visit goes to, and the ratings to report.
 
 use super::Puct;
 use crate::best_first::backup::child_value;
@@ -73,7 +73,7 @@ impl Puct {
             let rank = value + weight * child.policy / (1.0 + started as f32);
             offer(rank, Child::Node(usize::from(slot.index)));
         }
-        // Among those never looked at, the policy alone decides. All of the root's have nodes.
+        // Among those without a node, the policy alone decides. All of the root's have nodes.
         if let Some((index, edge)) = Edge::likeliest(tree.edges(expansion)) {
             offer(unvisited + weight * edge.policy(), Child::Edge(index));
         }

@@ -1,34 +1,18 @@
 //! Conversations in JSON over the evaluator that needs no network.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Heard {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use crate::console::output::heard::Heard;
 
 /// What is answered to these lines.
 fn answers(lines: &[u8]) -> Vec<Value> {
     let heard = Heard::default();
     let options = ["Evaluator=Classical", "Hash=8"].map(str::to_owned).to_vec();
     let args = AnalyseArgs { nodes: 50, concurrency: 3, options };
-    run(&args, lines, &Output::new(Box::new(heard.clone()))).unwrap();
-    let text = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    run(&args, lines, &heard.output()).unwrap();
+    heard.take().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn asked(queries: &[Value]) -> Vec<Value> {

@@ -77,11 +77,7 @@ fn speed(evaluator: &mut dyn Evaluator) -> Finding {
             Ok(true) => {}
             Ok(false) => {
                 let advice = "use another device with --device, and please report this one";
-                return Finding::broken(
-                    "speed",
-                    "it answers with what is no number".to_owned(),
-                    advice,
-                );
+                return Finding::broken("speed", "its answers are not numbers".to_owned(), advice);
             }
             Err(error) => {
                 let advice = "try --device cpu; if that works, update the GPU's driver";

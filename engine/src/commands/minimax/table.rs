@@ -100,7 +100,7 @@ fn rows(number: usize, position: &Chess, columns: [&Column; 3]) -> Result<String
     Ok(text)
 }
 
-/// Positions looked at by minimax, and by the others with what they save.
+/// Positions searched by minimax, and by the others with what they save.
 fn counts([plain, pruned, ordered]: [u64; 3]) -> String {
     let saved = |nodes: u64| 100.0 * (1.0 - nodes as f64 / plain.max(1) as f64);
     let (one, two) = (saved(pruned), saved(ordered));

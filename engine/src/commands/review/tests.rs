@@ -1,26 +1,12 @@
 //! A short game, reviewed over the evaluator that needs no network.
 
 use std::fs;
-use std::io::{self, Write};
-use std::sync::Mutex;
 
 use shakmaty::Color;
 
 use super::*;
+use crate::console::output::heard::Heard;
 use crate::search::snapshot::Outlook;
-
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Heard {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 const GAME: &str = "[Event \"A \\\"fool's\\\" mate\"]\n[White \"First\"]\n[Black \"Second\"]\n\n\
     1. f3 {a comment} e5 (1... d5 2. e4) 2. g4?? Qh4# 0-1\n";
@@ -84,13 +70,13 @@ fn a_file_is_reviewed() {
     let searches = AnalyseArgs { nodes: 400, concurrency: 2, options };
     let args = ReviewArgs { pgn, out: Some(out.clone()), searches };
     let heard = Heard::default();
-    run(&args, &Output::new(Box::new(heard.clone()))).unwrap();
-    let table = String::from_utf8(heard.0.lock().unwrap().clone()).unwrap();
+    run(&args, &heard.output()).unwrap();
+    let table = heard.take();
     assert_eq!(table.matches("First - Second").count(), 2);
     let text = fs::read_to_string(&out).unwrap();
     assert_eq!(text.matches("2. g4 $4 { [%eval #-1]").count(), 2, "{text}");
     fs::remove_dir_all(&folder).unwrap();
-    let fault = run(&args, &Output::new(Box::new(heard))).unwrap_err();
+    let fault = run(&args, &heard.output()).unwrap_err();
     assert!(fault.contains("cannot read"), "{fault}");
 }
 

@@ -25,7 +25,7 @@ pub(super) enum Kind {
         default: bool,
         set: fn(&mut Settings, bool),
     },
-    /// Off, and listed nowhere but on the page that tells of it.
+    /// Off by default; documented in the pages, but not listed by `uci`.
     Hidden {
         set: fn(&mut Settings, bool),
     },
@@ -45,7 +45,7 @@ pub(super) enum Kind {
 /// What a text option holds that means "the network inside the program".
 const EMBEDDED: &str = "<embedded>";
 
-/// All options; `network` tells whether the program was built with the transformer.
+/// All options; `network` = whether the program was built with the transformer.
 pub(super) fn register(network: bool) -> Vec<Row> {
     let mut rows = memory_rows();
     rows.extend(mode_rows(network));
@@ -113,7 +113,7 @@ fn mode_rows(network: bool) -> [Row; 2] {
         },
         Row {
             name: "Evaluator",
-            help: "What evaluates positions: the network, or piece counting, which needs none.",
+            help: "What evaluates positions: the network, or a classical evaluation without one.",
             kind: Kind::Combo {
                 default: evaluators[0],
                 values: evaluators,

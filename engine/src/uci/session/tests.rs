@@ -1,7 +1,5 @@
 //! A session whose device is lost in mid-search.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shakmaty::{CastlingMode, Chess};
@@ -10,35 +8,16 @@ use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
 use super::*;
 use crate::best_first::BestFirst;
+use crate::console::output::heard::Heard;
 use crate::search::Limits;
 use crate::search::clock::Budget;
 use crate::setup::factory::Made;
 use crate::setup::mode::EvaluatorKind;
 
-/// What was said.
-#[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Heard {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Heard {
-    fn take(&self) -> String {
-        String::from_utf8(std::mem::take(&mut self.0.lock().unwrap())).unwrap()
-    }
-}
-
 /// A session on a GPU that is lost after three batches.
 fn session() -> (Session, Heard) {
     let heard = Heard::default();
-    let mut session = Session::new(Output::new(Box::new(heard.clone())));
+    let mut session = Session::new(heard.output());
     session.settings.hash_mb = 4;
     let wanted = session.settings.machine();
     let gpu = Machine {

@@ -49,7 +49,7 @@ fn a_draw_needs_small_scores_of_both_in_a_row() {
     scores[3] = None;
     assert_eq!(feed(None, rules, &scores), None, "a missing score starts the count afresh");
     scores[3] = Some(Score::Mate(1));
-    assert_eq!(feed(None, rules, &scores), None, "a mate is no small score");
+    assert_eq!(feed(None, rules, &scores), None, "a mate is not a small score");
 }
 
 #[test]

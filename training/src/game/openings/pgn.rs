@@ -26,7 +26,7 @@ pub(super) fn parse(bytes: &[u8], chess960: bool, plies: Option<usize>) -> Resul
             Err(error) => Err(error.into()),
         };
         let text = bytes.get(start..end).unwrap_or_default();
-        // First, for a word passed over is often why the next move is not legal.
+        // First, because a skipped word is often why the next move is not legal.
         let opening = match unreadable_word(text) {
             None => opening,
             Some(word) => Err(anyhow!("\"{word}\" is not a move")),

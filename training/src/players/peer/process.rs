@@ -7,12 +7,17 @@
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+#[cfg(windows)]
+use process_wrap::std::JobObject;
+#[cfg(unix)]
+use process_wrap::std::ProcessGroup;
+use process_wrap::std::{ChildWrapper, CommandWrap};
 use tesla_engine::search::StopToken;
 
 use super::PeerConfig;
@@ -43,7 +48,8 @@ pub(super) enum Trouble {
 /// A running peer. Dropping it ends and reaps the process.
 #[derive(Debug)]
 pub(super) struct Process {
-    child: Child,
+    /// Killing it kills its group, on Windows its job: also what it has started.
+    child: Box<dyn ChildWrapper>,
     status: Option<ExitStatus>,
     /// It is gone, with or without a known status.
     gone: bool,
@@ -60,14 +66,14 @@ impl Process {
     /// # Errors
     /// A sentence.
     pub(super) fn spawn(config: &PeerConfig, stop: StopToken) -> Result<Self, String> {
-        let mut child = command(config)?.spawn().map_err(|error| match error.kind() {
+        let mut child = grouped(command(config)?).spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => "there is no such program; check the path".to_owned(),
             ErrorKind::PermissionDenied => {
                 "it may not be run; is it a program, and marked as executable?".to_owned()
             }
             _ => error.to_string(),
         })?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let pipes = (child.stdin().take(), child.stdout().take(), child.stderr().take());
         let (jobs, orders) = channel();
         // From here on dropping `process` cleans up.
         let mut process = Self {
@@ -196,13 +202,15 @@ impl Process {
             let _ = jobs.send(WriteJob { number, text, starts: Starts::Nothing });
         }
         // The sender is dropped: the writer closes the peer's input, which asks it to end too.
-        if !kindly || !poll(QUIT_TIME, || self.is_gone()) {
-            let _ = self.child.kill();
-            poll(REAP_TIME, || self.is_gone());
+        if kindly {
+            poll(QUIT_TIME, || self.is_gone());
         }
+        // Also when the process ended by itself: what it started, such as the engine of a wrapper
+        // script, may run on. A group's number is not given to a new process while the group has
+        // members, and an empty one's only after all others were: not in these milliseconds.
+        let _ = self.child.start_kill();
+        poll(REAP_TIME, || self.is_gone());
         let finished = |threads: &[JoinHandle<()>]| threads.iter().all(JoinHandle::is_finished);
-        // Also when the process ended by itself: what it started may run on.
-        kill_group(self.child.id());
         poll(PIPE_TIME, || finished(&self.threads));
         // A thread can only be left when the peer's own child fled its group with a pipe; that
         // thread ends with that process.
@@ -250,42 +258,18 @@ fn command(config: &PeerConfig) -> Result<Command, String> {
         }
         command.current_dir(directory);
     }
-    in_a_group_of_its_own(&mut command);
     Ok(command)
 }
 
-/// Ctrl-C in the terminal must not end it before us.
-#[cfg(unix)]
-fn in_a_group_of_its_own(command: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
+/// In a group of its own: Ctrl-C in the terminal must not end it before us.
+fn grouped(command: Command) -> CommandWrap {
+    let mut command = CommandWrap::from(command);
+    #[cfg(unix)]
+    command.wrap(ProcessGroup::leader());
+    #[cfg(windows)]
+    command.wrap(JobObject);
+    command
 }
-
-/// Ctrl-C in the terminal must not end it before us.
-#[cfg(windows)]
-fn in_a_group_of_its_own(command: &mut Command) {
-    /// The system's name for it.
-    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-
-    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
-}
-
-#[cfg(not(any(unix, windows)))]
-fn in_a_group_of_its_own(_: &mut Command) {}
-
-/// Kills what a peer that is gone has left behind, such as the engine of a wrapper script.
-///
-/// A group's number is not given to a new process while the group has members, and an empty one's
-/// only after all others were: not in the milliseconds since its process was reaped.
-#[cfg(unix)]
-fn kill_group(leader: u32) {
-    let group = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_leader: u32) {}
 
 /// Whether `done` became true within `limit`.
 fn poll(limit: Duration, mut done: impl FnMut() -> bool) -> bool {

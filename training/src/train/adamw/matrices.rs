@@ -32,9 +32,9 @@ pub(super) fn moved(
         model.visit(&mut finder);
     }
     let Finder { state, found, .. } = finder;
-    let each = found.into_par_iter().map(|Matrix { path, operands, second }| {
-        let [matrix, first] = muon::step(step.settings, step.rate, operands);
-        (path, matrix, Moments { first: first.flatten(0, 1), second })
+    let each = found.into_par_iter().map(|Matrix { path, operands, moments }| {
+        let (matrix, moments) = moments.muon_step(step.settings, step.rate, operands);
+        (path, matrix, moments)
     });
     let mut moved = BTreeMap::new();
     for (path, matrix, moments) in each.collect::<Vec<_>>() {
@@ -47,10 +47,9 @@ pub(super) fn moved(
 /// A matrix to be moved.
 struct Matrix {
     path: String,
-    /// The matrix, its momentum and its clipped gradient.
-    operands: [Tensor<2>; 3],
-    /// Unused, but a part of the state.
-    second: Tensor<1>,
+    /// The matrix and its clipped gradient.
+    operands: [Tensor<2>; 2],
+    moments: Moments,
 }
 
 /// Finds the matrices that Muon moves.
@@ -85,8 +84,8 @@ impl ModuleVisitor for Finder<'_> {
         let grad = Tensor::from_data(TensorData::new(grad, size), &device);
         let path = self.path.join(".");
         let old = self.state.moments.remove(&path);
-        let Moments { first, second } = old.unwrap_or_else(|| Moments::zeros(length, &device));
-        let operands = [tensor.reshape(size), first.reshape(size), grad];
-        self.found.push(Matrix { path, operands, second });
+        let moments = old.unwrap_or_else(|| Moments::zeros(length, &device));
+        let operands = [tensor.reshape(size), grad];
+        self.found.push(Matrix { path, operands, moments });
     }
 }

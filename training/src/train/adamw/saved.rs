@@ -65,7 +65,7 @@ impl State {
                 .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
                 .collect();
             if values.iter().any(|value| !value.is_finite()) {
-                return Err(StateError(format!("{name} holds values that are no numbers")));
+                return Err(StateError(format!("{name} holds values that are not numbers")));
             }
             let length = values.len();
             Ok(Tensor::from_data(TensorData::new(values, [length]), device))

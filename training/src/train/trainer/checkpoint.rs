@@ -118,7 +118,7 @@ pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>,
 }
 
 /// Writes a checkpoint into `folder` in place of the one that is there, after it has been read
-/// back: weights that are no numbers replace none that are.
+/// back: weights that are not numbers replace none that are.
 pub(super) fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<(), TrainError> {
     let Checkpoint { model, shape, optimizer, average, progress } = checkpoint;
     let fresh = folder.join(UNFINISHED);

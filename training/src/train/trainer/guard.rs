@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use statrs::statistics::{Data, Median as _};
 use tesla_nn::model::Precision;
 
 /// Steps without a number, one after another, that end the run.
@@ -132,7 +133,7 @@ impl Guard {
         }
         let what = if is_number { "gradient's norm" } else { "loss" };
         Ruling::Skipped(format!(
-            "step {step} is left out: its {what} is no number ({} left out so far)",
+            "step {step} is left out: its {what} is not a number ({} left out so far)",
             self.skipped
         ))
     }
@@ -142,9 +143,8 @@ impl Guard {
         if self.norms.len() < LEAST {
             return None;
         }
-        let mut sorted: Vec<f32> = self.norms.iter().copied().collect();
-        sorted.sort_by(f32::total_cmp);
-        Some(sorted[sorted.len() / 2])
+        let norms: Vec<f64> = self.norms.iter().copied().map(f64::from).collect();
+        Some(Data::new(norms).median() as f32)
     }
 }
 

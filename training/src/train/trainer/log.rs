@@ -1,6 +1,6 @@
 //! What a run tells while it goes on: `loss.csv` and the progress bar.
 //!
-//! Reads the clock for the pace.
+//! Reads the clock for the speed shown in the progress line.
 
 use std::fs;
 use std::io::Write as _;
@@ -15,13 +15,29 @@ use super::progress::{Progress, Sums};
 use super::{TrainError, access, replace};
 use crate::train::config::TrainConfig;
 
-/// First line of `loss.csv`. The parts of the loss are means over the last [`STEPS`] steps, before
+/// Columns of `loss.csv`. The parts of the loss are means over the last [`STEPS`] steps, before
 /// the parts' weights; `idle` is the share of the time in which the workers had no data; `skipped`
 /// counts all steps so far that were left out; `valid_…` are of held-out positions, where they were
 /// measured. New columns come last.
-const COLUMNS: &str = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
-                       positions_per_second,consistency,idle,skipped,valid_value,valid_policy,\
-                       valid_rmse_points,valid_top_1";
+const COLUMNS: [&str; 17] = [
+    "step",
+    "positions",
+    "rate",
+    "value",
+    "policy",
+    "action",
+    "error",
+    "rmse_points",
+    "norm",
+    "positions_per_second",
+    "consistency",
+    "idle",
+    "skipped",
+    "valid_value",
+    "valid_policy",
+    "valid_rmse_points",
+    "valid_top_1",
+];
 
 /// A line of `loss.csv`, by its columns; those of later versions may be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -64,7 +80,7 @@ pub struct LogLine {
     pub valid_top_1: Option<f64>,
 }
 
-/// The lines of a run's `loss.csv`; one that a kill cut short is passed over.
+/// The lines of a run's `loss.csv`; one that a kill cut short is skipped.
 ///
 /// # Errors
 /// A sentence, when the file cannot be read or is another one.
@@ -74,7 +90,10 @@ pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
     let mut reader = csv::Reader::from_reader(&bytes[..whole]);
     let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
     lines.map_err(|error| {
-        format!("{} is no loss.csv of a training run ({error}); name another file", path.display())
+        format!(
+            "{} is not a loss.csv of a training run ({error}); name another file",
+            path.display()
+        )
     })
 }
 
@@ -135,14 +154,13 @@ impl Log {
     /// older versions are filled up.
     pub(super) fn open(folder: &Path, step: u64) -> Result<Self, TrainError> {
         let path = folder.join("loss.csv");
-        let text = match files::read_bounded(&path, files::LARGEST) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.is_missing() => String::new(),
-            Err(error) => return Err(error.into()),
+        let old = match files::read_bounded(&path, files::LARGEST) {
+            Err(error) if error.is_missing() => Vec::new(),
+            read => read?,
         };
-        let kept = mend(&text, step);
-        if kept != text {
-            replace(&path, kept.as_bytes())?;
+        let kept = access(&path, mend(&old, step).map_err(std::io::Error::from))?;
+        if kept != old {
+            replace(&path, &kept)?;
         }
         let file = files::append(&path)?;
         Ok(Self { path, file, last: None })
@@ -159,8 +177,9 @@ impl Log {
             return Ok(None);
         }
         // In one piece, so that a kill leaves no half line that looks like a whole one.
-        let line = line(progress, config, pace) + "\n";
-        access(&self.path, self.file.write_all(line.as_bytes()))?;
+        let line = lines([fields(progress, config, pace)]).map_err(std::io::Error::from);
+        let line = access(&self.path, line)?;
+        access(&self.path, self.file.write_all(&line))?;
         let held_out = progress.held_out.take();
         self.last = held_out.or(self.last);
         let message = message(&progress.sums, self.last, pace);
@@ -187,46 +206,64 @@ fn message(sums: &Sums, held_out: Option<HeldOut>, pace: &Pace) -> String {
     }
 }
 
-/// A line of `loss.csv`, see [`COLUMNS`].
-fn line(progress: &Progress, config: &TrainConfig, pace: &Pace) -> String {
+/// The fields of a line, see [`COLUMNS`].
+fn fields(progress: &Progress, config: &TrainConfig, pace: &Pace) -> [String; COLUMNS.len()] {
     let sums = &progress.sums;
     let [value, policy, action, error, squared, consistency] = sums.means();
-    let valid = match progress.held_out {
-        Some(HeldOut { value, policy, rmse_points, top_1 }) => {
-            format!("{value:.4},{policy:.4},{rmse_points:.3},{top_1:.4}")
-        }
-        None => ",,,".to_owned(),
+    let valid = |digits: usize, of: fn(&HeldOut) -> f64| {
+        progress
+            .held_out
+            .as_ref()
+            .map_or_else(String::new, |valid| format!("{:.digits$}", of(valid)))
     };
-    format!(
-        "{},{},{:.6},{value:.4},{policy:.4},{action:.4},{error:.4},{:.3},{:.3},{:.0},\
-         {consistency:.5},{:.4},{},{valid}",
-        progress.step,
-        progress.positions,
-        config.rate_at(progress.step),
-        squared.sqrt() * 100.0,
-        sums.norm / sums.steps.max(1) as f64,
-        pace.rate(),
-        pace.idle(),
-        progress.guard.skipped
-    )
+    [
+        progress.step.to_string(),
+        progress.positions.to_string(),
+        format!("{:.6}", config.rate_at(progress.step)),
+        format!("{value:.4}"),
+        format!("{policy:.4}"),
+        format!("{action:.4}"),
+        format!("{error:.4}"),
+        format!("{:.3}", squared.sqrt() * 100.0),
+        format!("{:.3}", sums.norm / sums.steps.max(1) as f64),
+        format!("{:.0}", pace.rate()),
+        format!("{consistency:.5}"),
+        format!("{:.4}", pace.idle()),
+        progress.guard.skipped.to_string(),
+        valid(4, |valid| valid.value),
+        valid(4, |valid| valid.policy),
+        valid(3, |valid| valid.rmse_points),
+        valid(4, |valid| valid.top_1),
+    ]
 }
 
 /// The log without lines after `step` and without a line that a kill cut short, under today's
 /// columns.
-fn mend(text: &str, step: u64) -> String {
-    let columns = COLUMNS.split(',').count();
-    let mut kept = format!("{COLUMNS}\n");
-    for line in text.split_inclusive('\n') {
-        let Some(line) = line.strip_suffix('\n') else { break };
-        let is_past = line.split(',').next().and_then(|field| field.parse().ok());
-        if is_past.is_some_and(|at: u64| at <= step) {
-            kept.push_str(line);
-            let there = line.split(',').count();
-            kept.extend(std::iter::repeat_n(',', columns.saturating_sub(there)));
-            kept.push('\n');
+fn mend(old: &[u8], step: u64) -> csv::Result<Vec<u8>> {
+    let whole = old.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&old[..whole]);
+    let mut kept = vec![csv::ByteRecord::from(COLUMNS.to_vec())];
+    for line in reader.byte_records() {
+        let mut line = line?;
+        let at = line.get(0).and_then(|at| std::str::from_utf8(at).ok()?.parse().ok());
+        if at.is_some_and(|at: u64| at <= step) {
+            line.extend(std::iter::repeat_n("", COLUMNS.len().saturating_sub(line.len())));
+            kept.push(line);
         }
     }
-    kept
+    lines(kept.iter())
+}
+
+/// These records as lines of CSV.
+fn lines<R: IntoIterator<Item: AsRef<[u8]>>>(
+    records: impl IntoIterator<Item = R>,
+) -> csv::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for record in records {
+        writer.write_record(record)?;
+    }
+    writer.into_inner().map_err(|error| error.into_error().into())
 }
 
 #[cfg(test)]
@@ -235,16 +272,19 @@ mod tests {
 
     #[test]
     fn a_log_is_mended() {
+        let mend =
+            |old: &str, step| String::from_utf8(mend(old.as_bytes(), step).unwrap()).unwrap();
+        let columns = COLUMNS.join(",");
         let whole = "50,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16\n";
-        assert_eq!(mend("", 7), format!("{COLUMNS}\n"));
-        let log = format!("{COLUMNS}\n{whole}");
+        assert_eq!(mend("", 7), format!("{columns}\n"));
+        let log = format!("{columns}\n{whole}");
         assert_eq!(mend(&log, 50), log);
-        assert_eq!(mend(&log, 49), format!("{COLUMNS}\n"));
+        assert_eq!(mend(&log, 49), format!("{columns}\n"));
         // Cut short by a kill: "10" was to become 100.
         assert_eq!(mend(&format!("{log}10"), 60), log);
         // An older version's.
         let old = "step,positions,rate,value,policy,action,error,rmse_points,norm,\
                    positions_per_second\n50,1,2,3,4,5,6,7,8,9\n";
-        assert_eq!(mend(old, 50), format!("{COLUMNS}\n50,1,2,3,4,5,6,7,8,9,,,,,,,\n"));
+        assert_eq!(mend(old, 50), format!("{columns}\n50,1,2,3,4,5,6,7,8,9,,,,,,,\n"));
     }
 }

@@ -1,5 +1,5 @@
-//! One step's gradients: forward and backward over each worker's batch, on the CPU by
-//! [`Backprop`], elsewhere by burn's graph.
+//! The gradients of one training step (`Trainer::train_step` applies them): forward and backward
+//! over each worker's batch, on the CPU by [`Backprop`], elsewhere by burn's graph.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};

@@ -1,4 +1,4 @@
-//! Options of the protocol, of the tables and of what is told.
+//! Options of the protocol, of the endgame tables and of the reports.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub(super) fn protocol_rows() -> [Row; 5] {
         },
         Row {
             name: "UCI_LimitStrength",
-            help: "Plays weaker, as `UCI_Elo` says: fewer nodes, and sometimes not the best \
+            help: "Plays at the strength of `UCI_Elo`: fewer nodes, and sometimes not the best \
                    move (see `Seed`). `Search` = `ThreeState` only searches fewer nodes.",
             kind: Kind::Check {
                 default: false,
@@ -118,8 +118,8 @@ pub(super) fn telling_rows() -> [Row; 6] {
         },
         Row {
             name: "VerboseMoveStats",
-            help: "Reports every root move at the end of a search, in lc0's form with Tesla's \
-                   figures behind it. Tesla and PUCT only.",
+            help: "Reports every root move at the end of a search, in lc0's format with Tesla's \
+                   own figures appended. Tesla and PUCT only.",
             kind: Kind::Check {
                 default: false,
                 set: |settings, on| settings.move_stats.at_end = on,
@@ -127,8 +127,8 @@ pub(super) fn telling_rows() -> [Row; 6] {
         },
         Row {
             name: "LogFile",
-            help: "A file to which all input and output is appended, with the seconds since \
-                   the option was set.",
+            help: "A file to append all input and output to, with the seconds since the option \
+                   was set.",
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
@@ -157,7 +157,7 @@ pub(super) fn telling_rows() -> [Row; 6] {
     ]
 }
 
-/// What is set by GUIs that expect it, and told of on its page only.
+/// An option that GUIs set without seeing it listed; documented in the pages only.
 pub(super) fn hidden_row() -> Row {
     Row {
         name: "LogLiveStats",
