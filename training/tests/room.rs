@@ -84,7 +84,7 @@ fn a_budget_is_for_all_files_together() {
     assert!(is_refused(Dataset::read_within(&one, "", Room::of(needed - 1))));
     assert!(is_refused(Dataset::read_within(&folder.0, "", Room::of(2 * needed - 1))));
     assert!(!is_refused(Dataset::read_within(&folder.0, "", Room::of(2 * needed))));
-    let figures = |bytes| Statistics::of_files_within(&[one.clone()], Room::of(bytes));
+    let figures = |bytes| Statistics::of_files_within(std::slice::from_ref(&one), Room::of(bytes));
     assert!(matches!(figures(100), Err(RecordError::TooMany { .. })));
     assert_eq!(figures(1 << 20).unwrap().finish().games, 10);
 }

@@ -105,8 +105,8 @@ mod tests {
         (folder, line)
     }
 
-    fn write(folder: &tempfile::TempDir, name: &str, text: impl ToString) {
-        fs::write(folder.path().join(name), text.to_string() + "\n").unwrap();
+    fn write(folder: &tempfile::TempDir, name: &str, text: impl std::fmt::Display) {
+        fs::write(folder.path().join(name), format!("{text}\n")).unwrap();
     }
 
     #[test]
