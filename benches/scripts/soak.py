@@ -12,8 +12,10 @@ Game N depends on the seed and N only, as far as time allows. A line per game go
 with the last lines of the conversation to FOLDER/faults.jsonl. The same command resumes after Ctrl-C or a crash.
 The exit code is 1 if there were faults. Needs the package `chess`.
 
-Time is measured where the lines arrive, so a busy machine counts against the engine: play at most half as many
-games at once as there are cores. `--margin` tolerates so many milliseconds.
+Time is measured where the lines arrive. On Linux the script also reads how long the engine's threads, and its
+own, waited for a processor (/proc/PID/task/*/schedstat): a clock overrun by no more than these waits is the
+machine's doing, counted as `starved` and no fault. Anything else is the engine's, so that on other systems at
+most half as many games should be played at once as there are cores. `--margin` tolerates so many milliseconds.
 """
 
 import argparse
@@ -37,6 +39,7 @@ OPTIONS = [("Hash", ["1", "4", "16"]), ("MultiPV", ["1", "3"]), ("UCI_ShowWDL", 
            ("MinimaxPruning", ["None", "AlphaBeta", "Ordered"]), ("Seed", ["1", "7"]), ("Ponder", ["true", "false"])]
 EVENTS = ["stop", "infinite", "ponderhit", "ponder stop", "newgame", "option", "mode", "rubbish", "go", "quit", "end"]
 LONGEST = 300  # plies of a game
+STARVED = "starved"  # a clock overrun for want of a processor
 
 
 class Player:
@@ -102,11 +105,13 @@ def searched(player, board, clocks, event, dice, stops):
         event = None
     engine = player.engine
     engine.send(position)
+    engine.look()
     is_free = event in ("infinite", "ponder stop")
     kind = {"infinite": "infinite", "ponder stop": "ponder " + times, "ponderhit": "ponder " + times}.get(event, times)
     began = engine.send("go " + kind)
     if event == "ponderhit":
         time.sleep(pause)
+        engine.look()
         began = engine.send("ponderhit")
     elif event in ("stop", "infinite", "ponder stop"):
         answer = engine.bestmove(pause) if not is_free else time.sleep(pause)
@@ -144,6 +149,16 @@ def is_over(board):
     return board.is_game_over() or board.halfmove_clock >= 100 or board.is_repetition(3)
 
 
+def is_starved(took, over, waited):
+    """Whether a clock was overrun for want of a processor.
+
+    One thread's waits are one after the other. Those of several may be at the same time or in turns, when one
+    waits for the other; they were in turns where for as long as the clock was overrun none of them ran.
+    """
+    longest, of_all = (waited[which] + waited["script"] for which in ("longest", "all"))
+    return longest >= over or of_all >= over and took - waited["ran"] >= over
+
+
 def play(number, arguments, players):
     """A game's line in games.jsonl."""
     dice = random.Random(f"{arguments.seed} {number}")
@@ -168,8 +183,10 @@ def play(number, arguments, players):
         stops += [[mode, ms] for ms in timed]
         clocks[side] -= took
         if clocks[side] < -arguments.margin:
+            waited, over = player.engine.starved(), -clocks[side]
             late.append({"mode": mode, "event": event, "ply": len(board.move_stack), "took": round(took, 3),
-                         "left": round(clocks[side], 3), "talk": list(player.engine.talk)[-8:]})
+                         "over": round(over, 3), **waited, "is_starved": is_starved(took, over, waited),
+                         "talk": list(player.engine.talk)[-20:]})
             break
         clocks[side] += arguments.inc
         try:
@@ -198,7 +215,7 @@ def work_through(arguments, numbers, results, stop):
             break
         try:
             line = play(number, arguments, players)
-            results.put((line, [{"game": number, "fault": "time loss", **loss} for loss in line["late"]]))
+            results.put((line, [{"game": number, "fault": loss_kind(loss), **loss} for loss in line["late"]]))
         except Fault as fault:
             line = {"game": number, "fault": fault.kind}
             modes = [player.mode for player in players]
@@ -210,16 +227,23 @@ def work_through(arguments, numbers, results, stop):
         player.kill()
 
 
+def loss_kind(loss):
+    """Whose fault an overrun clock is."""
+    return STARVED if loss["is_starved"] else "time loss"
+
+
 def summary(lines):
     """What all games together say."""
     faults, events, stops = collections.Counter(), collections.Counter(), collections.defaultdict(list)
     for line in lines:
-        faults.update([line["fault"]] if "fault" in line else ["time loss"] * len(line["late"]))
+        faults.update([line["fault"]] if "fault" in line else map(loss_kind, line["late"]))
         events.update(line.get("events", {}))
         for mode, took in line.get("stops", []):
             stops[mode].append(took)
             stops["all"].append(took)
-    print(f"{len(lines)} games, {sum(line.get('plies', 0) for line in lines)} plies; faults: {dict(faults) or 'none'}")
+    starved = faults.pop(STARVED, 0)
+    print(f"{len(lines)} games, {sum(line.get('plies', 0) for line in lines)} plies; faults: {dict(faults) or 'none'};"
+          f" clocks overrun for want of a processor: {starved}")
     print("searches:", ", ".join(f"{count} {event}" for event, count in sorted(events.items())))
     for mode, times in sorted(stops.items()):
         times.sort()
@@ -284,7 +308,7 @@ def main():
             games.write(json.dumps(line) + "\n")
             games.flush()
             lines.append(line)
-            wrong += len(found)
+            wrong += sum(fault["fault"] != STARVED for fault in found)
             minutes = (time.monotonic() - began) / 60
             print(f"\r{len(lines)} of {arguments.games} games, {wrong} faults, {minutes:.1f} min ", end="", file=sys.stderr)
     print(file=sys.stderr)

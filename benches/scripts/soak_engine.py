@@ -18,6 +18,27 @@ class Fault(Exception):
         self.kind, self.what, self.talk = kind, what, list(engine.talk)
 
 
+def waits(process="self"):
+    """For how long each thread of a process has waited for a processor so far (seconds), as Linux counts it.
+
+    Empty where the system does not tell.
+    """
+    found = {}
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/schedstat") as file:
+                found[thread] = int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        pass  # A thread that has just ended, or another system.
+    return found
+
+
+def grown(before, after):
+    """What the threads waited between two answers of `waits`: the one that waited longest, and all (seconds)."""
+    each = [wait - before.get(thread, 0.0) for thread, wait in after.items()]
+    return max(each, default=0.0), sum(each)
+
+
 class Engine:
     """A process that speaks UCI."""
 
@@ -25,6 +46,7 @@ class Engine:
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.talk, self.rest = collections.deque(maxlen=60), b""
         self.owed = 0  # answers to isready
+        self.looked = {}, {}, 0.0
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
 
@@ -39,6 +61,25 @@ class Engine:
         except BrokenPipeError:
             raise self.crash() from None
         return now
+
+    def look(self):
+        """From here on `starved` counts."""
+        self.looked = waits(self.process.pid), waits(), self.processor()
+
+    def starved(self):
+        """Since `look`, in ms: the longest wait of an engine's thread for a processor, all its threads' waits, the
+        wait of this script, and the time that the engine's threads ran, all together."""
+        engine, script, ran = self.looked
+        found = (*grown(engine, waits(self.process.pid)), grown(script, waits())[0], self.processor() - ran)
+        return dict(zip(("longest", "all", "script", "ran"), (round(seconds * 1000, 3) for seconds in found)))
+
+    def processor(self):
+        """The processor time that the engine has used (seconds); 0 where the system does not tell."""
+        try:
+            # The number that clock_getcpuclockid answers on Linux, nanoseconds exact.
+            return time.clock_gettime((~self.process.pid << 3) | 2)
+        except (AttributeError, OSError):
+            return 0.0
 
     def crash(self):
         """Why the process is gone."""

@@ -3,20 +3,20 @@
 //! Reads the clock: it reports lines a second.
 
 use std::error::Error;
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};
 use tesla_engine::commands::perft::{PerftLine, perft};
+use tesla_nn::files::{LARGEST, read_text};
 
 /// Counts what the file claims, up to `max_nodes` per entry, and prints a summary.
 ///
 /// # Errors
 /// When the file cannot be read, a line is not of its form, or a count differs.
 pub(crate) fn run(file: &Path, max_nodes: u64) -> Result<(), Box<dyn Error>> {
-    let text = fs::read_to_string(file)?;
+    let text = read_text(file, LARGEST)?;
     let started = Instant::now();
     let (mut positions, mut counts, mut nodes, mut wrong) = (0_u64, 0_u64, 0_u64, 0_u64);
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

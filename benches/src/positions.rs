@@ -1,7 +1,6 @@
 //! Positions to measure on, and a search of one.
 
 use std::error::Error;
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use shakmaty::{CastlingMode, Chess};
 use tesla_engine::chess::game::Game;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Info, Limits, Outcome, Search, StopToken, Task};
+use tesla_nn::files::{LARGEST, read_text};
 
 /// Which positions.
 #[derive(clap::Args)]
@@ -27,8 +27,7 @@ impl Arguments {
     pub(crate) fn read(&self) -> Result<Vec<Chess>, Box<dyn Error>> {
         let mut positions = vec![Chess::default()];
         let Some(path) = &self.positions else { return Ok(positions) };
-        let text =
-            fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = read_text(path, LARGEST)?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         for line in lines.take(self.take) {
             let mut words: Vec<&str> = line.split_whitespace().take(6).collect();

@@ -18,6 +18,7 @@ use burn::tensor::Device;
 use clap::ValueEnum as _;
 use shakmaty::{Chess, Position as _};
 use tesla_engine::search::StopToken;
+use tesla_nn::files::read_text;
 use tesla_training::labelled::{GameRecord, Ply, pack};
 use tesla_training::train::config::{Shape, TrainConfig};
 use tesla_training::train::dataset::Dataset;
@@ -110,7 +111,7 @@ impl Drop for Folder {
 /// Seconds that this process has had the processor, where the system tells them: all its threads',
 /// in the program and in the system.
 fn processor_seconds() -> Option<f64> {
-    let text = fs::read_to_string("/proc/self/stat").ok()?;
+    let text = read_text(Path::new("/proc/self/stat"), 1 << 12).ok()?;
     // After the program's name, which may hold anything: the 14th and 15th fields are times.
     let (_, fields) = text.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);

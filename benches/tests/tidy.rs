@@ -1,7 +1,8 @@
 //! The rules of this repository that neither the compiler nor clippy checks, read from its text.
 //!
 //! * [`sources`] — the files, and what of each is code;
-//! * [`layout`] — file length, line length, maps of crates, clocks, which folder knows which;
+//! * [`layout`] — file length, line length, maps of crates, clocks, who opens files, which folder
+//!   knows which;
 //! * [`prose`] — length of the main pages, and whether the paths they name exist.
 //!
 //! Every test prints all violations, a line each, so that one run is enough to mend them.
@@ -36,6 +37,7 @@ fn what_is_forbidden_is_found() {
         "use super::super::setup;",
         "fn f() {",
         "    std::time::Instant::now();",
+        "    std::fs::read(path);",
         "}",
         "#[cfg(test)]",
         "mod tests {",
@@ -46,6 +48,7 @@ fn what_is_forbidden_is_found() {
     let source = Source::new("engine/src/tree/node.rs".to_owned(), text, false);
     assert_eq!(layout::climbs(&source).len(), 2, "{:?}", layout::climbs(&source));
     assert_eq!(layout::clocks(&source).len(), 1);
+    assert_eq!(layout::other_doors(&source).len(), 1);
     assert!(layout::long_lines(&source).is_empty() && layout::long_file(&source).is_empty());
     let text = format!("//! * [`a`] — here.\nmod a;\npub mod b;\n// {}\n", "x".repeat(98));
     let map = Source::new("nn/src/lib.rs".to_owned(), text.repeat(101), false);
@@ -72,6 +75,11 @@ fn every_module_is_on_its_crates_map() {
 #[test]
 fn clocks_are_read_where_the_file_says_so() {
     check_each(layout::clocks);
+}
+
+#[test]
+fn files_are_opened_in_one_place() {
+    check_each(layout::other_doors);
 }
 
 #[test]

@@ -36,6 +36,7 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shakmaty::{KnownOutcome, Move, Position};
+use tesla_nn::files;
 
 use self::calculate::{Best, best_of};
 pub(crate) use self::experience::Experience;
@@ -126,8 +127,9 @@ impl ThreeState {
     pub fn open(settings: &ThreeStateSettings) -> Result<(Self, Option<String>), FileError> {
         let &ThreeStateSettings { ref file, size, seed } = settings;
         let (memory, note) = match file {
-            Some(path) => Memory::open(Path::new(path), size)?,
-            None => (Memory::in_memory(size), None),
+            Some(path) if !files::is_null(Path::new(path)) => Memory::open(Path::new(path), size)?,
+            // The null device keeps nothing either.
+            _ => (Memory::in_memory(size), None),
         };
         Ok((Self::new(memory, seed), note))
     }

@@ -14,7 +14,8 @@
 //! * [`simulated`] — any evaluator behind a fixed latency, so that overlap can be tested anywhere;
 //! * [`meter`] — where an evaluator's time goes, batch by batch;
 //! * [`shared`] — one device for many searches, which fill its batches together;
-//! * [`files`] — reading and writing files safely, for all crates.
+//! * [`files`] — reading and writing files safely, for all crates;
+//! * [`memory`] — how much of it this process may take.
 //!
 //! The network (feature `net`):
 //!
@@ -52,6 +53,7 @@ pub mod guess;
 mod incremental;
 #[cfg(feature = "net")]
 mod kernels;
+pub mod memory;
 pub mod meter;
 #[cfg(feature = "net")]
 pub mod model;

@@ -10,6 +10,7 @@
 //! that length), and each ply's record is followed by their number (u8), and move (u16) and score
 //! (i16) of each.
 
+mod room;
 pub mod unique;
 mod writer;
 
@@ -21,8 +22,9 @@ use shakmaty::fen::Fen;
 use shakmaty::{
     CastlingMode, Chess, EnPassantMode, File as BoardFile, Move, Position, Role, Square,
 };
-use tesla_nn::files::FileError;
+use tesla_nn::files::{self, FileError};
 
+pub use room::Room;
 pub use writer::{GameWriter, encode};
 
 /// Scores beyond this are mates: `32000 − moves`.
@@ -66,6 +68,17 @@ pub enum RecordError {
     /// A folder or file without games.
     #[error("found no games in {0}; name .games.zst files or a folder that holds them")]
     Empty(PathBuf),
+    /// More than fits into memory.
+    #[error(
+        "the games of {path} do not fit into the {free_mb} MiB of memory that are free for them; \
+         name fewer games, or free some memory"
+    )]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// What there was for all games, MiB.
+        free_mb: u64,
+    },
     /// The format has no room for it.
     #[error("a game cannot be stored: {0}")]
     Unwritable(String),
@@ -128,6 +141,14 @@ pub struct GameRecord {
 }
 
 impl GameRecord {
+    /// Memory that it takes, bytes.
+    pub fn bytes(&self) -> usize {
+        let others = self.others.iter();
+        let others: usize = others.map(|o| size_of_val(o) + size_of_val(o.as_slice())).sum();
+        // The vectors' own room, and what the lists of those who keep games hold beside them.
+        2 * size_of::<Self>() + self.plies.len() + size_of_val(self.plies.as_slice()) + 2 * others
+    }
+
     /// Other moves that the teacher scored in ply `index`.
     pub fn others_at(&self, index: usize) -> &[Candidate] {
         self.others.get(index).map_or(&[], Vec::as_slice)
@@ -196,7 +217,7 @@ impl GameReader {
     /// # Errors
     /// When the system refuses.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let stream = File::open(path).and_then(zstd::Decoder::new);
+        let stream = zstd::Decoder::new(files::open(path)?);
         let stream = stream.map_err(FileError::at("read", path))?;
         let (path, stream) = (path.to_owned(), BufReader::new(stream));
         Ok(Self { path, stream, games: 0, is_over: false })
@@ -223,7 +244,7 @@ impl GameReader {
 
 /// Whether the file begins as zstd's do: then it is one that was damaged.
 fn is_zstd(path: &Path) -> bool {
-    let begins = || fill::<4>(&mut File::open(path).ok()?).ok();
+    let begins = || fill::<4>(&mut files::open(path).ok()?).ok();
     begins() == Some(zstd::zstd_safe::MAGICNUMBER.to_le_bytes())
 }
 
@@ -244,9 +265,24 @@ impl Iterator for GameReader {
 /// Reads all games of a file, checking each: start positions must be legal chess.
 ///
 /// # Errors
-/// When the file cannot be read, is cut short or holds no legal games.
+/// When the file cannot be read, is cut short or holds no legal games, or more of them than fit
+/// into memory.
 pub fn read_file(path: &Path) -> Result<Vec<GameRecord>, RecordError> {
-    GameReader::open(path)?.collect()
+    read_within(path, &mut Room::of_machine())
+}
+
+/// The same; the games take their memory from `room`, for a small file may hold gigabytes of them.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_within(path: &Path, room: &mut Room) -> Result<Vec<GameRecord>, RecordError> {
+    let mut games = Vec::new();
+    for game in GameReader::open(path)? {
+        let game = game?;
+        room.take(path, game.bytes())?;
+        games.push(game);
+    }
+    Ok(games)
 }
 
 /// Reads a game that begins with this byte.
@@ -260,8 +296,9 @@ fn read_game(stream: &mut impl Read, first: u8) -> Result<GameRecord, String> {
         .into_position::<Chess>(CastlingMode::Standard)
         .map_err(|error| error.to_string())?;
     let [result, low, high] = fill(stream)?;
-    let (mut plies, mut others) = (Vec::new(), Vec::new());
-    for _ in 0..u16::from_le_bytes([low, high]) {
+    let count = u16::from_le_bytes([low, high]);
+    let (mut plies, mut others) = (Vec::with_capacity(count.into()), Vec::new());
+    for _ in 0..count {
         let b: [u8; 6] = fill(stream)?;
         plies.push(Ply {
             played: u16::from_le_bytes([b[0], b[1]]),

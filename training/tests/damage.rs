@@ -49,6 +49,33 @@ fn tiny_weights() -> Vec<u8> {
     weights::to_bytes(&shape.init(&Device::flex()), &shape).unwrap()
 }
 
+/// What a match writes is written over only where it is that match's own.
+#[test]
+fn a_match_empties_nobodys_file() {
+    let folder = Scratch::new("strangers");
+    let out = folder.join("out");
+    fs::create_dir(&out).unwrap();
+    let side = "--side name=A option.Evaluator=Classical --side name=B option.Evaluator=Classical";
+    let line = format!("match --out {out} --games 2 --nodes 5 --max-moves 4 {side}");
+    for name in ["games.pgn", "report.md", "times.jsonl"] {
+        let path = Path::new(&out).join(name);
+        fs::write(&path, "mine").unwrap();
+        let said = complaint(&line, &[]);
+        assert!(said.contains(name) && said.contains("name another folder"), "{said}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 1, "nothing is beside {name}");
+        fs::remove_file(&path).unwrap();
+    }
+    done(&line, &[]);
+    // A match that lost its results has its games still.
+    fs::remove_file(Path::new(&out).join("results.jsonl")).unwrap();
+    let games = fs::read(Path::new(&out).join("games.pgn")).unwrap();
+    complaint(&line, &[]);
+    assert_eq!(fs::read(Path::new(&out).join("games.pgn")).unwrap(), games);
+    let said = complaint(&line.replace("name=A", "name="), &[]);
+    assert!(said.contains("give it one"), "{said}");
+}
+
 #[test]
 fn files_that_are_none_are_refused_in_words() {
     let folder = Scratch::new("refused");

@@ -5,6 +5,20 @@ use crate::sources::Source;
 const LINES_A_FILE: usize = 400;
 const COLUMNS: usize = 100;
 
+/// Where files are opened.
+const DOOR: &str = "nn/src/files";
+
+/// How else they could be.
+const DOORS: [&str; 7] = [
+    "File::open",
+    "File::create",
+    "File::options",
+    "OpenOptions",
+    "fs::read(",
+    "fs::read_to_string",
+    "fs::write",
+];
+
 /// What the head comment of a file that reads a clock says.
 const CLOCK: &str = "Reads the clock";
 
@@ -19,6 +33,7 @@ const FLOORS: [(&str, &[&str]); 3] = [
         "nn",
         &[
             "files",
+            "memory",
             "evaluator",
             "classical",
             "meter",
@@ -126,6 +141,22 @@ pub(crate) fn clocks(source: &Source) -> Vec<String> {
         _ => return Vec::new(),
     };
     vec![sentence]
+}
+
+/// Files that are opened otherwise than through the one module that refuses pipes and devices.
+pub(crate) fn other_doors(source: &Source) -> Vec<String> {
+    if source.path.starts_with(DOOR) || source.module().is_none() {
+        return Vec::new();
+    }
+    let is_whole = |line: &str, at: usize| !line[..at].ends_with(char::is_alphanumeric);
+    let is_door =
+        |line: &str, door: &str| line.match_indices(door).any(|(at, _)| is_whole(line, at));
+    let numbered = (1..).zip(&source.code);
+    let opens = numbered.filter(|(_, line): &(usize, _)| DOORS.iter().any(|d| is_door(line, d)));
+    let sentence = |(number, line): (usize, &String)| {
+        format!("{}:{number}: goes past tesla_nn::files: {}", source.path, line.trim())
+    };
+    opens.map(sentence).collect()
 }
 
 /// Uses of a folder that lies above the file's own.

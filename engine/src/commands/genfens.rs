@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position};
+use tesla_nn::files::{FileError, LARGEST, read_text};
 
 use crate::alphabeta::AlphaBeta;
 use crate::chess::game::{Game, position_key};
@@ -56,13 +57,8 @@ pub enum GenfensError {
     #[error("genfens needs a number and a seed, as in: genfens 16 seed 1 book None plies 8")]
     Order,
     /// The book cannot be read.
-    #[error("the book {path} cannot be read: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error("the book: {0}")]
+    File(#[from] FileError),
     /// A line of the book.
     #[error("line {line} of the book {path}: {what}; use a book of EPD or FEN lines")]
     Book {
@@ -122,8 +118,7 @@ impl Order {
 
     fn starts(&self) -> Result<Vec<Chess>, GenfensError> {
         let Some(path) = &self.book else { return Ok(vec![Chess::default()]) };
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| GenfensError::Io { path: path.clone(), source })?;
+        let text = read_text(path, LARGEST)?;
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let starts: Vec<Chess> = lines
             .map(|(index, line)| {
@@ -265,7 +260,7 @@ mod tests {
         };
         assert!(complaint(b"\n").contains("no positions"));
         assert!(complaint(b"8/8/8/8/8/8/8/8 w - -\n").contains("line 1"));
-        assert!(complaint(&[0xff]).contains("cannot be read"));
+        assert!(complaint(&[0xff]).contains("not UTF-8"));
         for impossible in
             ["8/8/8/8/8/8/8/RNBQ4 w - -", "kkk5/8/8/8/8/8/8/K7 w - -", "k7/8/8/8/8/8/8/KP6 w - -"]
         {

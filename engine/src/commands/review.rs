@@ -8,13 +8,13 @@ pub mod judgement;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use crossbeam_channel::{Receiver, unbounded};
 use shakmaty::Position as _;
+use tesla_nn::files;
 
 use self::game::{Annotation, ReadGame, games};
 use self::judgement::{Judgement, Loss, Summary};
@@ -27,6 +27,9 @@ use crate::console::terminal::complain;
 use crate::search::snapshot::Proof;
 use crate::search::{Limits, StopToken};
 use crate::setup::mode::SearchMode;
+
+/// Largest PGN that is reviewed, bytes: it is in memory whole.
+const LARGEST_PGN: u64 = 1 << 26;
 
 /// What to review, and how.
 #[derive(Clone, Debug, Args)]
@@ -59,7 +62,7 @@ pub struct Verdict {
 pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     let (machine, hash_mb) = args.searches.machine()?;
     let path = args.pgn.display();
-    let text = fs::read(&args.pgn).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let text = files::read_bounded(&args.pgn, LARGEST_PGN).map_err(|error| error.to_string())?;
     let games = games(&text).map_err(|fault| format!("{path}: {fault}"))?;
     let (answers, told) = unbounded();
     let tell: Tell = Arc::new(move |reply| {
@@ -80,8 +83,7 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
         output.print(&format!("{}\n{summary}", game.title()));
     }
     match &args.out {
-        Some(out) => fs::write(out, annotated)
-            .map_err(|error| format!("{} cannot be written: {error}", out.display())),
+        Some(out) => files::replace(out, annotated.as_bytes()).map_err(|error| error.to_string()),
         None => Ok(()),
     }
 }

@@ -4,12 +4,14 @@
 pub(crate) mod heard;
 
 use std::fmt::{self, Write as _};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Move};
+use tesla_nn::files;
 
 use crate::chess::score::Score;
 use crate::search::clock::Stopwatch;
@@ -105,8 +107,7 @@ impl Output {
     /// # Errors
     /// When the file cannot be opened; there is no log then.
     pub fn log_to(&self, path: Option<&str>) -> io::Result<()> {
-        let open = |path| OpenOptions::new().create(true).append(true).open(path);
-        let opened = path.map(open).transpose();
+        let opened = path.map(|path| files::append_log(Path::new(path))).transpose();
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sink.log = None;
         sink.log = opened?.map(|file| Log { file, watch: Stopwatch::start() });

@@ -1,9 +1,11 @@
 //! How long an enumeration took, over all the runs that it took.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tesla_nn::files::read_text;
 
 use crate::search::clock::Stopwatch;
 
@@ -65,7 +67,7 @@ impl Clock {
 }
 
 fn process_times() -> Option<(Duration, Duration)> {
-    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let text = read_text(Path::new("/proc/self/stat"), 1 << 12).ok()?;
     // The program's name is in parentheses and may hold anything; after it come fields 3, 4, ….
     let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut next =

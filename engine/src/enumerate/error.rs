@@ -3,6 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use tesla_nn::files::FileError;
+
 use crate::chess::notation::PositionProblem;
 
 /// Why an enumeration cannot begin or go on.
@@ -106,6 +108,11 @@ impl EnumerateError {
     /// Whether it only says that a reader has gone away.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::BrokenPipe)
+    }
+
+    /// For `map_err`: why a file could not be opened.
+    pub(super) fn file(error: FileError) -> Self {
+        Self::io(&error.path.clone())(error.into())
     }
 
     /// For `map_err`: what the system said of this path.

@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -21,6 +20,9 @@ use crate::console::lock;
 const STATE: &str = "state";
 const LOCK: &str = "lock";
 const FORMAT: &str = "tesla-enumeration";
+
+/// Largest state, bytes: a line for each file.
+const LARGEST: u64 = 1 << 30;
 
 /// A folder that no other run writes in.
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl Folder {
             }
         }
         let lock_path = path.join(LOCK);
-        let lock = File::create(&lock_path).map_err(EnumerateError::io(&lock_path))?;
+        let lock = files::append(&lock_path).map_err(EnumerateError::file)?;
         match lock::take(&lock) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(EnumerateError::Locked(path.to_owned())),
@@ -108,9 +110,9 @@ impl Folder {
 pub(super) fn load<T: DeserializeOwned>(folder: &Path) -> Result<Option<T>, EnumerateError> {
     let path = folder.join(STATE);
     let damaged = |what| EnumerateError::Damaged { path: path.clone(), what };
-    let bytes = match fs::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(EnumerateError::io(&path))?,
+    let bytes = match files::read_bounded(&path, LARGEST) {
+        Err(error) if error.is_missing() => return Ok(None),
+        other => other.map_err(EnumerateError::file)?,
     };
     let text = String::from_utf8(bytes).map_err(|_| damaged("it is not text"))?;
     let (head, json) = text.split_once('\n').unwrap_or((&text, ""));

@@ -8,13 +8,13 @@
 //! How long a file is counts for what the *state* says ([`super::folder`]), not for what the disk
 //! has: what a run wrote after its last checkpoint is cut off when the next one writes there.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tesla_nn::files;
 
 use super::error::EnumerateError;
 
@@ -143,7 +143,7 @@ impl Log {
             bytes.extend_from_slice(block);
         }
         let write = || -> io::Result<()> {
-            let mut file = File::options().create(true).write(true).truncate(false).open(&path)?;
+            let mut file = files::edit_or_make(&path)?;
             file.set_len(self.length)?;
             file.seek(SeekFrom::Start(self.length))?;
             file.write_all(&bytes)
@@ -163,11 +163,8 @@ impl Log {
         if self.is_unsafe {
             let path = folder.join(self.name());
             // Windows wants a handle for writing.
-            File::options()
-                .write(true)
-                .open(&path)
-                .and_then(|file| file.sync_all())
-                .map_err(EnumerateError::io(&path))?;
+            let sync = || files::edit(&path)?.sync_all();
+            sync().map_err(EnumerateError::io(&path))?;
         }
         (self.is_unsafe, self.is_young) = (false, false);
         Ok(())
@@ -200,7 +197,7 @@ impl Log {
         }
         let path = folder.join(self.name());
         let damaged = |what| EnumerateError::Damaged { path: path.clone(), what };
-        let file = File::open(&path).map_err(EnumerateError::io(&path))?;
+        let file = files::open(&path).map_err(EnumerateError::file)?;
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let mut fill = |bytes: &mut [u8]| {
             reader.read_exact(bytes).map_err(|source| match source.kind() {

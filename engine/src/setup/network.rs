@@ -50,7 +50,8 @@ pub fn start(
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
-    let (kv_cache_mb, remark) = memory::affordable("KVCache", machine.kv_cache_mb, 0);
+    let (kv_cache_mb, remark) =
+        memory::affordable("KVCache", machine.kv_cache_mb, memory::NETWORK_MB);
     let settings = TransformerSettings {
         device,
         threads: 0,

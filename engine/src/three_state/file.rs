@@ -15,6 +15,9 @@ use tesla_nn::files;
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
 use crate::console::lock;
 
+/// Most bytes that are read: some ten million positions.
+const LARGEST: u64 = files::LARGEST;
+
 /// Why an experience file cannot be used. It stays as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -55,6 +58,12 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    fn at(path: &Path) -> impl FnOnce(files::FileError) -> Self {
+        |error| Self::Io { path: path.to_owned(), source: error.into() }
+    }
+}
+
 /// An experience file open for more, locked against other processes.
 #[derive(Debug)]
 pub(super) struct ExperienceFile {
@@ -64,7 +73,8 @@ pub(super) struct ExperienceFile {
     length: u64,
     /// Records in the file.
     records: usize,
-    _lock: File,
+    /// Held for as long as this lives.
+    lock: File,
 }
 
 /// What a file held when it was opened.
@@ -81,8 +91,7 @@ pub(super) struct Opened {
 /// When it cannot be read, is no experience file, or is damaged elsewhere than by a crash at its
 /// very end.
 pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Opened), FileError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    let bytes = files::read_bounded(path, LARGEST).map_err(FileError::at(path))?;
     if bytes.is_empty() {
         return Ok((0, Opened { cut_bytes: 0 }));
     }
@@ -116,15 +125,19 @@ impl ExperienceFile {
         mut take: impl FnMut(Record),
     ) -> Result<(Self, Opened), FileError> {
         let io_error = |source| FileError::Io { path: path.to_owned(), source };
+        // Before anything is made beside it.
+        match files::open(path) {
+            Err(error) if !error.is_missing() => return Err(FileError::at(path)(error)),
+            _ => {}
+        }
         let mut beside = path.file_name().unwrap_or_default().to_owned();
         beside.push(".lock");
-        let lock = File::options().create(true).append(true).open(path.with_file_name(beside));
-        let lock = lock.map_err(io_error)?;
+        let lock = files::append(&path.with_file_name(beside)).map_err(FileError::at(path))?;
         lock::take(&lock).map_err(|error| match error {
             TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
             TryLockError::Error(source) => io_error(source),
         })?;
-        files::remove_unfinished(path).map_err(|error| io_error(error.into()))?;
+        files::remove_unfinished(path).map_err(FileError::at(path))?;
         let mut records = 0;
         let found = match read(path, |record| {
             records += 1;
@@ -134,12 +147,12 @@ impl ExperienceFile {
             found => Some(found?).filter(|&(whole, _)| whole > 0),
         };
         if found.is_none() {
-            files::replace(path, &HEADER).map_err(|error| io_error(error.into()))?;
+            files::replace(path, &HEADER).map_err(FileError::at(path))?;
         }
         let (whole, opened) = found.unwrap_or((HEADER.len(), Opened { cut_bytes: 0 }));
         let length = whole as u64;
         let file = open_at(path, length).map_err(io_error)?;
-        Ok((Self { path: path.to_owned(), file, length, records, _lock: lock }, opened))
+        Ok((Self { path: path.to_owned(), file, length, records, lock }, opened))
     }
 
     /// Appends a record with one call.
@@ -176,25 +189,28 @@ impl ExperienceFile {
     /// Rewrites the file with these records: at the end it holds all of them or is unchanged.
     ///
     /// # Errors
-    /// When the system refuses.
-    pub(super) fn rewrite(&mut self, records: impl Iterator<Item = Record>) -> io::Result<()> {
+    /// When the system refuses; the file is closed then.
+    pub(super) fn rewrite(self, records: impl Iterator<Item = Record>) -> io::Result<Self> {
         let mut bytes = HEADER.to_vec();
         let mut count = 0;
         for record in records {
             record.write(&mut bytes);
             count += 1;
         }
-        files::replace(&self.path, &bytes)?;
-        (self.length, self.records) = (bytes.len() as u64, count);
-        self.file = open_at(&self.path, self.length)?;
-        Ok(())
+        let Self { path, file, lock, .. } = self;
+        // Windows replaces no file that is open.
+        drop(file);
+        files::replace(&path, &bytes)?;
+        let length = bytes.len() as u64;
+        let file = open_at(&path, length)?;
+        Ok(Self { path, file, length, records: count, lock })
     }
 }
 
 /// Opens a file for more behind its first `length` bytes; what follows them is cut off.
 fn open_at(path: &Path, length: u64) -> io::Result<File> {
     // Not for appending: Windows then refuses to cut.
-    let mut file = File::options().write(true).open(path)?;
+    let mut file = files::edit(path)?;
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     Ok(file)

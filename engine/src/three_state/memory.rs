@@ -131,13 +131,14 @@ impl Store {
 
     /// Rewrites the file when most of it is outdated: between games, or when it grows too large.
     fn tidy(&mut self, is_between_games: bool) {
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = &self.file else { return };
         let live = self.experience.len() + self.experience.past().len();
         let most = OLD_RECORDS + OLD_SHARE * live;
-        if file.records() > most && is_between_games || file.records() > 2 * most {
-            let rewritten = file.rewrite(self.experience.snapshot());
-            if let Err(error) = rewritten {
-                self.give_up(&error);
+        let is_due = file.records() > most && is_between_games || file.records() > 2 * most;
+        if let Some(file) = self.file.take_if(|_| is_due) {
+            match file.rewrite(self.experience.snapshot()) {
+                Ok(file) => self.file = Some(file),
+                Err(error) => self.give_up(&error),
             }
         }
     }

@@ -210,8 +210,8 @@ fn half_a_new_file_is_of_no_use() {
     let half = folder.0.join("some.experience.abc123.new");
     std::fs::write(&half, &bytes[..bytes.len() / 2]).unwrap();
     assert_eq!(reopened(&folder.file()), (learnt(&records), 0));
-    let (mut file, _) = ExperienceFile::open(&folder.file(), |_| {}).unwrap();
-    file.rewrite(learnt(&records).snapshot()).unwrap();
+    let (file, _) = ExperienceFile::open(&folder.file(), |_| {}).unwrap();
+    let mut file = file.rewrite(learnt(&records).snapshot()).unwrap();
     assert!(!half.exists());
     file.append(&made(3)).unwrap();
     drop(file);

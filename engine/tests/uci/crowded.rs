@@ -1,5 +1,8 @@
 //! Positions with more promotions and captures than any game has: every limit ends the search.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -70,6 +73,25 @@ fn alpha_beta_with_several_lines_ends() {
             is_answered("AlphaBeta", option, CROWDED[0], limit).unwrap();
         }
         is_answered("AlphaBeta", 2, CROWDED[1], limit).unwrap();
+    }
+}
+
+/// Whoever has read enough goes away, and takes the program along.
+#[test]
+fn genfens_ends_with_its_reader() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tesla"))
+        .arg("genfens 100000000 seed 1 book None")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("info string genfens"), "{line}");
+    let asked = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(asked.elapsed() < PATIENCE, "nobody reads what it makes");
+        sleep(Duration::from_millis(10));
     }
 }
 

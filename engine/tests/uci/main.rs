@@ -6,8 +6,12 @@ mod compliance;
 mod crowded;
 mod drills;
 mod experience;
+#[cfg(unix)]
+mod files;
 mod garbage;
 mod log;
+#[cfg(target_os = "linux")]
+mod memory;
 mod play;
 mod process;
 mod transcripts;

@@ -69,6 +69,11 @@ impl FileError {
         Self { path: path.to_owned(), action, cause }
     }
 
+    /// Whether something has the name of what was to be made.
+    pub fn is_there_already(&self) -> bool {
+        matches!(&self.cause, FileCause::System(e) if e.kind() == io::ErrorKind::AlreadyExists)
+    }
+
     /// Whether the file, or a folder on the way to it, does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(&self.cause, FileCause::System(e) if e.kind() == io::ErrorKind::NotFound)
@@ -95,7 +100,7 @@ impl From<FileError> for io::Error {
     fn from(error: FileError) -> Self {
         match error.cause {
             FileCause::System(error) => error,
-            _ => Self::other(error),
+            cause => Self::other(cause.to_string()),
         }
     }
 }

@@ -165,6 +165,23 @@ fn a_sparse_file_without_end_is_refused_at_once() {
 }
 
 #[test]
+fn a_file_grows_and_changes_in_its_place() {
+    let folder = folder();
+    let path = folder.path().join("a");
+    assert!(edit(&path).unwrap_err().is_missing());
+    append(&path).unwrap().write_all(b"12").unwrap();
+    append(&path).unwrap().write_all(b"34").unwrap();
+    edit(&path).unwrap().write_all(b"5").unwrap();
+    edit_or_make(&path).unwrap().write_all(b"6").unwrap();
+    append_log(&path).unwrap().write_all(b"7").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"62347");
+    assert!(make(&path).unwrap_err().is_there_already());
+    make(&folder.path().join("b")).unwrap();
+    edit_or_make(&folder.path().join("c")).unwrap();
+    assert_eq!(names(folder.path()), ["a", "b", "c"]);
+}
+
+#[test]
 fn text_is_utf_8() {
     let folder = folder();
     let path = folder.path().join("a");
@@ -213,7 +230,7 @@ mod unix {
         symlink(&path, &link).unwrap();
         is_refused(&link, FileKind::Pipe);
         // Even if it takes the name of a file between look and open.
-        read::open_at_once(&path).unwrap();
+        open::open_at_once(&path, fs::File::options().read(true)).unwrap();
     }
 
     #[test]
@@ -226,8 +243,38 @@ mod unix {
         is_refused(Path::new("/dev/zero"), FileKind::Device);
     }
 
+    #[test]
+    fn a_log_may_go_to_a_device_that_takes_letters_and_nothing_else() {
+        let folder = folder();
+        append_log(Path::new("/dev/null")).unwrap().write_all(b"x").unwrap();
+        assert!(append_log(Path::new("/dev/full")).unwrap().write_all(b"x").is_err());
+        let path = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(append_log(&path).is_err() && append_log(folder.path()).is_err());
+    }
+
+    #[test]
+    fn the_null_device_is_known_by_every_name() {
+        let folder = folder();
+        let link = folder.path().join("link");
+        symlink("/dev/null", &link).unwrap();
+        assert!(is_null(Path::new("/dev/null")) && is_null(&link));
+        let empty = folder.path().join("empty");
+        replace(&empty, b"").unwrap();
+        for path in [&empty, &folder.path().join("missing"), Path::new("/dev/zero")] {
+            assert!(!is_null(path), "{}", path.display());
+        }
+    }
+
     fn is_refused(path: &Path, kind: FileKind) {
-        for error in [replace(path, b"x").unwrap_err(), read_bounded(path, 10).unwrap_err()] {
+        let errors = [
+            replace(path, b"x").unwrap_err(),
+            read_bounded(path, 10).unwrap_err(),
+            append(path).unwrap_err(),
+            edit(path).unwrap_err(),
+            edit_or_make(path).unwrap_err(),
+        ];
+        for error in errors {
             let is_kind = matches!(error.cause, FileCause::NotRegular(other) if other == kind);
             assert!(is_kind && error.to_string().contains(&kind.to_string()), "{error}");
         }

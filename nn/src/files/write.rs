@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempPath};
 
-use super::read::kind;
+use super::open::kind;
 use super::{FileCause, FileError};
 
 /// How the names of unfinished files end.

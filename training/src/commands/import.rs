@@ -1,6 +1,5 @@
 //! `tesla-train import`: others' labelled games as ours.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +8,7 @@ use anyhow::{Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
 use tesla_engine::console::terminal::bar;
 use tesla_engine::search::StopToken;
-use tesla_nn::files::FileError;
+use tesla_nn::files;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::binpack::BinpackGames;
@@ -139,8 +138,7 @@ impl Import<'_> {
     /// `false` = somebody wants to stop.
     fn files(&mut self, formats: &[Format], output: &mut Output) -> Result<bool> {
         for (path, format) in self.args.inputs.iter().zip(formats) {
-            let file = File::open(path).map_err(FileError::at("read", path))?;
-            let file = BufReader::new(file);
+            let file = BufReader::new(files::open(path)?);
             let is_whole = match format {
                 Format::Pgn => self.file(path, PgnGames::new(file), output)?,
                 Format::Binpack => {

@@ -10,7 +10,7 @@ use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
 use super::{GOES_ON, Outcome, stopped};
-use crate::labelled::{HELD_OUT, RecordError};
+use crate::labelled::{HELD_OUT, RecordError, Room};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
@@ -52,7 +52,8 @@ impl TrainArgs {
         if !self.data.is_dir() {
             return Ok(None);
         }
-        let dataset = Dataset::read_named(&self.data, |name| name.starts_with(HELD_OUT))?;
+        let is_held_out = |name: &str| name.starts_with(HELD_OUT);
+        let dataset = Dataset::read_named(&self.data, is_held_out, Room::of_machine())?;
         Ok((dataset.positions() > 0).then_some(dataset))
     }
 

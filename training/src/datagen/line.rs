@@ -14,7 +14,7 @@ use tesla_nn::files;
 use tesla_nn::files::sha256;
 
 use super::dice::Dice;
-use crate::labelled::{GameRecord, RecordError, find_files, read_file, unpack};
+use crate::labelled::{GameRecord, RecordError, Room, find_files, read_within, unpack};
 
 /// A line of moves.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,10 +47,11 @@ impl Material {
     /// When a file cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let (mut games, mut hashes) = (Vec::new(), String::new());
+        let mut room = Room::of_machine();
         for file in find_files(path)? {
             let bytes = files::read_bounded(&file, LARGEST)?;
             hashes.push_str(&sha256(&bytes));
-            games.extend(read_file(&file)?);
+            games.extend(read_within(&file, &mut room)?);
         }
         games.retain(|game| !game.plies.is_empty());
         let hash = sha256(hashes.as_bytes());

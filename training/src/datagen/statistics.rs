@@ -7,7 +7,7 @@ use serde::Serialize;
 use shakmaty::{Chess, Position, Role};
 
 use crate::labelled::unique::Unique;
-use crate::labelled::{GameReader, GameRecord, MATE_CENTIPAWNS, RecordError, key, unpack};
+use crate::labelled::{GameReader, GameRecord, MATE_CENTIPAWNS, RecordError, Room, key, unpack};
 
 /// Upper ends of the ranges of scores, centipawns; the last range has none.
 const EDGES: [i16; 8] = [-1000, -300, -100, -30, 30, 100, 300, 1000];
@@ -15,6 +15,11 @@ const EDGES: [i16; 8] = [-1000, -300, -100, -30, 30, 100, 300, 1000];
 /// Material without pawns, of both sides, from which on a position is of the opening, and from
 /// which on it is of the middlegame: minor pieces count 1, rooks 2, queens 4, 24 at the start.
 const PHASES: [usize; 2] = [18, 8];
+
+/// Bytes that are kept of a game.
+const GAME: usize = size_of::<u128>() + size_of::<u16>();
+/// Bytes that are kept of a position.
+const POSITION: usize = size_of::<u64>();
 
 /// Counts over games, to be summed up.
 #[derive(Clone, Debug, Default)]
@@ -119,10 +124,22 @@ impl Statistics {
     /// # Errors
     /// When a file cannot be read or is damaged.
     pub fn of_files(files: &[PathBuf]) -> Result<Self, RecordError> {
+        Self::of_files_within(files, Room::of_machine())
+    }
+
+    /// The same, in so much memory.
+    ///
+    /// # Errors
+    /// As [`Self::of_files`], and when the figures need more.
+    pub fn of_files_within(files: &[PathBuf], mut room: Room) -> Result<Self, RecordError> {
         let mut statistics = Self::default();
         for file in files {
             for game in GameReader::open(file)? {
-                statistics.add(&game?);
+                let game = game?;
+                // A list that grows is in memory twice; a hash set has free places too.
+                let kept = GAME + POSITION * game.plies.len();
+                room.take(file, 3 * kept)?;
+                statistics.add(&game);
             }
         }
         Ok(statistics)

@@ -5,7 +5,7 @@
 //! a crash cut short is dropped on resuming, and its game is played again.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -52,13 +52,13 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// # Errors
     /// When the file exists or cannot be written.
     pub fn create(path: &Path, fingerprint: &Value) -> Result<Self> {
-        let file = File::options().read(true).write(true).create_new(true).open(path);
-        let file = file.map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => anyhow!(
-                "the results file {} exists already; resume it, or name another file",
-                path.display()
-            ),
-            _ => FileError::at("write", path)(source).into(),
+        let file = files::make(path).map_err(|error| {
+            if error.is_there_already() {
+                let path = path.display();
+                anyhow!("the results file {path} exists already; resume it, or name another file")
+            } else {
+                error.into()
+            }
         })?;
         let mut journal = Self::lock(file, path)?;
         journal.append_line(&header(fingerprint))?;
@@ -73,8 +73,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     pub fn resume(path: &Path, fingerprint: &Value) -> Result<Resumed<Self, T>> {
         let header = header(fingerprint);
         let io_error = |error| FileError::at("use", path)(error);
-        let file = File::options().read(true).write(true).open(path).map_err(io_error)?;
-        let mut journal = Self::lock(file, path)?;
+        let mut journal = Self::lock(files::edit(path)?, path)?;
         let size = journal.file.metadata().map_err(io_error)?.len();
         let (records, length) = read_lines(&journal.file, path, &header)?;
         journal.length = length;
@@ -102,7 +101,7 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     pub fn read_with_match(path: &Path) -> Result<(Value, Vec<T>)> {
         let io_error = |error| FileError::at("use", path)(error);
         let mut header = Vec::new();
-        let file = File::open(path).map_err(io_error)?;
+        let file = files::open_bounded(path, files::LARGEST)?;
         BufReader::new(&file)
             .take(LONGEST_HEADER)
             .read_until(b'\n', &mut header)

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, ensure};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-use tesla_nn::files::FileError;
+use tesla_nn::files;
 
 use super::state::start_fen;
 
@@ -64,8 +64,8 @@ impl Book {
     /// When the file cannot be read or is empty, or any entry is damaged, not legal or already
     /// over. A whole PGN game is often over: then limit the plies.
     pub fn read(path: &Path, options: &BookOptions) -> Result<Self> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| anyhow!("opening book: {}", FileError::at("read", path)(error)))?;
+        let bytes = files::read_bounded(path, files::LARGEST)
+            .map_err(|error| anyhow!("opening book: {error}"))?;
         Self::parse(path, &bytes, options)
     }
 

@@ -7,7 +7,7 @@
 //! Reads the clock for the day in a game's PGN.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -43,7 +43,8 @@ pub struct Files {
     fingerprint: Value,
     journal: Journal<MatchGame>,
     times: File,
-    pgn: File,
+    /// Closed while it is written anew: Windows replaces no file that is open.
+    pgn: Option<File>,
     tags: HashMap<String, String>,
     event: String,
     /// When the games ended, by number.
@@ -80,7 +81,7 @@ impl Files {
         let Resumed { journal, mut records, .. } =
             Journal::<MatchGame>::open(&results, &fingerprint)?;
         let times_path = folder.join("times.jsonl");
-        let times_text = fs::read(&times_path).unwrap_or_default();
+        let times_text = files::read_bounded(&times_path, files::LARGEST).unwrap_or_default();
         let times = parse_times(&times_text);
         let ended = times.iter().map(|(&game, times)| (game, times.ended)).collect();
         for record in &mut records {
@@ -96,8 +97,8 @@ impl Files {
             folder: folder.to_owned(),
             fingerprint,
             journal,
-            times: append_to(&times_path)?,
-            pgn: append_to(&pgn_path)?,
+            times: files::append(&times_path)?,
+            pgn: None,
             tags: config.side.iter().map(time_control).collect(),
             event: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ended,
@@ -131,7 +132,13 @@ impl Files {
         self.journal.append(record)?;
         let text = self.pgn_of(record)?;
         let path = self.folder.join("games.pgn");
-        Ok(self.pgn.write_all(text.as_bytes()).map_err(FileError::at("write", &path))?)
+        let mut pgn = match self.pgn.take() {
+            Some(pgn) => pgn,
+            None => files::append(&path)?,
+        };
+        pgn.write_all(text.as_bytes()).map_err(FileError::at("write", &path))?;
+        self.pgn = Some(pgn);
+        Ok(())
     }
 
     /// Keeps what was said to and by a side that failed, and gives the file's name.
@@ -183,15 +190,9 @@ impl Files {
         for record in records {
             text += &self.pgn_of(record)?;
         }
-        files::replace(&path, text.as_bytes())?;
-        self.pgn = append_to(&path)?;
-        Ok(())
+        self.pgn = None;
+        Ok(files::replace(&path, text.as_bytes())?)
     }
-}
-
-/// A file that grows at its end; one that is not there is made.
-fn append_to(path: &Path) -> Result<File, FileError> {
-    File::options().create(true).append(true).open(path).map_err(FileError::at("write", path))
 }
 
 /// The times by game; unreadable lines are skipped, since nothing depends on them.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
-use tesla_nn::files::sha256;
+use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
 use crate::game::limit::Limit;
 
@@ -212,7 +212,7 @@ impl Side {
         } else {
             vec![cmd.clone()]
         };
-        let program = candidates.iter().find_map(|path| std::fs::read(path).ok());
+        let program = candidates.iter().find_map(|path| read_bounded(path, LARGEST).ok());
         program.map_or_else(|| "unknown".to_owned(), |bytes| sha256(&bytes))
     }
 
@@ -222,6 +222,7 @@ impl Side {
     /// A sentence on the first thing that is wrong.
     pub fn check(&self) -> Result<()> {
         let name = &self.name;
+        ensure!(!name.trim().is_empty(), "a side has no name; give it one: --side name=Tesla");
         ensure!(
             !name.contains('='),
             "a side is called '{name}', which holds a '='; write each key=value as a word of its \

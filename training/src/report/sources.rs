@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::Value;
-use tesla_nn::files::FileError;
+use tesla_nn::files::{self, FileError};
 
 use crate::disk::journal::Journal;
 use crate::evaluate::Evaluated;
@@ -131,7 +131,7 @@ fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    Ok(fs::read(path).map_err(FileError::at("read", path))?)
+    Ok(files::read_bounded(path, files::LARGEST)?)
 }
 
 /// The last part of a path that says something.

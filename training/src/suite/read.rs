@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tesla_nn::files::FileError;
+use tesla_nn::files::{self, FileError};
 
 use super::item::{Item, JudgeBy};
 use super::{epd, puzzle};
@@ -73,7 +73,7 @@ pub struct Suite {
 /// When the file cannot be read, has no positions, or has a wrong line and `options.lenient` is
 /// not set.
 pub fn read(path: &Path, options: &Options) -> Result<Suite> {
-    let file = File::open(path).map_err(FileError::at("read", path))?;
+    let file = files::open_bounded(path, files::LARGEST)?;
     let mut collector = Collector::new(path, options);
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")) {
         read_csv(file, &mut collector)?;

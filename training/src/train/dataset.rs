@@ -11,7 +11,7 @@ use tesla_nn::encode::Window;
 use tesla_nn::evaluator::centipawns_from_score;
 
 use crate::labelled::{
-    GameRecord, MATE_CENTIPAWNS, RecordError, find_files, key, read_file, unpack,
+    GameRecord, MATE_CENTIPAWNS, RecordError, Room, find_files, key, read_within, unpack,
 };
 use crate::train::labels::{Known, Labels};
 
@@ -71,8 +71,16 @@ impl Dataset {
     /// # Errors
     /// When a file cannot be read or is damaged.
     pub fn read(path: &Path, skip: &str) -> Result<Self, RecordError> {
+        Self::read_within(path, skip, Room::of_machine())
+    }
+
+    /// The same, in so much memory.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and when the games need more.
+    pub fn read_within(path: &Path, skip: &str, room: Room) -> Result<Self, RecordError> {
         let is_whole = !path.is_dir() || skip.is_empty();
-        let dataset = Self::read_named(path, |name| is_whole || !name.starts_with(skip))?;
+        let dataset = Self::read_named(path, |name| is_whole || !name.starts_with(skip), room)?;
         if dataset.positions() == 0 {
             return Err(RecordError::Empty(path.to_owned()));
         }
@@ -83,12 +91,16 @@ impl Dataset {
     /// none.
     ///
     /// # Errors
-    /// When a file cannot be read or is damaged.
-    pub fn read_named(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, RecordError> {
+    /// When a file cannot be read or is damaged, or the games need more memory than `room`.
+    pub fn read_named(
+        path: &Path,
+        is_wanted: impl Fn(&str) -> bool,
+        mut room: Room,
+    ) -> Result<Self, RecordError> {
         let mut dataset = Self::default();
         for file in find_files(path)? {
             if is_wanted(&file.file_name().unwrap_or_default().to_string_lossy()) {
-                read_file(&file)?.into_iter().for_each(|game| dataset.push(game));
+                read_within(&file, &mut room)?.into_iter().for_each(|game| dataset.push(game));
             }
         }
         Ok(dataset)

@@ -13,7 +13,6 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -173,7 +172,7 @@ impl Trainer {
     /// # Errors
     /// When the file cannot be read or is damaged.
     pub fn start_from(&mut self, path: &Path) -> Result<(usize, usize), TrainError> {
-        let bytes = access(path, fs::read(path))?;
+        let bytes = files::read_bounded(path, files::LARGEST)?;
         let (model, taken, total) = weights::graft(&bytes, &self.config.model, &self.device)?;
         self.model = model.train();
         self.config.started_from = Some(weights::short_hash(&bytes));

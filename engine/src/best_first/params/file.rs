@@ -2,21 +2,20 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+
+use tesla_nn::files::{FileError, read_text};
 
 use super::{ParamError, Params};
+
+/// Largest file, bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// Why a file's tunables were not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum TunablesError {
     /// The file cannot be read.
-    #[error("cannot read the tunables in {path}: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error("the tunables: {0}")]
+    File(#[from] FileError),
     /// It is no TOML.
     #[error("{path} is not a file of tunables ({what}); write one name = number a line")]
     Syntax {
@@ -49,8 +48,7 @@ impl Params {
     /// # Errors
     /// When it cannot be read, is no TOML, or names a tunable that is unknown or out of range.
     pub fn read(path: &Path) -> Result<Self, TunablesError> {
-        let io = |source| TunablesError::Io { path: path.to_owned(), source };
-        Self::parse(&fs::read_to_string(path).map_err(io)?, path)
+        Self::parse(&read_text(path, LARGEST)?, path)
     }
 
     /// The tunables of a text; `path` is what faults name.

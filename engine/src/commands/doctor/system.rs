@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, thread};
 
+use tesla_nn::files::read_text;
+use tesla_nn::memory;
+
 use super::Finding;
-use crate::setup::memory;
 
 /// What the network, its batches and the program take beside `Hash` and `KVCache`, MiB.
 const REST_MB: usize = 400;
@@ -44,7 +46,7 @@ fn vectors() -> Option<&'static str> {
 /// Whether the options' defaults, so many MiB, fit into what is free.
 pub(super) fn memory(wanted_mb: usize) -> Finding {
     let needed = wanted_mb + REST_MB;
-    match memory::free_memory_mb() {
+    match memory::free_mb() {
         None => Finding::fine("memory", "this system does not say how much is free".to_owned()),
         Some(free) if free >= needed => Finding::fine("memory", format!("{free} MiB free")),
         Some(free) => Finding::weak(
@@ -81,7 +83,7 @@ fn drivers_found() -> Vec<String> {
     let mut names: Vec<String> = folders.iter().flat_map(|folder| names_in(folder)).collect();
     names.sort();
     names.dedup();
-    if let Ok(text) = fs::read_to_string("/proc/driver/nvidia/version") {
+    if let Ok(text) = read_text(Path::new("/proc/driver/nvidia/version"), 1 << 16) {
         names.extend(text.lines().next().map(str::to_owned));
     }
     names

@@ -4,14 +4,13 @@ use std::path::Path;
 
 use shakmaty::fen::Fen;
 use shakmaty::{Chess, EnPassantMode, Position as _};
+use tesla_nn::files::{LARGEST, read_text};
 
 use crate::chess::notation::from_fen;
 
 /// The text of a file.
 pub(super) fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| {
-        format!("{} cannot be read ({error}); name a text file of positions", path.display())
-    })
+    read_text(path, LARGEST).map_err(|error| error.to_string())
 }
 
 /// A position to search, from its FEN.

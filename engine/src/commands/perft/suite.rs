@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tesla_nn::files::{LARGEST, read_text};
+
 use super::{PerftLine, divide};
 use crate::chess::notation::from_fen;
 use crate::console::output::Output;
@@ -15,7 +17,7 @@ use crate::search::StopToken;
 /// When the file or one of its lines cannot be read, when a count differs, or when `stop` is set.
 pub fn check(path: &Path, deepest: u32, stop: &StopToken, output: &Output) -> Result<(), String> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    let text = read_text(path, LARGEST).map_err(|error| error.to_string())?;
     let lines: Vec<(usize, &str)> =
         (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect();
     let bar = bar(lines.len() as u64, "positions");

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
-use tesla_nn::files;
-use tesla_nn::files::sha256;
+use tesla_nn::files::{self, LARGEST, sha256};
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights::{self, Loaded, WeightsError};
 
@@ -51,7 +50,7 @@ pub(super) fn stored_config(folder: &Path) -> Result<Option<TrainConfig>, TrainE
     if !path.is_file() || !is_there(folder) {
         return Ok(None);
     }
-    let bytes = access(&path, fs::read(&path))?;
+    let bytes = files::read_bounded(&path, LARGEST)?;
     let config: TrainConfig = serde_json::from_slice(&bytes)
         .map_err(|error| TrainError::Checkpoint(path.clone(), error.to_string()))?;
     config.check().map_err(|what| TrainError::Checkpoint(path, what))?;
@@ -78,15 +77,15 @@ pub(super) fn read(folder: &Path, device: &Device) -> Result<Option<Checkpoint>,
         access(&old, fs::rename(&old, &current))?;
     }
     let damaged = |what: String| TrainError::Checkpoint(current.clone(), what);
-    let hashes = match fs::read(current.join(HASHES)) {
+    let hashes = match files::read_bounded(&current.join(HASHES), LARGEST) {
         Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         // Of a version that wrote none.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return access(&current.join(HASHES), Err(error)),
+        Err(error) if error.is_missing() => None,
+        Err(error) => return Err(error.into()),
     };
     let file = |name: &str| {
         let path = current.join(name);
-        let bytes = access(&path, fs::read(&path))?;
+        let bytes = files::read_bounded(&path, LARGEST)?;
         let line = hash_line(name, &bytes);
         match &hashes {
             // A line without its end may lack more.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use tesla_nn::files;
 
 use super::held_out::HeldOut;
 use super::progress::{Progress, Sums};
@@ -84,8 +85,7 @@ pub struct LogLine {
 /// # Errors
 /// A sentence, when the file cannot be read or is another one.
 pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
-    let bytes =
-        fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let bytes = files::read_bounded(path, files::LARGEST).map_err(|error| error.to_string())?;
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let mut reader = csv::Reader::from_reader(&bytes[..whole]);
     let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
@@ -154,15 +154,15 @@ impl Log {
     /// older versions are filled up.
     pub(super) fn open(folder: &Path, step: u64) -> Result<Self, TrainError> {
         let path = folder.join("loss.csv");
-        let old = match fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            read => access(&path, read)?,
+        let old = match files::read_bounded(&path, files::LARGEST) {
+            Err(error) if error.is_missing() => Vec::new(),
+            read => read?,
         };
         let kept = access(&path, mend(&old, step).map_err(std::io::Error::from))?;
         if kept != old {
             replace(&path, &kept)?;
         }
-        let file = access(&path, fs::OpenOptions::new().append(true).open(&path))?;
+        let file = files::append(&path)?;
         Ok(Self { path, file, last: None })
     }
 
