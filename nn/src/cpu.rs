@@ -7,7 +7,7 @@
 //! * `forward` — the network over the plans of one chunk;
 //! * `floats`, `short` — attention and move heads in floats, and in 16-bit integers;
 //! * `chunk` — a chunk and the memory that it runs in;
-//! * `packed` — the weights file, rearranged for the kernels.
+//! * `packed` — the weights file, rearranged for the kernels; `loaded` — the last one, kept.
 //!
 //! The network runs in 16-bit integers where the processor multiplies them in pairs and the shape
 //! allows, else in floats, which is the reference: see [`Arithmetic`].
@@ -23,6 +23,7 @@ mod chunk;
 mod engine;
 mod floats;
 mod forward;
+mod loaded;
 mod packed;
 mod short;
 

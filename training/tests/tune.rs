@@ -73,7 +73,7 @@ fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads()
     let other = complaint(LOG, &["--data", &data, "--out", &parts, "--seed", "2"]);
     assert!(other.contains("seed is 1 there"), "{other}");
     let none = complaint("tune fit", &["--out", &scratch.join("nowhere")]);
-    assert!(none.contains("cannot use"), "{none}");
+    assert!(none.contains("cannot read") && none.contains("check the path"), "{none}");
     fs::write(&tunables, "error_scale = 99").unwrap();
     let wild = complaint("tune fit", &["--out", &parts, "--from", tunables.to_str().unwrap()]);
     assert!(wild.contains("a number from"), "{wild}");

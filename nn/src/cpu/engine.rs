@@ -1,11 +1,13 @@
 //! Batches of requests on all cores.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::attention::MAX_KEYS;
 use super::chunk::Scratch;
 use super::forward;
 use super::integers::Unit;
+use super::loaded;
 use super::packed::Network;
 use super::vectors::Aligned;
 use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Request};
@@ -58,7 +60,8 @@ impl Default for Options {
 /// The network, its cache and its threads.
 #[derive(Debug)]
 pub struct Engine {
-    network: Network,
+    /// Shared by all engines that run it.
+    network: Arc<Network>,
     manager: CacheManager<Aligned>,
     options: Options,
     scratch: Vec<Scratch>,
@@ -86,7 +89,7 @@ impl Engine {
     }
 
     fn on(unit: Option<Unit>, weights: &[u8], options: Options) -> Result<Self, WeightsError> {
-        let network = Network::load(weights, unit)?;
+        let network = loaded::network(weights, unit)?;
         let options = Options { threads: options.threads.max(1), ..options };
         let slot = network.entry_floats() * size_of::<f32>();
         let cache = Cache::new(cache::slots_within(options.cache_bytes, slot), usize::MAX);
@@ -294,6 +297,19 @@ mod tests {
         let handles: Vec<_> = answers.iter().map(|answer| answer.handle).collect();
         answers.extend(engine.evaluate(&canary::children(&handles)));
         answers
+    }
+
+    #[test]
+    fn a_network_that_was_loaded_last_is_not_loaded_again() {
+        let device = Device::flex();
+        let config = ModelConfig::small();
+        let weights = crate::weights::to_bytes(&config.init(&device), &config).unwrap();
+        let other = crate::weights::to_bytes(&config.init(&device), &config).unwrap();
+        // Other tests load networks meanwhile: one of many tries sees none of theirs.
+        let load = |bytes| Engine::load(bytes, Options::default()).unwrap().network;
+        let is_shared = |one, two| Arc::ptr_eq(&load(one), &load(two));
+        assert!((0..50).any(|_| is_shared(&weights, &weights)));
+        assert!(!is_shared(&weights, &other));
     }
 
     #[test]
