@@ -102,7 +102,10 @@ struct Built {
 
 /// All crates that are built for this system.
 fn built() -> Vec<Built> {
-    let text = tree(&[]).or_else(|_| tree(&SMALL)).expect("cargo tells what it builds");
+    let offline = |features: &[&str]| tree(&["--offline"], features);
+    // Cargo may want to read manifests of crates that no build has fetched yet.
+    let text = offline(&[]).or_else(|_| offline(&SMALL)).or_else(|_| tree(&[], &SMALL));
+    let text = text.expect("cargo tells what it builds");
     let mut found: Vec<Built> = text.lines().filter_map(parsed).collect();
     found.sort();
     found.dedup();
@@ -111,11 +114,12 @@ fn built() -> Vec<Built> {
 }
 
 /// What `cargo tree` prints, or why it does not.
-fn tree(features: &[&str]) -> Result<String, String> {
-    const WORDS: &str = "tree --offline --locked --workspace --edges normal,build --prefix none";
+fn tree(flags: &[&str], features: &[&str]) -> Result<String, String> {
+    const WORDS: &str = "tree --locked --workspace --edges normal,build --prefix none";
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(WORDS.split(' '))
         .args(["--format", "{p}|{l}"])
+        .args(flags)
         .args(features)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .output()
