@@ -7,11 +7,11 @@
 //!     more ply;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
-//! * [`lead`] — the two best children; [`model`] — how far a value may still move; [`backup`] — a
-//!   node's value from its children's;
+//! * [`lead`] — the two best children; [`error_model`] — how far a value may still move;
+//!   [`backup`] — a node's value from its children's;
 //! * [`stop`] — when a search ends; [`root`] — from the tree to the move; `report` — what is
 //!   reported on the way;
-//! * [`ratings`] — how a rule rates all children of a node, for display; `share` — the shares of
+//! * [`explain`] — how a rule rates all children of a node, for display; `share` — the shares of
 //!   the next evaluations; `snapshot` — the search seen from outside;
 //! * `device` — the evaluator and its batches; `batch_size` — how many batches, and their size;
 //! * `start` — what carries over from one search to the next; [`params`] — the tunables.
@@ -20,14 +20,14 @@ pub mod backup;
 mod batch_size;
 pub mod benefit;
 mod device;
+pub mod error_model;
+pub mod explain;
 pub mod lead;
 pub mod mate;
-pub mod model;
 pub mod overtake;
 pub mod params;
 pub mod puct;
 pub mod rates;
-pub mod ratings;
 mod report;
 pub mod root;
 pub mod rule;

@@ -6,6 +6,7 @@
 //! * [`arena`] — all of them, under a hard cap of memory;
 //! * [`effort`] — depth in plies from evaluations and back; the cost of one more ply;
 //! * [`leaf`], [`batch`] — what the evaluator is asked, and what needs no evaluator;
+//! * [`evaluations`] — what it answered, so that it is asked once;
 //! * [`expand`] — answers into the tree; [`sweep`] — values up to the root;
 //! * [`remember`] — values between the tree and the transposition table;
 //! * [`reuse`] — what survives from one search to the next.
@@ -14,6 +15,7 @@ pub mod arena;
 pub mod batch;
 pub mod edge;
 pub mod effort;
+pub mod evaluations;
 pub mod expand;
 pub mod expansion;
 pub mod leaf;

@@ -146,7 +146,12 @@ fn visits_follow_the_formula() {
     let policies = policies(&game.position().legal_moves());
     for temperature in [1.0, 1.359] {
         let mut search = BestFirst::puct(Even::boxed(1).0);
-        search.set_params(params(&[("puct_temperature", temperature), ("batches_in_flight", 1.0)]));
+        // A visit to a position that was evaluated before would be free.
+        search.set_params(params(&[
+            ("puct_temperature", temperature),
+            ("batches_in_flight", 1.0),
+            ("evaluations_share", 0.0),
+        ]));
         run(&mut search, &game, &nodes(300));
         let flat: Vec<f32> = policies.iter().map(|p| p.powf(1.0 / temperature)).collect();
         let total: f32 = flat.iter().sum();
@@ -163,6 +168,7 @@ fn visits_follow_the_formula() {
 fn collisions_end_a_batch() {
     let (evaluator, batches) = Even::boxed(64);
     let mut search = BestFirst::puct(evaluator);
+    search.set_params(params(&[("evaluations_share", 0.0)]));
     run(&mut search, &Game::new(Chess::new()), &nodes(3_000));
     let batches = batches.lock().unwrap();
     assert_eq!(batches[0], 1);

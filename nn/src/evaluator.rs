@@ -55,6 +55,11 @@ pub enum CacheNote {
     Protect(Vec<Handle>),
     /// All of the session but these may be forgotten: the search has dropped them.
     Retain(Vec<Handle>),
+    /// Of these only the positions need be kept: the search has dropped them, but knows their
+    /// evaluations and may reach them again.
+    DropTokens(Vec<Handle>),
+    /// These were reached again, each from this parent by this move, without an evaluation.
+    Reached(Vec<(Handle, (Handle, Move))>),
     /// The session has ended.
     Forget,
     /// Everything of all sessions may be forgotten; no handle is valid any more.

@@ -150,7 +150,7 @@ impl TransformerEvaluator {
         let cpu =
             Engine::load(&bytes, Options { threads, cache_bytes, anchors, ..Options::default() })?;
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
-        let name = format!("network {}-{}", cpu.name(), weights::short_hash(&bytes));
+        let name = format!("network {}-{}", cpu.name(), cpu.short_hash());
         let arithmetic = cpu.arithmetic();
         let network = load(&chosen, &bytes, cpu, settings, &mut notes);
         let (on, default_batch, fixed_cost) = match &network {

@@ -1,6 +1,6 @@
 //! A node's value from its children's: minimax with proofs first, in one sweep after each batch.
 
-use crate::best_first::model::Model;
+use crate::best_first::error_model::Model;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
 use crate::tree::node::{EXCLUDED, ExpansionId, Goal, KNOWN, Node, PATH, UNEVALUATED};

@@ -1,15 +1,15 @@
 //! The rule this engine is about: each evaluation goes where its benefit per cost is highest.
 
-use crate::best_first::model::Model;
+use crate::best_first::error_model::Model;
+use crate::best_first::explain::{Ratings, ratings};
 use crate::best_first::params::Params;
-use crate::best_first::ratings::{Ratings, ratings};
 use crate::best_first::root;
 use crate::best_first::rule::{Rule, TableUse};
 use crate::best_first::select::Selector;
 use crate::best_first::stop::Spent;
 use crate::tree::arena::Tree;
 use crate::tree::batch::{Batch, BatchRequest, Selected};
-use crate::tree::node::{ExpansionId, NodeId};
+use crate::tree::node::{ExpansionId, NodeId, ROOT};
 use crate::tree::sweep::Backup;
 
 /// The gain of further search is not estimated before one part in this many of the planned time.
@@ -46,7 +46,7 @@ impl Rule for BenefitCost {
 
     fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
         let batch = Batch::new(tree, request);
-        Selector::new(tree, &self.model, &self.params, batch).select(request.root, request.size)
+        Selector::new(tree, &self.model, &self.params, batch).select(request.root)
     }
 
     fn table_use(&self) -> TableUse {
@@ -66,21 +66,18 @@ impl Rule for BenefitCost {
         root::gains(tree, &self.model, &self.params, evaluations)
     }
 
-    /// Stops at the planned time unless the best move is new or not the most searched one; stops
-    /// earlier when no root move promises a gain any more.
+    /// The seed's satisfaction: stops when the benefit of further search is below the price of its
+    /// time. At the planned time a typical position is satisfied; one with a single good move is
+    /// sooner, a close choice later.
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool {
-        let evaluations = spent.evaluations as f32;
+        let used = spent.elapsed.saturating_sub(spent.pondered);
         let own = spent.planned.saturating_sub(spent.pondered);
-        if spent.elapsed >= spent.planned {
-            let extension = (self.params.doubt_extension - 1.0).max(0.0);
-            let is_settled = spent.best_for as f32 >= self.params.settled_share * evaluations
-                && root::is_most_searched(tree, spent.best);
-            return is_settled || spent.elapsed >= spent.planned + own.mul_f32(extension);
-        }
-        if spent.evaluations == 0 || spent.searched < own.div_f32(FIRST_LOOK) {
+        if spent.evaluations == 0 || used < own.div_f32(FIRST_LOOK) {
             return false;
         }
-        let expected = spent.expected();
-        self.gains(tree, expected).into_iter().fold(0.0, f32::max) < self.params.stop_gain
+        let size = tree.node(ROOT).visits as f32;
+        let gain = self.gains(tree, size).into_iter().fold(0.0, f32::max);
+        used >= own.mul_f32(self.params.doubt_extension)
+            || gain < spent.price(self.params.stop_gain, size)
     }
 }

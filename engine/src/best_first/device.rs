@@ -1,6 +1,6 @@
 //! The evaluator and the batches it works on.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use tesla_nn::evaluator::{
@@ -11,7 +11,8 @@ use crate::best_first::batch_size::{Batches, Costs, Throughput};
 use crate::best_first::params::Params;
 use crate::search::{Fallbacks, Limits, Task, replace};
 use crate::tree::arena::Tree;
-use crate::tree::leaf::Leaf;
+use crate::tree::evaluations::Evaluations;
+use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{ExpansionId, NONE, ROOT};
 
 /// An answer that comes sooner was there already.
@@ -25,6 +26,8 @@ pub(super) struct Device {
     /// The fallbacks for when the evaluator fails.
     pub(super) fallbacks: Option<Fallbacks>,
     in_flight: VecDeque<Vec<Leaf>>,
+    /// Keys of the evaluations that were asked for.
+    awaited: HashSet<u64>,
     throughput: Throughput,
     /// When the last batch came back, or else the next was sent.
     since: Duration,
@@ -40,6 +43,7 @@ impl Device {
             evaluator,
             fallbacks: None,
             in_flight: VecDeque::new(),
+            awaited: HashSet::new(),
             throughput: Throughput::default(),
             since: Duration::ZERO,
             is_seen: false,
@@ -58,6 +62,7 @@ impl Device {
             let _ = self.evaluator.collect();
         }
         self.in_flight.clear();
+        self.awaited.clear();
     }
 
     /// A search begins.
@@ -83,6 +88,11 @@ impl Device {
         self.in_flight.is_empty()
     }
 
+    /// Keys of the evaluations in flight.
+    pub(super) fn awaited(&self) -> &HashSet<u64> {
+        &self.awaited
+    }
+
     /// Positions and legal moves in flight.
     pub(super) fn pending(&self) -> (usize, usize) {
         let leaves = self.in_flight.iter().flatten();
@@ -92,14 +102,8 @@ impl Device {
     /// Leaves in flight below each root move, by its index.
     pub(super) fn pending_by_root_move(&self, tree: &Tree) -> Vec<u32> {
         let mut counts = Vec::new();
-        for leaf in self.in_flight.iter().flatten().filter(|leaf| !leaf.slot.is_root()) {
-            let above = tree.upwards(leaf.slot.parent).map(|id| tree.expansion(id).slot());
-            let path = std::iter::once(leaf.slot).chain(above);
-            if let Some(slot) = path.take_while(|slot| !slot.is_root()).last() {
-                let index = usize::from(slot.index);
-                counts.resize(counts.len().max(index + 1), 0);
-                counts[index] += 1;
-            }
+        for leaf in self.in_flight.iter().flatten() {
+            count_root_move(&mut counts, tree.root_move(leaf.slot));
         }
         counts
     }
@@ -113,11 +117,14 @@ impl Device {
             // What came before was not the evaluator's time.
             (self.since, self.is_seen) = (now, true);
         }
-        self.evaluator.submit(leaves.iter().map(|leaf| request(tree, leaf)).collect());
+        let asked = leaves.iter().filter(|leaf| leaf.source == Source::Asked);
+        self.awaited.extend(asked.clone().map(Leaf::evaluation_key));
+        self.evaluator.submit(asked.map(|leaf| request(tree, leaf)).collect());
         self.in_flight.push_back(leaves);
     }
 
-    /// Waits for the oldest batch: its leaves and, as far as they came, their answers.
+    /// Waits for the oldest batch: its leaves and, as far as they came, the answers to those that
+    /// were asked for.
     ///
     /// # Errors
     /// When the evaluator has failed; the batches stay in flight.
@@ -131,13 +138,17 @@ impl Device {
         let now = task.budget.elapsed();
         let is_seen = now.saturating_sub(asked_at) >= WAITED;
         let took = now.saturating_sub(self.since);
-        self.throughput.note(leaves.len(), took, is_seen && self.is_seen);
+        for leaf in leaves.iter().filter(|leaf| leaf.source == Source::Asked) {
+            self.awaited.remove(&leaf.evaluation_key());
+        }
+        self.throughput.note(answers.len(), took, is_seen && self.is_seen);
         (self.since, self.is_seen) = (now, is_seen);
         Ok((leaves, answers))
     }
 
     /// The leaves in flight, which nobody waits for any more.
     pub(super) fn take_in_flight(&mut self) -> Vec<Leaf> {
+        self.awaited.clear();
         self.in_flight.drain(..).flatten().collect()
     }
 
@@ -166,11 +177,32 @@ impl Device {
         Ok(())
     }
 
-    /// Lets the cache forget what the tree has dropped.
-    pub(super) fn retain(&mut self, tree: &Tree) {
+    /// Lets the cache forget what is neither in the tree nor among the known evaluations; of the
+    /// latter it keeps the positions.
+    pub(super) fn retain(&mut self, tree: &Tree, known: &Evaluations) {
         let ids = 0..tree.expansion_count() as ExpansionId;
-        let kept = ids.map(|id| cache_id(tree, id)).collect();
+        let mut kept: Vec<Handle> = ids.map(|id| cache_id(tree, id)).collect();
+        let in_tree: HashSet<Handle> = kept.iter().copied().collect();
+        let outside: Vec<Handle> =
+            known.handles().filter(|handle| !in_tree.contains(handle)).collect();
+        kept.extend(&outside);
         self.evaluator.note(0, CacheNote::Retain(kept));
+        self.evaluator.note(0, CacheNote::DropTokens(outside));
+    }
+
+    /// Tells the cache how positions were reached again whose evaluations were known: the leaves,
+    /// which are expanded now.
+    pub(super) fn reach(&mut self, tree: &Tree, leaves: &[Leaf]) {
+        let reached = |leaf: &Leaf| {
+            let node = tree.node(tree.at(leaf.slot));
+            let is_inside = node.is_expanded() && !leaf.slot.is_root();
+            is_inside.then(|| {
+                let parent = cache_id(tree, leaf.slot.parent);
+                (cache_id(tree, node.expansion), (parent, node.played))
+            })
+        };
+        let reached: Vec<_> = leaves.iter().filter_map(reached).collect();
+        self.evaluator.note(0, CacheNote::Reached(reached));
     }
 
     /// Lets the cache forget everything.
@@ -215,6 +247,14 @@ impl Device {
     /// Evaluations possible in this time, once the throughput is known.
     pub(super) fn evaluations_in(&self, time: Duration) -> Option<f32> {
         (!self.throughput.is_unknown()).then(|| self.throughput.evaluations_in(time))
+    }
+}
+
+/// Counts one more for a root move; the root itself does not count.
+pub(super) fn count_root_move(counts: &mut Vec<u32>, index: Option<usize>) {
+    if let Some(index) = index {
+        counts.resize(counts.len().max(index + 1), 0);
+        counts[index] += 1;
     }
 }
 

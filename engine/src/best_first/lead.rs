@@ -1,7 +1,7 @@
 //! The two best children of a node, and how far behind them the others are.
 
 use crate::best_first::backup::{child_value, prior_value};
-use crate::best_first::model::Model;
+use crate::best_first::error_model::Model;
 use crate::chess::score::Verdict;
 use crate::tree::edge::Edge;
 use crate::tree::node::{EXCLUDED, Node, UNEVALUATED};

@@ -1,6 +1,6 @@
 //! The probability that a child overtakes the best one: what one more ply is worth.
 
-use crate::best_first::model::{Family, Model};
+use crate::best_first::error_model::{Family, Model};
 
 impl Model {
     /// Probability that an error of this scale closes the gap, from the values alone.

@@ -165,6 +165,9 @@ params! {
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
     /// Share of `Hash` that the transposition table takes; the tree takes the rest.
     table_share = 0.25 in 0.0..=0.9 step 0.05;
+    /// Share of `Hash` for evaluations by position, so that none is evaluated twice in one tree or
+    /// in a game's next trees; 0 = every time.
+    evaluations_share = 0.15 in 0.0..=0.5 step 0.05;
     /// PUCT: weight of the policy against the value (lc0's `CPuct`, for values in [-1, 1]).
     puct_exploration = 1.745 in 0.0..=10.0 step 0.2;
     /// PUCT: growth of that weight with the logarithm of the visits (`CPuctFactor`).
@@ -183,13 +186,11 @@ params! {
     /// Policy from which a new child is looked up in the table at once; the others when selected,
     /// because a lookup costs a cache miss.
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
-    /// Stop when the planned time, spent at the present rate of gain, would gain less (score
-    /// units).
-    stop_gain = 0.001 in 0.0..=0.1 step 0.0005;
-    /// Maximum thinking time while the best move is in doubt, in planned times.
+    /// Price of the planned time: stop when twice the evaluations promise to gain less than their
+    /// share of it (score units); larger answers sooner.
+    stop_gain = 0.005 in 0.0..=0.1 step 0.001;
+    /// Maximum thinking time, in planned times.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;
-    /// Share of the search during which the best move must have stood to count as settled.
-    settled_share = 0.2 in 0.0..=1.0 step 0.05;
 }
 
 impl Params {

@@ -21,11 +21,12 @@ use shakmaty::{Chess, Position};
 use tesla_nn::evaluator::Evaluation;
 
 use crate::best_first::backup::child_value;
+use crate::best_first::device::count_root_move;
+use crate::best_first::error_model::Model;
+use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
-use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::puct::formula::numbered;
-use crate::best_first::ratings::Ratings;
 use crate::best_first::rule::Rule;
 use crate::best_first::stop::Spent;
 use crate::chess::game::position_key;
@@ -180,10 +181,7 @@ impl Puct {
 
     /// A visit along this path that costs no evaluation.
     fn visit_freely(&mut self, tree: &mut Tree, path: &[Slot]) {
-        if let Some(index) = path.get(1).map(|slot| usize::from(slot.index)) {
-            self.free.resize(self.free.len().max(index + 1), 0);
-            self.free[index] += 1;
-        }
+        count_root_move(&mut self.free, path.get(1).map(|slot| usize::from(slot.index)));
         for &slot in path.iter().rev() {
             let node = tree.at(slot);
             tree.node_mut(node).visits += 1;
@@ -258,8 +256,8 @@ impl Rule for Puct {
         let mut batch = Batch::new(tree, request);
         let mut collisions = collisions_allowed(tree.node(ROOT).visits as f32);
         let mut free_visits = 1 + (FREE_VISITS * size as f32) as u32;
-        while batch.picked() < size as usize && batch.may_go_on() && !tree.node(ROOT).is_proven() {
-            let left = remaining.saturating_sub(batch.picked() as u32);
+        while batch.left() > 0 && batch.may_go_on() && !tree.node(ROOT).is_proven() {
+            let left = remaining.saturating_sub(batch.picked());
             match self.descend(tree, &mut batch, root, left) {
                 Descent::Queued => {}
                 Descent::Visited => {

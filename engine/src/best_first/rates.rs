@@ -4,8 +4,8 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::best_first::backup::{child_value, prior_value};
+use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
-use crate::best_first::model::Model;
 use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::tree::arena::Tree;
@@ -74,11 +74,8 @@ pub fn error_scale(child: &Node, desired: f32, model: &Model) -> f32 {
 /// Evaluations that one more ply below this child costs.
 pub fn cost(child: &Node, model: &Model) -> f32 {
     let visits = child.visits as f32;
-    model.effort.cost(if child.has(KNOWN) {
-        visits.max(model.effort.visits(child.depth))
-    } else {
-        visits
-    })
+    let known = if child.has(KNOWN) { model.effort.visits(child.depth) } else { 0.0 };
+    model.effort.cost(visits.max(known))
 }
 
 /// Children side by side, for the processor's vectors.

@@ -21,6 +21,9 @@ pub(super) struct Counts {
     pub(super) answered: u64,
     /// Evaluations asked for.
     pub(super) asked: u64,
+    /// Leaves by root move that needed no evaluation of their own: their positions were evaluated
+    /// before.
+    pub(super) known: Vec<u32>,
     /// Deepest leaf.
     pub(super) selective_depth: u32,
     /// The best root move, and how many evaluations had been answered when it became so.

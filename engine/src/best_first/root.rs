@@ -5,8 +5,9 @@ use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
 use crate::best_first::backup::child_value;
+use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
-use crate::best_first::model::Model;
+use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::best_first::rates::{cost, error_scale};
 use crate::chess::game::{Game, position_key};
@@ -98,24 +99,33 @@ pub fn child(tree: &Tree, played: Option<Move>) -> Option<NodeId> {
     children.find(|&child| Some(tree.node(child).played) == played)
 }
 
-/// Whether no root move took more evaluations than `best`.
-pub fn is_most_searched(tree: &Tree, best: Option<Move>) -> bool {
-    let children = root_children(tree).1.iter();
-    let most = children.filter(|child| !child.has(EXCLUDED)).map(|child| child.visits).max();
-    child(tree, best).is_some_and(|best| Some(tree.node(best).visits) >= most)
-}
-
-/// The largest gain that `planned` further evaluations of each root move promise, score units.
-pub fn gains(tree: &Tree, model: &Model, params: &Params, planned: f32) -> Vec<f32> {
+/// The gain that `evaluations` more promise of each root move, score units: how much better than
+/// the present choice it would be where it overtakes, times the probability of that by which the
+/// search ranks the moves, with the policy as prior.
+pub fn gains(tree: &Tree, model: &Model, params: &Params, evaluations: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
+    let is_open = |child: &Node| !child.has(EXCLUDED) && !child.is_proven();
+    let is_rival = |&(index, child): &(usize, &Node)| {
+        Child::Node(index) != lead.best && is_open(child) && !child.has(UNEVALUATED)
+    };
+    let value = |child: &Node| child_value(child, model);
+    let rivals = children.iter().enumerate().filter(is_rival);
+    let second = rivals.max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)));
     let gain = |(index, child): (usize, &Node)| {
-        if child.has(EXCLUDED) || child.is_proven() {
+        if !is_open(child) {
             return 0.0;
         }
-        let gap = lead.gap(Child::Node(index), child_value(child, model));
-        let gain = model.gain(gap, root_error(tree, child, model, params));
-        gain * (planned / cost(child, model)).min(1.0)
+        let is_best = Child::Node(index) == lead.best;
+        // The best loses its place to the second.
+        let rival =
+            if is_best { second.map_or(1.0, |(_, second)| second.policy) } else { child.policy };
+        let odds = (rival / lead.policy.max(f32::MIN_POSITIVE)).powf(params.policy_trust);
+        let gap = lead.gap(Child::Node(index), value(child));
+        let scale = root_error(tree, child, model, params);
+        let overtake = model.overtake(gap, scale);
+        let share = posterior(overtake, odds) / overtake.max(f32::MIN_POSITIVE);
+        share * model.gain(gap, scale) * (evaluations / cost(child, model)).min(1.0)
     };
     children.iter().enumerate().map(gain).collect()
 }

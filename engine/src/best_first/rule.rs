@@ -7,8 +7,8 @@
 use std::fmt::Debug;
 use tesla_nn::evaluator::Evaluation;
 
-use crate::best_first::model::Model;
-use crate::best_first::ratings::Ratings;
+use crate::best_first::error_model::Model;
+use crate::best_first::explain::Ratings;
 use crate::best_first::root;
 use crate::best_first::stop::Spent;
 use crate::chess::score::Score;

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use tesla_nn::evaluator::EvalError;
+use tesla_nn::evaluator::{EvalError, Evaluation};
 
-use crate::best_first::device::Device;
+use crate::best_first::device::{Device, count_root_move};
 use crate::best_first::params::Params;
 use crate::best_first::report::{Counts, LastReport, View, depth};
 use crate::best_first::root;
@@ -21,7 +21,9 @@ use crate::search::watch::Watched;
 use crate::search::{Info, Task};
 use crate::tree::arena::Tree;
 use crate::tree::batch::{BatchRequest, Selected};
+use crate::tree::evaluations::Evaluations;
 use crate::tree::expand::{Knowledge, Scratch};
+use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{EXCLUDED, ROOT};
 use crate::tree::remember;
 use crate::tree::sweep::Sweep;
@@ -39,6 +41,8 @@ pub struct BestFirst {
     pub(super) rule: Box<dyn Rule>,
     pub(super) tree: Tree,
     pub(super) table: Table,
+    /// What was evaluated before, in this tree or in the game's earlier ones.
+    pub(super) evaluations: Evaluations,
     pub(super) hash_mb: usize,
     /// The game whose position is the root; `None` while the tree is empty.
     pub(super) game: Option<Game>,
@@ -64,6 +68,8 @@ enum Filled {
     InFlight,
     /// Nothing is in flight: the last selection only settled leaves, and there are more.
     Settled,
+    /// Nothing is in flight: the evaluations of the last selection were known.
+    Known,
     /// Nothing is in flight: the tree is full.
     Full,
     /// Nothing is in flight, and nothing is left to search.
@@ -97,6 +103,7 @@ impl BestFirst {
                         self.collect(task)?;
                         self.report(task, report);
                     }
+                    Filled::Known => self.report(task, report),
                     Filled::Settled => {
                         self.rule.end_batch();
                         if self.is_endless(task) {
@@ -129,17 +136,23 @@ impl BestFirst {
             if self.device.in_flight() >= batches.in_flight {
                 return Filled::InFlight;
             }
-            let selected = self.select(task, batches.size.min(self.affordable(task)));
+            let mut selected = self.select(task, batches.size.min(self.affordable(task)));
+            let known = std::mem::take(&mut selected.known);
+            let has_known = !known.is_empty();
             if selected.leaves.is_empty() {
+                self.apply_known(task, &known);
                 return match selected {
                     _ if !self.device.is_idle() => Filled::InFlight,
+                    _ if has_known => Filled::Known,
                     Selected { is_paused: true, .. } => Filled::Settled,
                     Selected { is_full: true, .. } => Filled::Full,
                     Selected { .. } => Filled::Exhausted,
                 };
             }
-            self.counts.asked += selected.leaves.len() as u64;
+            let asked = selected.leaves.iter().filter(|leaf| leaf.source == Source::Asked);
+            self.counts.asked += asked.count() as u64;
             self.device.submit(&self.tree, selected.leaves, task.budget.elapsed());
+            self.apply_known(task, &known);
         }
     }
 
@@ -156,47 +169,89 @@ impl BestFirst {
             remaining: self.remaining(task),
             table: Some(&self.table).filter(|_| self.rule.table_use().leaves),
             endings: self.endings.as_ref(),
+            evaluations: &self.evaluations,
+            awaited: self.device.awaited(),
         };
         self.rule.select(&mut self.tree, &request)
     }
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.
     fn collect(&mut self, task: &Task<'_>) -> Result<Collected, EvalError> {
-        let (leaves, mut answers) = match self.device.collect(task) {
+        let (leaves, answers) = match self.device.collect(task) {
             Ok(answered) => answered,
             Err(error) => {
                 self.abandon();
                 self.device.replace(&mut self.tree, task, error)?;
+                // Another evaluator says something else, and knows no names.
+                self.evaluations.clear();
                 self.counts.asked = self.counts.answered;
                 return Ok(Collected::Lost);
             }
         };
-        for (leaf, answer) in leaves.iter().zip(&mut answers) {
-            self.rule.receive(&self.tree, leaf, answer);
-            let known = Knowledge {
-                spread: self.rule.model().spread(answer.error),
-                table: &self.table,
-                table_policy: self.rule.table_use().policy,
-                earlier: task.game.earlier_keys(),
+        task.budget.count(answers.len());
+        let mut answers = answers.into_iter();
+        for leaf in &leaves {
+            let answer = match leaf.source {
+                Source::Asked => answers.next().inspect(|answer| {
+                    self.evaluations.store(leaf.evaluation_key(), answer);
+                    self.counts.answered += 1;
+                }),
+                Source::Awaited | Source::Known => self.known(leaf),
             };
-            let id = known.expand(&mut self.tree, leaf, answer, &mut self.scratch);
-            self.sweep.add(&mut self.tree, id);
-            let length = u32::from(self.tree.expansion(id).ply) + 1;
-            self.counts.selective_depth = self.counts.selective_depth.max(length);
-            self.counts.answered += 1;
-        }
-        if leaves.first().is_some_and(|leaf| leaf.slot.is_root()) {
-            self.exclude(task);
-        }
-        for leaf in leaves.get(answers.len()..).unwrap_or_default() {
-            self.rule.give_up(&mut self.tree, leaf);
+            self.apply(task, leaf, answer);
         }
         self.back_up();
+        self.note_best();
+        Ok(Collected::Applied)
+    }
+
+    /// Expands leaves whose evaluations are known, and backs the values up.
+    fn apply_known(&mut self, task: &Task<'_>, leaves: &[Leaf]) {
+        for leaf in leaves {
+            let answer = self.known(leaf);
+            self.apply(task, leaf, answer);
+        }
+        if !leaves.is_empty() {
+            self.device.reach(&self.tree, leaves);
+            self.back_up();
+            self.note_best();
+        }
+    }
+
+    /// The evaluation of a leaf that was not asked for.
+    fn known(&mut self, leaf: &Leaf) -> Option<Evaluation> {
+        let answer = self.evaluations.get(leaf.evaluation_key(), leaf.moves.len())?;
+        count_root_move(&mut self.counts.known, self.tree.root_move(leaf.slot));
+        Some(answer)
+    }
+
+    /// Expands a leaf; without an answer it is a leaf again.
+    fn apply(&mut self, task: &Task<'_>, leaf: &Leaf, answer: Option<Evaluation>) {
+        let Some(mut answer) = answer else {
+            return self.rule.give_up(&mut self.tree, leaf);
+        };
+        self.rule.receive(&self.tree, leaf, &mut answer);
+        let known = Knowledge {
+            spread: self.rule.model().spread(answer.error),
+            table: &self.table,
+            table_policy: self.rule.table_use().policy,
+            earlier: task.game.earlier_keys(),
+        };
+        let id = known.expand(&mut self.tree, leaf, &answer, &mut self.scratch);
+        self.sweep.add(&mut self.tree, id);
+        if leaf.slot.is_root() {
+            self.exclude(task);
+        }
+        let length = u32::from(self.tree.expansion(id).ply) + 1;
+        self.counts.selective_depth = self.counts.selective_depth.max(length);
+    }
+
+    /// Notes since when the best root move has been the best.
+    fn note_best(&mut self) {
         let best = self.rule.choose(&self.tree, &[]).map(|best| self.tree.node(best).played);
         if best != self.counts.best {
             (self.counts.best, self.counts.best_since) = (best, self.counts.answered);
         }
-        Ok(Collected::Applied)
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
@@ -255,7 +310,7 @@ impl BestFirst {
             return false;
         }
         self.rule.clear();
-        self.device.retain(&self.tree);
+        self.device.retain(&self.tree, &self.evaluations);
         true
     }
 

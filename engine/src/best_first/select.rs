@@ -9,8 +9,8 @@
 
 use shakmaty::{Chess, Position};
 
+use crate::best_first::error_model::Model;
 use crate::best_first::lead::Child;
-use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::rates::{Pick, Rater};
 use crate::chess::game::{key_after, position_key};
@@ -54,14 +54,12 @@ impl<'a> Selector<'a> {
         Self { tree, model, params, batch, rater, blocked: Vec::new() }
     }
 
-    /// Picks up to `budget` leaves below the root.
-    pub fn select(mut self, root: &Chess, budget: u32) -> Selected {
-        let mut left = budget;
-        while left > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
+    /// Picks leaves below the root until the batch is full.
+    pub fn select(mut self, root: &Chess) -> Selected {
+        while self.batch.left() > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
             let depth = self.tree.node(ROOT).depth + self.params.horizon;
-            let budget = VisitBudget { evaluations: left, depth };
+            let budget = VisitBudget { evaluations: self.batch.left(), depth };
             let grant = self.visit(Slot::ROOT, root, budget);
-            left -= grant.used;
             if grant.used == 0 && !grant.changed {
                 break;
             }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use shakmaty::{Chess, Move, Position};
 
 use crate::best_first::backup::{child_value, prior_value};
+use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
-use crate::best_first::ratings::Ratings;
 use crate::best_first::report::depth;
 use crate::best_first::root::line_below;
 use crate::best_first::search::BestFirst;
@@ -54,6 +54,7 @@ impl BestFirst {
             }
             let uncounted = self.taken_over.get(index).copied().unwrap_or_default()
                 + self.rule.free_visits(index)
+                + self.counts.known.get(index).copied().unwrap_or_default()
                 + pending.get(index).copied().unwrap_or_default();
             let row = RootMove {
                 mv: child.played,
@@ -90,21 +91,20 @@ impl BestFirst {
         }
     }
 
-    /// What further search is worth.
+    /// What twice the evaluations would be worth.
     fn worth(&self, task: &Task<'_>) -> Option<Worth> {
-        let spent = self.spent(task).filter(|_| task.limits.clock.is_some());
-        let evaluations = match &spent {
-            Some(spent) if spent.evaluations > 0 && !spent.searched.is_zero() => spent.expected(),
-            _ => self.counts.answered as f32,
-        };
+        let size = self.tree.node(ROOT).visits as f32;
         let gain = |evaluations: f32| {
             self.rule.gains(&self.tree, evaluations).into_iter().reduce(f32::max)
         };
+        let spent = self.spent(task).filter(|spent| {
+            task.limits.clock.is_some() && spent.evaluations > 0 && !spent.searched.is_zero()
+        });
         Some(Worth {
             next: 100.0 * gain(1.0)?,
-            evaluations: evaluations.round(),
-            gain: 100.0 * gain(evaluations)?,
-            price: spent.map(|_| 100.0 * self.params.stop_gain),
+            evaluations: size,
+            gain: 100.0 * gain(size)?,
+            price: spent.map(|spent| 100.0 * spent.price(self.params.stop_gain, size)),
         })
     }
 

@@ -8,8 +8,8 @@ use tesla_nn::evaluator::Evaluator;
 
 use crate::best_first::benefit::BenefitCost;
 use crate::best_first::device::Device;
+use crate::best_first::error_model::Model;
 use crate::best_first::mate::{self, MateSearch};
-use crate::best_first::model::Model;
 use crate::best_first::params::Params;
 use crate::best_first::puct::Puct;
 use crate::best_first::report::{Counts, LastReport};
@@ -21,6 +21,7 @@ use crate::search::table::Table;
 use crate::search::watch::{Watch, Watched};
 use crate::search::{Fallbacks, Info, Outcome, RootMove, Search, Task};
 use crate::tree::arena::Tree;
+use crate::tree::evaluations::Evaluations;
 use crate::tree::expand::Scratch;
 use crate::tree::node::{Goal, ROOT};
 use crate::tree::sweep::{Sweep, recompute_all};
@@ -51,6 +52,7 @@ impl BestFirst {
             make_rule,
             tree: Tree::new(0),
             table: Table::new(0),
+            evaluations: Evaluations::new(0),
             hash_mb: DEFAULT_HASH_MB,
             game: None,
             sweep: Sweep::default(),
@@ -98,16 +100,22 @@ impl BestFirst {
         self.tree.signature()
     }
 
-    /// Rebuilds the rule and divides the memory between tree and table; clears both.
+    /// Rebuilds the rule and divides the memory between tree, table and known evaluations; clears
+    /// all three.
     fn reset(&mut self) {
         self.rule = (self.make_rule)(&self.params);
         let share = f64::from(self.params.table_share);
         let table_mb = (self.hash_mb as f64 * share) as usize;
+        let rest = (self.hash_mb - table_mb) << 20;
+        let all = (self.hash_mb << 20) as f64;
+        let known = ((all * f64::from(self.params.evaluations_share)) as usize).min(rest / 2);
         // The old ones go before there are new ones.
         self.table = Table::new(0);
         self.tree = Tree::new(0);
+        self.evaluations = Evaluations::new(0);
         self.table = Table::new(table_mb);
-        self.tree = Tree::new((self.hash_mb - table_mb) << 20);
+        self.evaluations = Evaluations::new(known);
+        self.tree = Tree::new(rest - known);
         self.game = None;
     }
 
@@ -127,6 +135,7 @@ impl BestFirst {
                     && self.tree.create_children(0, &moves));
         if !has_room {
             self.tree.clear();
+            self.evaluations.clear();
             self.device.forget_all();
         }
         self.game = Some(task.game.clone());
@@ -178,7 +187,7 @@ impl BestFirst {
         self.tree.expansion_mut(root).known_depth = -1.0;
         // Draws by repetition are judged anew: what was tree then may be game now.
         reuse::forget_path_draws(&mut self.tree);
-        self.device.retain(&self.tree);
+        self.device.retain(&self.tree, &self.evaluations);
     }
 }
 
@@ -215,6 +224,7 @@ impl Search for BestFirst {
     fn clear(&mut self) {
         self.tree.clear();
         self.table.clear();
+        self.evaluations.clear();
         self.game = None;
         self.device.forget_all();
     }

@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use shakmaty::Move;
-
 use crate::best_first::report::depth;
 use crate::best_first::root;
 use crate::best_first::search::BestFirst;
@@ -25,19 +23,17 @@ pub struct Spent {
     pub searched: Duration,
     /// Evaluations answered.
     pub evaluations: u64,
-    /// The best root move.
-    pub best: Option<Move>,
-    /// Evaluations since it became so.
-    pub best_for: u64,
     /// Evaluations possible in the planned time that is left, once the throughput is known.
     pub possible: Option<f32>,
 }
 
 impl Spent {
-    /// Evaluations that the whole planned time affords at the present rate.
-    pub fn expected(&self) -> f32 {
-        let own = self.planned.saturating_sub(self.pondered);
-        self.evaluations as f32 * own.as_secs_f32() / self.searched.as_secs_f32()
+    /// The price of the time that so many evaluations take at the present rate, where the whole
+    /// planned time costs `planned`, score units.
+    pub fn price(&self, planned: f32, evaluations: f32) -> f32 {
+        let own = self.planned.saturating_sub(self.pondered).as_secs_f32();
+        let each = self.searched.as_secs_f32() / self.evaluations.max(1) as f32;
+        planned * evaluations * each / own.max(f32::MIN_POSITIVE)
     }
 }
 
@@ -88,8 +84,6 @@ impl BestFirst {
             pondered: task.budget.waited(),
             searched: elapsed.saturating_sub(self.began),
             evaluations: self.counts.answered,
-            best: self.counts.best,
-            best_for: self.counts.answered - self.counts.best_since,
             possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
         })
     }
@@ -98,5 +92,26 @@ impl BestFirst {
     pub(super) fn is_endless(&self, task: &Task<'_>) -> bool {
         let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
         self.rule.is_endless(&self.tree, left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_planned_time_has_its_price_and_parts_of_it_a_part() {
+        let spent = Spent {
+            elapsed: Duration::from_millis(500),
+            planned: Duration::from_millis(1400),
+            pondered: Duration::from_millis(400),
+            searched: Duration::from_millis(500),
+            evaluations: 1000,
+            possible: None,
+        };
+        // One second of our own is planned, in which 2,000 evaluations are answered.
+        for (evaluations, price) in [(2000.0, 0.005), (500.0, 0.00125), (8000.0, 0.02)] {
+            assert!((spent.price(0.005, evaluations) - price).abs() < 1e-6);
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Reads the clock: the budget of a search, and stopwatches. Besides it only the slow motion of
-//! `tesla view` does.
+//! `tesla view` does. A budget may also count evaluations as time: then what depends on the clock
+//! repeats, and can be measured on a busy machine.
 
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -20,12 +23,21 @@ const LARGEST_SHARE: f64 = 0.4;
 #[derive(Clone, Debug)]
 pub struct Budget {
     started: Instant,
+    /// Time by evaluations instead of the clock.
+    counted: Option<Counted>,
     /// When to stop unless there is reason to think longer.
     soft: Option<Duration>,
     /// When to stop in any case.
     hard: Option<Duration>,
     /// While we ponder there is no limit; both limits count from the hit.
     ponder: Option<PonderHit>,
+}
+
+/// Time that passes by evaluations.
+#[derive(Clone, Debug)]
+struct Counted {
+    evaluations: Arc<AtomicU64>,
+    per_ms: NonZeroU32,
 }
 
 /// Tells a pondering search that its clock is running. Clones share one flag.
@@ -64,7 +76,26 @@ impl Budget {
         let planned = limits.clock.map(|clock| plan(&clock, overhead));
         let (soft, hard) = planned.unzip();
         let both = |planned: Option<Duration>| [planned, fixed].into_iter().flatten().min();
-        Self { started, soft: both(soft), hard: both(hard), ponder: None }
+        Self { started, counted: None, soft: both(soft), hard: both(hard), ponder: None }
+    }
+
+    /// A budget whose time passes by evaluations alone, so many to a millisecond (what Stockfish
+    /// calls `nodestime`). Only a search that calls [`Self::count`] ends.
+    pub fn by_evaluations(limits: &Limits, per_ms: NonZeroU32) -> Self {
+        let counted = Some(Counted { evaluations: Arc::default(), per_ms });
+        Self { counted, ..Self::new(limits, Duration::ZERO) }
+    }
+
+    /// Counts evaluations that were answered.
+    pub fn count(&self, evaluations: usize) {
+        if let Some(counted) = &self.counted {
+            counted.evaluations.fetch_add(evaluations as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the budget repeats itself: it knows nothing of the machine's speed.
+    pub fn is_counted(&self) -> bool {
+        self.counted.is_some()
     }
 
     /// The same, but unlimited until the answer's [`PonderHit::hit`]; the limits count from there.
@@ -75,7 +106,13 @@ impl Budget {
 
     /// Since `go`.
     pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        match &self.counted {
+            Some(Counted { evaluations, per_ms }) => {
+                let micros = evaluations.load(Ordering::Relaxed).saturating_mul(1000);
+                Duration::from_micros(micros / u64::from(per_ms.get()))
+            }
+            None => self.started.elapsed(),
+        }
     }
 
     /// Time from `go` to the hit of a ponder; zero without one. No limit counts before it.
@@ -223,6 +260,18 @@ mod tests {
             assert_eq!(told, expected, "{ms}");
         }
         assert_eq!(Budget::new(&Limits::default(), OVERHEAD).hard(), None);
+    }
+
+    #[test]
+    fn evaluations_are_time() {
+        let per_ms = NonZeroU32::new(20).unwrap();
+        let budget = Budget::by_evaluations(&limits(1_000, 0, None), per_ms);
+        assert_eq!(budget.elapsed(), Duration::ZERO);
+        budget.count(30);
+        assert_eq!(budget.elapsed(), Duration::from_micros(1_500));
+        assert_eq!(budget.soft(), Some(Duration::from_millis(40)));
+        budget.count(5_000);
+        assert!(budget.hard_over() && budget.is_counted());
     }
 
     #[test]

@@ -65,12 +65,11 @@ pub struct Progress {
 pub struct Worth {
     /// What the next evaluation gains where it gains most, points.
     pub next: f32,
-    /// Further evaluations that `gain` is about: under a clock those of the planned time, else as
-    /// many again as there were.
+    /// Further evaluations that `gain` is about: as many again as the tree has.
     pub evaluations: f32,
     /// What so many evaluations of one move gain at most, points.
     pub gain: f32,
-    /// The price of the time: with less to gain the search stops, points. Only under a clock.
+    /// The price of their time: with less to gain the search stops, points. Only under a clock.
     pub price: Option<f32>,
 }
 

@@ -15,9 +15,6 @@ use tesla_nn::files;
 use super::record::{Ending, HEADER, MAGIC, Record, read_all};
 use crate::console::lock;
 
-/// Most bytes that are read: some ten million positions.
-const LARGEST: u64 = files::LARGEST;
-
 /// Why an experience file cannot be used. It stays as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -91,7 +88,7 @@ pub(super) struct Opened {
 /// When it cannot be read, is no experience file, or is damaged elsewhere than by a crash at its
 /// very end.
 pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Opened), FileError> {
-    let bytes = files::read_bounded(path, LARGEST).map_err(FileError::at(path))?;
+    let bytes = files::read_bounded(path, files::LARGEST).map_err(FileError::at(path))?;
     if bytes.is_empty() {
         return Ok((0, Opened { cut_bytes: 0 }));
     }

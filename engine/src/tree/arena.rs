@@ -141,6 +141,13 @@ impl Tree {
         std::iter::successors(known(id), move |&id| known(self.expansion(id).parent))
     }
 
+    /// Index of the root move that leads to a slot; nothing at the root.
+    pub fn root_move(&self, slot: Slot) -> Option<usize> {
+        let above = self.upwards(slot.parent).map(|id| self.expansion(id).slot());
+        let path = std::iter::once(slot).chain(above).take_while(|slot| !slot.is_root());
+        path.last().map(|slot| usize::from(slot.index))
+    }
+
     /// The expansions along the best line, the root's first.
     pub fn principal_variation(&self) -> Vec<ExpansionId> {
         let mut ids = Vec::new();

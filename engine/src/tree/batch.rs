@@ -1,9 +1,12 @@
 //! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
 //!
 //! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot; one that the table knows starts from there. Under `go mate` a leaf is also settled
+//! the spot; one that the table knows starts from there. No position is evaluated twice: what is
+//! known or in flight is not asked for. Under `go mate` a leaf is also settled
 //! where the mate would come too late: as a draw that rests on the path, which holds for this
 //! search only.
+
+use std::collections::HashSet;
 
 use shakmaty::{Chess, Position};
 
@@ -13,12 +16,15 @@ use crate::chess::verdicts::{decide, repetitions};
 use crate::search::table::Table;
 use crate::tree::arena::Tree;
 use crate::tree::effort::Effort;
-use crate::tree::leaf::Leaf;
+use crate::tree::evaluations::Evaluations;
+use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{ExpansionId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Slot, UNEVALUATED};
 use crate::tree::remember::start_from;
 
 /// Longest line in the tree, plies.
 pub const MAX_PLY: usize = 240;
+/// Leaves with known evaluations may make a batch larger by one part in this many.
+const KNOWN_DIVISOR: u32 = 4;
 
 /// What a batch is selected for, and how large it may be.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +43,10 @@ pub struct BatchRequest<'a> {
     pub table: Option<&'a Table>,
     /// Endgame tables.
     pub endings: Option<&'a Tables>,
+    /// What was evaluated before.
+    pub evaluations: &'a Evaluations,
+    /// Keys of the evaluations in flight.
+    pub awaited: &'a HashSet<u64>,
 }
 
 /// The leaves of a batch, perhaps none.
@@ -44,6 +54,8 @@ pub struct BatchRequest<'a> {
 pub struct Selected {
     /// The leaves, in the order of selection.
     pub leaves: Vec<Leaf>,
+    /// Leaves whose evaluations are known.
+    pub known: Vec<Leaf>,
     /// Whether the tree had no room for more.
     pub is_full: bool,
     /// Whether the batch is small only because many leaves were settled on the way.
@@ -53,7 +65,7 @@ pub struct Selected {
 /// What became of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Picked {
-    /// It waits for the evaluator.
+    /// It waits for its evaluation.
     Queued,
     /// It is proven, or the table knows it: its value has changed.
     Settled,
@@ -70,6 +82,9 @@ pub struct Batch<'a> {
     /// Where the path begins among the keys.
     path_start: usize,
     leaves: Vec<Leaf>,
+    known: Vec<Leaf>,
+    /// Keys of the evaluations that these leaves ask for.
+    asked: HashSet<u64>,
     /// Positions and legal moves for which room in the tree is reserved.
     promised: (usize, usize),
     /// Whether a leaf was turned away for want of room.
@@ -92,6 +107,8 @@ impl<'a> Batch<'a> {
             keys: request.earlier.to_vec(),
             path_start: request.earlier.len(),
             leaves: Vec::new(),
+            known: Vec::new(),
+            asked: HashSet::new(),
             promised: request.pending,
             is_full: false,
             free: 256 + 16 * request.size,
@@ -99,8 +116,16 @@ impl<'a> Batch<'a> {
     }
 
     /// Leaves so far.
-    pub fn picked(&self) -> usize {
-        self.leaves.len()
+    pub fn picked(&self) -> u32 {
+        (self.leaves.len() + self.known.len()) as u32
+    }
+
+    /// Leaves that it may still take. Those whose evaluations are known take no place of others, up
+    /// to a share: the values that all of them were selected by are those before the batch.
+    pub fn left(&self) -> u32 {
+        let size = self.request.size;
+        let places = size.saturating_sub(self.leaves.len() as u32);
+        places.min((size + size / KNOWN_DIVISOR).saturating_sub(self.picked()))
     }
 
     /// `false` ends the selection: enough was settled for now, or the tree is full (trying every
@@ -122,7 +147,7 @@ impl<'a> Batch<'a> {
     /// The batch.
     pub fn finish(self, tree: &Tree) -> Selected {
         let is_paused = self.free == 0 && !tree.node(ROOT).is_proven();
-        Selected { leaves: self.leaves, is_full: self.is_full, is_paused }
+        Selected { leaves: self.leaves, known: self.known, is_full: self.is_full, is_paused }
     }
 
     /// Gives a move of an expansion, by its index among the legal ones in `position`, a node;
@@ -196,8 +221,23 @@ impl<'a> Batch<'a> {
         leaf.depth = leaf.depth.max(effort.depth(leaf.visits));
         let repetitions = visits.in_all.min(2) as u8;
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
-        self.leaves.push(Leaf { slot, position, key, moves, repetitions });
+        let source = Source::Asked;
+        self.queue(Leaf { slot, position, key, moves, repetitions, source });
         Picked::Queued
+    }
+
+    /// Queues a leaf where its evaluation will come from.
+    fn queue(&mut self, mut leaf: Leaf) {
+        let key = leaf.evaluation_key();
+        if self.request.evaluations.contains(key, leaf.moves.len()) {
+            leaf.source = Source::Known;
+            self.known.push(leaf);
+            return;
+        }
+        if self.request.awaited.contains(&key) || !self.asked.insert(key) {
+            leaf.source = Source::Awaited;
+        }
+        self.leaves.push(leaf);
     }
 }
 

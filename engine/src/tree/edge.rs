@@ -26,6 +26,16 @@ impl Edge {
         Self { policy: code as u8, action: (action + 0.5) as u8 }
     }
 
+    /// As two bytes.
+    pub fn to_bytes(self) -> [u8; 2] {
+        [self.policy, self.action]
+    }
+
+    /// From [`Self::to_bytes`].
+    pub fn from_bytes([policy, action]: [u8; 2]) -> Self {
+        Self { policy, action }
+    }
+
     /// The policy, within 3.2 % from 2^-16 on; meaningless where the move has a node, which holds
     /// it then.
     pub fn policy(self) -> f32 {

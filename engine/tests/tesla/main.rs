@@ -21,7 +21,7 @@ use tesla_engine::chess::score::{Score, Verdict};
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::arena::Tree;
-use tesla_engine::tree::node::{BLOCKED, KNOWN, PENDING, ROOT};
+use tesla_engine::tree::node::{BLOCKED, KNOWN, PENDING};
 use tesla_engine::tree::sweep::recompute_all;
 use tesla_nn::evaluator::EvalError;
 use tesla_nn::guess::Guesser;
@@ -39,6 +39,13 @@ fn game(fen: &str, moves: &str) -> Game {
 
 fn start() -> Game {
     Game::new(Chess::new())
+}
+
+/// Changes one tunable.
+fn set(search: &mut BestFirst, name: &str, value: f32) {
+    let mut params = Params::default();
+    params.set(name, value).unwrap();
+    search.set_params(params);
 }
 
 fn engine(batch: usize) -> BestFirst {
@@ -191,9 +198,7 @@ fn takes_the_queen_with_no_time_at_all() {
 fn a_proven_leaf_that_becomes_the_root_is_searched() {
     let mut search = engine(16);
     // Wide at the root, where the mate begins with a move of little policy.
-    let mut params = Params::default();
-    params.set("verify_root", 0.0).unwrap();
-    search.set_params(params);
+    set(&mut search, "verify_root", 0.0);
     let mate = "r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1";
     let outcome = run(&mut search, &game(mate, ""), &nodes(20_000));
     assert_eq!(outcome.info.score, Score::Win(5));
@@ -310,22 +315,6 @@ fn a_lost_device_costs_the_answer_nothing_but_depth() {
     assert_sound(search.tree());
     let outcome = run(&mut search, &start(), &nodes(100));
     assert_eq!((outcome.error, outcome.info.nodes), (None, 100));
-}
-
-#[test]
-fn keeps_the_tree_between_moves() {
-    let mut search = engine(16);
-    let mut game = start();
-    let outcome = run(&mut search, &game, &nodes(800));
-    game.play(outcome.best);
-    let kept = search.root_moves()[0].visits;
-    assert!(kept > 20, "{kept}");
-    run(&mut search, &game, &nodes(1));
-    assert_eq!(search.tree().node(ROOT).visits, kept + 1);
-    assert_sound(search.tree());
-    // A game that did not come this way starts anew.
-    run(&mut search, &start(), &nodes(1));
-    assert_eq!(search.tree().node(ROOT).visits, 1);
 }
 
 #[test]

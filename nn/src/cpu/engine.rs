@@ -103,6 +103,11 @@ impl Engine {
         &self.network.config.name
     }
 
+    /// The first eight digits of the weights file's SHA-256.
+    pub fn short_hash(&self) -> &str {
+        &self.network.hash[..8]
+    }
+
     /// What it calculates in, for people.
     pub fn arithmetic(&self) -> &'static str {
         if self.network.short.is_some() { "16-bit integers" } else { "32-bit floats" }

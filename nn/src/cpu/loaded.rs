@@ -10,15 +10,8 @@ use super::packed::Network;
 use crate::files::sha256;
 use crate::weights::WeightsError;
 
-/// A packed network and what it was made from.
-struct Loaded {
-    /// Of the weights file.
-    hash: String,
-    unit: Option<Unit>,
-    network: Arc<Network>,
-}
-
-static LAST: Mutex<Option<Loaded>> = Mutex::new(None);
+/// The network and the unit that was asked for.
+static LAST: Mutex<Option<(Option<Unit>, Arc<Network>)>> = Mutex::new(None);
 
 /// The network of these bytes of a weights file, packed for this unit, or for floats.
 ///
@@ -28,13 +21,13 @@ pub(super) fn network(weights: &[u8], unit: Option<Unit>) -> Result<Arc<Network>
     let hash = sha256(weights);
     // Held while loading, so that two who want the same network load it once.
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(loaded) = &*last
-        && loaded.hash == hash
-        && loaded.unit == unit
+    if let Some((for_unit, network)) = &*last
+        && *for_unit == unit
+        && network.hash == hash
     {
-        return Ok(Arc::clone(&loaded.network));
+        return Ok(Arc::clone(network));
     }
-    let network = Arc::new(Network::load(weights, unit)?);
-    *last = Some(Loaded { hash, unit, network: Arc::clone(&network) });
+    let network = Arc::new(Network::load(weights, hash, unit)?);
+    *last = Some((unit, Arc::clone(&network)));
     Ok(network)
 }

@@ -49,6 +49,8 @@ pub(super) struct Short {
 pub(super) struct Network {
     /// In integers, or nothing: in floats.
     pub(super) short: Option<Short>,
+    /// SHA-256 of the weights file, in hexadecimal digits.
+    pub(super) hash: String,
     pub(super) config: ModelConfig,
     pub(super) piece_square: Aligned,
     pub(super) piece_state: Aligned,
@@ -209,12 +211,16 @@ fn block(
 }
 
 impl Network {
-    /// Reads the bytes of a weights file. With a `unit` it will run in 16-bit integers, if its
-    /// shape allows.
+    /// Reads the bytes of a weights file of this hash. With a `unit` it will run in 16-bit
+    /// integers, if its shape allows.
     ///
     /// # Errors
     /// When the bytes are damaged or no Tesla network of this version.
-    pub(super) fn load(bytes: &[u8], unit: Option<Unit>) -> Result<Self, WeightsError> {
+    pub(super) fn load(
+        bytes: &[u8],
+        hash: String,
+        unit: Option<Unit>,
+    ) -> Result<Self, WeightsError> {
         let (tensors, config) = weights::open(bytes)?;
         let unit = unit.filter(|unit| can_be_short(*unit, &config));
         let source = Source(tensors);
@@ -230,6 +236,7 @@ impl Network {
         let short = unit.map(|unit| Short { unit, grids, tokens: Grid::within(largest) });
         Ok(Self {
             short,
+            hash,
             piece_square: source.table("piece_square", PIECE_SQUARES, d)?,
             piece_state: source.table("piece_state", 12 * ATTACK_STATES, d)?,
             rules: source.table("rules", RULE_ROWS, d)?,

@@ -159,7 +159,8 @@ impl DeviceEngine {
         match note {
             CacheNote::Forget => self.pending.forget(session),
             CacheNote::ForgetAll => self.pending.clear(),
-            CacheNote::Protect(_) | CacheNote::Retain(_) => {}
+            // What has no more tokens keeps its place in batches that are queued.
+            _ => {}
         }
         self.manager.note(session, note);
     }

@@ -14,6 +14,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use shakmaty::Move;
+
 use super::eviction;
 use super::node::{Node, Tokens};
 use super::session::Session;
@@ -222,11 +224,20 @@ impl<T: Default> Cache<T> {
     }
 
     /// Forgets a node's tokens, not its position.
-    fn drop_tokens(&mut self, session: u32, id: u32) {
+    pub(crate) fn drop_tokens(&mut self, session: u32, id: u32) {
         let entry = self.sessions.get_mut(&session);
         let node = entry.and_then(|entry| entry.nodes.get_mut(&id));
         if let Some(tokens) = node.and_then(|node| node.tokens.take()) {
             self.let_go(session, &tokens);
+        }
+    }
+
+    /// Another way to a node: where it has no tokens, they will be rebuilt from this parent's.
+    pub(crate) fn reach(&mut self, session: u32, id: u32, parent: (u32, Move)) {
+        let entry = self.sessions.get_mut(&session);
+        let node = entry.and_then(|entry| entry.nodes.get_mut(&id));
+        if let Some(node) = node.filter(|node| node.tokens.is_none()) {
+            node.parent = Some(parent);
         }
     }
 

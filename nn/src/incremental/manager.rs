@@ -71,6 +71,16 @@ impl<T: Default> CacheManager<T> {
         match note {
             CacheNote::Protect(handles) => self.cache.protect(session, ids(handles)),
             CacheNote::Retain(handles) => self.cache.retain(session, &ids(handles)),
+            CacheNote::DropTokens(handles) => {
+                for handle in handles {
+                    self.cache.drop_tokens(session, handle.0);
+                }
+            }
+            CacheNote::Reached(positions) => {
+                for &(handle, (parent, played)) in positions {
+                    self.cache.reach(session, handle.0, (parent.0, played));
+                }
+            }
             CacheNote::Forget => self.cache.forget(session),
             CacheNote::ForgetAll => self.cache.clear(),
         }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::system_text;
 
-/// Names of the files of one version.
+/// Names of one version.
 struct Files {
+    /// The file system's.
+    kind: &'static str,
     /// Limits, bytes, or a word that means none.
     limits: &'static [&'static str],
     /// Memory in use, bytes.
@@ -19,12 +21,14 @@ struct Files {
 }
 
 const VERSION_1: Files = Files {
+    kind: "cgroup",
     limits: &["memory.limit_in_bytes"],
     used: "memory.usage_in_bytes",
     droppable: "total_inactive_file ",
 };
 
 const VERSION_2: Files = Files {
+    kind: "cgroup2",
     // Above `high` a process is slowed down until it stands still.
     limits: &["memory.max", "memory.high"],
     used: "memory.current",
@@ -59,20 +63,15 @@ fn free_in(groups: &str, mounts: &str) -> Option<u64> {
 fn place(line: &str, files: &Files, group: &str) -> Option<(PathBuf, PathBuf)> {
     let (mount, kind) = line.split_once(" - ")?;
     let mut kind = kind.split(' ');
-    let is_ours = match (kind.next()?, kind.nth(1)?) {
-        ("cgroup2", _) => files.limits.len() == VERSION_2.limits.len(),
-        ("cgroup", options) => {
-            let has_memory = options.split(',').any(|option| option == "memory");
-            has_memory && files.limits.len() == VERSION_1.limits.len()
-        }
-        _ => false,
-    };
+    let (kind, options) = (kind.next()?, kind.nth(1)?);
+    // Version 1 mounts each of its hierarchies; the options name the controllers.
+    let has_memory = kind == VERSION_2.kind || options.split(',').any(|name| name == "memory");
     let mut fields = mount.split(' ').skip(3);
     let (root, point) = (fields.next()?, fields.next()?);
     // In a container the root of the mount is the container's group, or one cannot see so far.
     let inside = Path::new(group).strip_prefix(root).unwrap_or(Path::new(""));
     let inside = inside.strip_prefix("/").unwrap_or(inside);
-    is_ours.then(|| (PathBuf::from(point), inside.to_owned()))
+    (kind == files.kind && has_memory).then(|| (PathBuf::from(point), inside.to_owned()))
 }
 
 impl Files {

@@ -20,8 +20,8 @@ use crate::players::side;
 #[derive(Debug, Args)]
 pub struct MatchArgs {
     /// A side, as key=value words: name (first), cmd, arg, dir, restart, nodes, depth, movetime,
-    /// tc, option.NAME; without cmd it is our own search. Give --side once for all sides or once
-    /// for each.
+    /// tc, nodestime, option.NAME; without cmd it is our own search. Give --side once for all sides
+    /// or once for each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE")]
     side: Vec<String>,
     /// Folder for results.jsonl, games.pgn, report.md and transcripts of failures.

@@ -118,7 +118,7 @@ impl fmt::Display for Report {
         let whole = &self.whole;
         writeln!(
             f,
-            "All {} held-out positions, whole encodes: variance explained {:.4}, RMSE {:.2} \
+            "All {} positions, whole encodes: variance explained {:.4}, RMSE {:.2} \
              points, mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, \
              action accuracy {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie \
              in the error head's 50 % band, {:.1} % in its 90 % band.\n",

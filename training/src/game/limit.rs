@@ -1,6 +1,7 @@
 //! How long a side may think: evaluations, nodes, depth, a clock, or a fixed time.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ pub struct MoveLimit {
 
 impl From<MoveLimit> for Limit {
     fn from(MoveLimit { nodes, depth, movetime }: MoveLimit) -> Self {
-        Self { nodes, depth, movetime, tc: None }
+        Self { nodes, depth, movetime, ..Self::default() }
     }
 }
 
@@ -105,6 +106,10 @@ pub struct Limit {
     /// Seconds for each move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub movetime: Option<f64>,
+    /// Evaluations that count as a millisecond of `tc` or `movetime`, for our own searches: games
+    /// under a clock that repeat, however busy the machine is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodestime: Option<NonZeroU32>,
 }
 
 impl Limit {
@@ -121,11 +126,16 @@ impl Limit {
     pub fn check(&self) -> Result<(), String> {
         let zero = |name| Err(format!("{name} must be more than zero"));
         match self {
-            Self { nodes: None, depth: None, tc: None, movetime: None } => Err("it has no limit; \
+            Self { nodes: None, depth: None, tc: None, movetime: None, .. } => {
+                Err("it has no limit; \
                 give it nodes=N, depth=N, movetime=SECONDS or tc=10+0.1"
-                .to_owned()),
+                    .to_owned())
+            }
             Self { tc: Some(_), movetime: Some(_), .. } => {
                 Err("tc and movetime exclude each other; leave one out".to_owned())
+            }
+            Self { tc: None, movetime: None, nodestime: Some(_), .. } => {
+                Err("nodestime says what tc or movetime means; give one of them too".to_owned())
             }
             Self { nodes: Some(0), .. } => zero("nodes"),
             Self { depth: Some(0), .. } => zero("depth"),
@@ -134,9 +144,9 @@ impl Limit {
         }
     }
 
-    /// Whether the time of a move counts. Games without are the same on every machine.
+    /// Whether the real time of a move counts. Games without are the same on every machine.
     pub fn is_timed(&self) -> bool {
-        self.tc.is_some() || self.movetime.is_some()
+        self.nodestime.is_none() && (self.tc.is_some() || self.movetime.is_some())
     }
 
     /// Time for each move, where it is fixed.
@@ -152,6 +162,7 @@ impl fmt::Display for Limit {
             self.depth.map(|depth| format!("depth {depth}")),
             self.tc.map(|control| control.to_string()),
             self.movetime.map(|time| format!("{time} s a move")),
+            self.nodestime.map(|per_ms| format!("{per_ms} evaluations as 1 ms")),
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
@@ -245,5 +256,10 @@ mod tests {
         let tc = Some("1+0.1".parse().unwrap());
         assert!(Limit { movetime: Some(1.0), tc, ..none }.check().is_err());
         assert!(Limit { nodes: Some(9), tc, ..none }.check().is_ok());
+        let nodestime = NonZeroU32::new(20);
+        assert!(Limit { nodestime, ..nodes }.check().unwrap_err().contains("tc or movetime"));
+        let counted = Limit { tc, nodestime, ..none };
+        assert!(counted.check().is_ok() && !counted.is_timed());
+        assert_eq!(counted.to_string(), "1+0.1, 20 evaluations as 1 ms");
     }
 }

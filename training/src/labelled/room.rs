@@ -17,7 +17,7 @@ impl Room {
     /// Three quarters of what this process may take now; the rest is for everything else. All there
     /// is where the system does not tell.
     pub fn of_machine() -> Self {
-        Self::of(free_mb().map_or(u64::MAX, |free| (free as u64) << 20).saturating_sub(1) / 4 * 3)
+        Self::of(free_mb().map_or(u64::MAX, |free| (free as u64) << 20) / 4 * 3)
     }
 
     /// So many bytes.

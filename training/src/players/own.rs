@@ -21,6 +21,7 @@ use super::devices::Devices;
 use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 use crate::game::ending::Termination;
+use crate::game::limit::Limit;
 use crate::game::score::Score;
 
 /// Lines of a transcript that are kept.
@@ -30,7 +31,7 @@ const TRANSCRIPT: usize = 500;
 pub struct OwnPlayer<'a> {
     machine: Machine,
     settings: Settings,
-    is_timed: bool,
+    limit: Limit,
     devices: &'a Devices,
     /// `None` after a failure.
     search: Option<Box<dyn Search>>,
@@ -53,8 +54,8 @@ impl<'a> OwnPlayer<'a> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = settings.machine();
         let transcript = VecDeque::new();
-        let is_timed = side.limit.is_timed();
-        Ok(Self { machine, settings, is_timed, devices, search: None, stop, transcript })
+        let limit = side.limit;
+        Ok(Self { machine, settings, limit, devices, search: None, stop, transcript })
     }
 
     fn note(&mut self, line: String) {
@@ -67,12 +68,15 @@ impl<'a> OwnPlayer<'a> {
     fn think(&mut self, turn: &Turn<'_>, started: Instant) -> Result<Reply, Mishap> {
         let game = game(turn)?;
         let limits = limits(turn, game.position());
-        let budget = Budget::new(&limits, self.settings.move_overhead);
+        let budget = match self.limit.nodestime {
+            Some(per_ms) => Budget::by_evaluations(&limits, per_ms),
+            None => Budget::new(&limits, self.settings.move_overhead),
+        };
         let stop = &self.stop;
         let task = Task { game: &game, limits: &limits, budget: &budget, stop };
         let search = self.search.as_mut().ok_or_else(|| failed("there is no search".to_owned()))?;
         let found = catch_unwind(AssertUnwindSafe(|| search.search(&task, &mut |_| {})));
-        let elapsed = started.elapsed();
+        let elapsed = if budget.is_counted() { budget.elapsed() } else { started.elapsed() };
         if self.stop.is_stopped() {
             return Err(Mishap::Stopped);
         }
@@ -143,8 +147,10 @@ impl Player for OwnPlayer<'_> {
         if let Some(search) = &mut self.search {
             search.clear();
         } else {
-            let evaluator =
-                self.devices.evaluator(&self.machine, self.is_timed).map_err(Mishap::Fatal)?;
+            let evaluator = self
+                .devices
+                .evaluator(&self.machine, self.limit.is_timed())
+                .map_err(Mishap::Fatal)?;
             let mut search = factory::search_on(&self.machine, evaluator).map_err(Mishap::Fatal)?;
             search.set_hash_mb(self.settings.hash_mb);
             self.search = Some(search);

@@ -172,6 +172,10 @@ impl Side {
                 let time = value.parse().map_err(|_| bad("it is a number of seconds"))?;
                 limit.movetime.replace(time).is_none()
             }
+            "nodestime" => {
+                let per_ms = value.parse().map_err(|_| bad("it is a whole number above zero"))?;
+                limit.nodestime.replace(per_ms).is_none()
+            }
             "tc" => {
                 let control = value.parse().map_err(|fault| anyhow!("side {name}: {fault}"))?;
                 limit.tc.replace(control).is_none()
@@ -182,7 +186,7 @@ impl Side {
                 }
                 _ => bail!(
                     "side {name}: there is no key '{key}'; use name, cmd, arg, dir, restart, \
-                     nodes, depth, movetime, tc or option.NAME"
+                     nodes, depth, movetime, tc, nodestime or option.NAME"
                 ),
             },
         };
@@ -242,7 +246,17 @@ impl Side {
                      leave it out, or name the program with cmd=PATH"
                 );
             }
-            self.settings()?;
+            let counts = self.machine()?.search.keeps_tree();
+            ensure!(
+                counts || self.limit.nodestime.is_none(),
+                "side {name}: nodestime is for the searches Tesla and PUCT, which count their \
+                 evaluations; leave it out"
+            );
+        } else if self.limit.nodestime.is_some() {
+            bail!(
+                "side {name}: nodestime is for our own searches; give the engine its own option of \
+                 that name, if it has one"
+            );
         }
         Ok(())
     }
@@ -325,6 +339,9 @@ mod tests {
         assert!(fault("name=A nodes=1 arg=x").contains("cmd"));
         assert!(fault("name=A nodes=1 nodes=2").contains("nodes is given twice"));
         assert!(fault("name=A nodes=1 option.Hash=2 option.hash=4").contains("given twice"));
+        assert!(fault("name=A tc=1 nodestime=0").contains("above zero"));
+        assert!(fault("name=A tc=1 nodestime=9 option.Search=AlphaBeta").contains("PUCT"));
+        assert!(fault("name=A cmd=x tc=1 nodestime=9").contains("our own"));
         assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
     }
 }

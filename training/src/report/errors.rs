@@ -2,7 +2,7 @@
 //! same moves.
 
 use statrs::statistics::{Data, OrderStatistics as _};
-use tesla_engine::best_first::model::{Family, Model};
+use tesla_engine::best_first::error_model::{Family, Model};
 use tesla_engine::best_first::params::Params;
 
 use super::chart::Point;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::Uniform;
 use statrs::stats_tests::NaNPolicy;
 use statrs::stats_tests::ks_test::{KSOneSampleAlternativeMethod, ks_onesample};
-use tesla_engine::best_first::model::Family;
+use tesla_engine::best_first::error_model::Family;
 
 use super::interval::Interval;
 use super::shape::Shape;

@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
-use tesla_engine::best_first::model::Family;
+use tesla_engine::best_first::error_model::Family;
 use tesla_engine::best_first::params::{ParamError, Params};
 
 use super::calibration::{Bin, Pit, Promise, calibration_error, crps, pit, reliability};

@@ -7,7 +7,7 @@
 //! intervals come from samples of whole positions.
 
 use serde::{Deserialize, Serialize};
-use tesla_engine::best_first::model::Model;
+use tesla_engine::best_first::error_model::Model;
 use tesla_engine::best_first::params::{ParamError, Params};
 
 use super::minimum::minimum;

@@ -321,9 +321,13 @@ mod tests {
         let seen = observe(fen, 400);
         assert_eq!(seen, observe(fen, 400), "what is drawn depends on the seed only");
         let sizes: Vec<u32> = seen.growth.iter().map(|&(work, _)| work).collect();
-        assert_eq!(sizes, [32, 64, 128, 256, 400]);
+        for (size, evaluations) in sizes.iter().zip([32, 64, 128, 256, 400]) {
+            // What was evaluated before is in the tree again for nothing.
+            assert!((evaluations..=evaluations * 11 / 10).contains(size), "{sizes:?}");
+        }
+        assert_eq!(sizes.len(), 5);
         assert!(seen.growth.windows(2).all(|pair| pair[0].1 < pair[1].1), "{:?}", seen.growth);
-        assert_eq!((seen.choices[0].ply, seen.choices[0].work), (0, 400));
+        assert_eq!((seen.choices[0].ply, Some(&seen.choices[0].work)), (0, sizes.last()));
         for choice in &seen.choices {
             assert!(choice.work >= LEAST_WORK && choice.best.work > 0);
             assert!(choice.others.iter().any(|other| other.work == 0));

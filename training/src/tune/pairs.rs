@@ -1,6 +1,6 @@
 //! A move beside the best one: what the rule of promotion is asked, and how it came out.
 
-use tesla_engine::best_first::model::Model;
+use tesla_engine::best_first::error_model::Model;
 use tesla_engine::best_first::params::Params;
 
 use super::observe::Observation;

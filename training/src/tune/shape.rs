@@ -1,7 +1,7 @@
 //! Families of errors, by statrs: densities for the fits, distribution functions for the checks.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Laplace, Normal, StudentsT};
-use tesla_engine::best_first::model::Family;
+use tesla_engine::best_first::error_model::Family;
 
 /// A family of standard errors.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::Puct;
 use crate::best_first::backup::child_value;
+use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
-use crate::best_first::ratings::Ratings;
 use crate::best_first::share::{next_evaluations, shares};
 use crate::search::report::Rating;
 use crate::tree::arena::Tree;

@@ -49,6 +49,56 @@ impl Shadow {
         };
         requests.iter().zip(plans).map(keep).collect()
     }
+
+    /// The child of a kept position by the move between these squares.
+    fn play(&mut self, parent: &(Handle, Chess), from: Square, to: Square) -> (Handle, Chess) {
+        let played = found(&parent.1, from, to);
+        let position = parent.1.clone().play(played).unwrap();
+        let parent = Some((parent.0, played));
+        let request = Request { keep: true, parent, ..Request::single(&position) };
+        (self.evaluate(&[request])[0], position)
+    }
+}
+
+/// The legal move between these squares.
+fn found(position: &Chess, from: Square, to: Square) -> Move {
+    let moves = position.legal_moves();
+    *moves.iter().find(|played| played.from() == Some(from) && played.to() == to).unwrap()
+}
+
+/// A position that is reached again by other moves is rebuilt from its new parent: it costs a
+/// child's tokens, not a whole board's.
+#[test]
+fn what_is_reached_again_is_rebuilt_from_there() {
+    let manager = CacheManager::new(Cache::new(400, 1), AnchorPolicy::default(), true);
+    let mut shadow = Shadow { manager, pieces: HashMap::new() };
+    let root = Request { keep: true, ..Request::single(&Chess::new()) };
+    let start = (shadow.evaluate(std::slice::from_ref(&root))[0], root.position);
+    let (e2, e4, e7, e5) = (Square::E2, Square::E4, Square::E7, Square::E5);
+    let (d7, d5, g1, f3) = (Square::D7, Square::D5, Square::G1, Square::F3);
+    let one = shadow.play(&start, e2, e4);
+    let two = shadow.play(&one, e7, e5);
+    let dropped = shadow.play(&two, g1, f3);
+    let other = shadow.play(&start, g1, f3);
+    let parent = shadow.play(&other, e7, e5);
+    let manager = &mut shadow.manager;
+    let outside: Vec<Handle> = [&one, &two, &dropped].map(|position| position.0).into();
+    let mut kept = outside.clone();
+    kept.extend([start.0, other.0, parent.0]);
+    manager.note(0, &CacheNote::Retain(kept));
+    manager.note(0, &CacheNote::DropTokens(outside.clone()));
+    assert!(outside.iter().all(|id| manager.cache().node(0, id.0).unwrap().tokens.is_none()));
+    let pawn = found(&parent.1, e2, e4);
+    manager.note(0, &CacheNote::Reached(vec![(dropped.0, (parent.0, pawn))]));
+    let before = manager.figures();
+    let child = shadow.play(&dropped, d7, d5);
+    let manager = &mut shadow.manager;
+    let cost = manager.figures().since(&before);
+    assert_eq!((cost.whole, cost.anchored, cost.rebuilt), (0, 0, 1));
+    assert!(cost.tokens <= 2 * CHILD_ROWS as u64);
+    // One that has its tokens keeps its parent.
+    manager.note(0, &CacheNote::Reached(vec![(child.0, (start.0, pawn))]));
+    assert_eq!(manager.cache().node(0, child.0.0).unwrap().parent.unwrap().0, (dropped.0).0);
 }
 
 proptest! {

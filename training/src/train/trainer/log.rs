@@ -86,8 +86,7 @@ pub struct LogLine {
 /// A sentence, when the file cannot be read or is another one.
 pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
     let bytes = files::read_bounded(path, files::LARGEST).map_err(|error| error.to_string())?;
-    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let mut reader = csv::Reader::from_reader(&bytes[..whole]);
+    let mut reader = csv::Reader::from_reader(whole_lines(&bytes));
     let lines = reader.deserialize().collect::<Result<Vec<LogLine>, _>>();
     lines.map_err(|error| {
         format!(
@@ -95,6 +94,12 @@ pub fn read_log(path: &Path) -> Result<Vec<LogLine>, String> {
             path.display()
         )
     })
+}
+
+/// The log without a last line that a kill cut short.
+fn whole_lines(log: &[u8]) -> &[u8] {
+    let end = log.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    &log[..end]
 }
 
 /// Steps of a line.
@@ -240,9 +245,8 @@ fn fields(progress: &Progress, config: &TrainConfig, pace: &Pace) -> [String; CO
 /// The log without lines after `step` and without a line that a kill cut short, under today's
 /// columns.
 fn mend(old: &[u8], step: u64) -> csv::Result<Vec<u8>> {
-    let whole = old.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&old[..whole]);
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(whole_lines(old));
     let mut kept = vec![csv::ByteRecord::from(COLUMNS.to_vec())];
     for line in reader.byte_records() {
         let mut line = line?;

@@ -1,0 +1,147 @@
+//! No position is evaluated twice: not in one tree, not in the trees of a game's next moves.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{nodes, walk};
+use shakmaty::Position as _;
+use tesla_engine::best_first::BestFirst;
+use tesla_engine::best_first::params::Params;
+use tesla_engine::chess::game::{Game, position_key};
+use tesla_engine::search::clock::Budget;
+use tesla_engine::search::{Outcome, Search, StopToken, Task};
+use tesla_engine::tree::evaluations::evaluation_key;
+use tesla_engine::tree::node::ROOT;
+use tesla_nn::classical::ClassicalEvaluator;
+use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+
+/// What an evaluator was asked for.
+#[derive(Default)]
+struct Asked {
+    keys: HashSet<u64>,
+    all: usize,
+    again: usize,
+}
+
+/// The classical evaluation, which notes what it is asked.
+struct Noting {
+    inner: ClassicalEvaluator,
+    asked: Arc<Mutex<Asked>>,
+}
+
+impl Evaluator for Noting {
+    fn description(&self) -> String {
+        "noting".to_owned()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.inner.batch_size()
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        self.inner.batch_size() as f32
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        let mut asked = self.asked.lock().unwrap();
+        for Request { position, repetitions, .. } in &batch {
+            let key = evaluation_key(position_key(position), *repetitions, position.halfmoves());
+            asked.all += 1;
+            asked.again += usize::from(!asked.keys.insert(key));
+        }
+        self.inner.submit(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.inner.in_flight()
+    }
+
+    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
+        self.inner.collect()
+    }
+}
+
+/// Both rules over one such evaluator each; `share` of 64 MiB remembers evaluations.
+fn searches(batch: usize, share: f32) -> Vec<(BestFirst, Arc<Mutex<Asked>>)> {
+    [BestFirst::new as fn(_) -> _, BestFirst::puct as fn(_) -> _]
+        .map(|make| {
+            let asked = Arc::<Mutex<Asked>>::default();
+            let inner = ClassicalEvaluator::with_batch_size(batch);
+            let mut search: BestFirst =
+                make(Box::new(Noting { inner, asked: Arc::clone(&asked) }) as Box<dyn Evaluator>);
+            let mut params = Params::default();
+            params.set("evaluations_share", share).unwrap();
+            search.set_params(params);
+            (search, asked)
+        })
+        .into()
+}
+
+fn run(search: &mut BestFirst, game: &Game, count: u64) -> Outcome {
+    let (limits, stop) = (nodes(count), StopToken::default());
+    let budget = Budget::new(&limits, Duration::ZERO);
+    let outcome =
+        search.search(&Task { game, limits: &limits, budget: &budget, stop: &stop }, &mut |_| {});
+    assert_eq!(outcome.info.nodes, count);
+    outcome
+}
+
+#[test]
+fn a_tree_of_12800_asks_for_each_position_once() {
+    let game = walk(&[12, 14, 3, 9, 21, 11, 6]).unwrap();
+    for batch in [1, 64] {
+        for (share, is_once) in [(0.15, true), (0.0, false)] {
+            for (mut search, asked) in searches(batch, share) {
+                run(&mut search, &game, 12_800);
+                let asked = asked.lock().unwrap();
+                assert_eq!(asked.all, 12_800);
+                // What happens without them shows that the test could fail.
+                assert!(if is_once { asked.again == 0 } else { asked.again > 400 });
+                let positions = search.tree().expansion_count();
+                assert!(if is_once { positions > 13_200 } else { positions <= 12_800 });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_game_asks_for_each_position_once() {
+    for (mut search, asked) in searches(8, 0.15) {
+        let mut game = walk(&[12, 14, 3, 9]).unwrap();
+        for _ in 0..12 {
+            let outcome = run(&mut search, &game, 500);
+            game.play(outcome.best);
+            // Another tree over the same game, as when a GUI goes back and forth.
+            let again = asked.lock().unwrap().again;
+            assert_eq!(again, 0);
+        }
+        search.clear();
+        let before = asked.lock().unwrap().all;
+        run(&mut search, &game, 100);
+        let asked = asked.lock().unwrap();
+        assert!(asked.all == before + 100 && asked.again > 50, "a new game knows nothing");
+    }
+}
+
+#[test]
+fn the_tree_is_kept_between_moves() {
+    // Without known evaluations, so that visits are evaluations.
+    for (mut search, _) in searches(16, 0.0) {
+        let begin = walk(&[12, 14]).unwrap();
+        let mut game = begin.clone();
+        let outcome = run(&mut search, &game, 800);
+        game.play(outcome.best);
+        let kept = search.root_moves()[0].visits;
+        assert!(kept > 20, "{kept}");
+        run(&mut search, &game, 1);
+        assert_eq!(search.tree().node(ROOT).visits, kept + 1);
+        // A game that did not come this way starts anew.
+        run(&mut search, &begin, 1);
+        assert_eq!(search.tree().node(ROOT).visits, 1);
+    }
+}
