@@ -106,7 +106,7 @@ Tesla speaks the Universal Chess Interface; a GUI connects by starting this prog
 uci                        the engine's name and options
 isready                    answers readyok when everything is loaded
 setoption name N value V   sets an option
-debug on|off               tells what is planned for each move, what the evaluator did, and the \
+debug on|off               tells the time planned, why a search ended, what the evaluator did, the \
 opponent
 ucinewgame                 forgets earlier games
 position startpos|fen F [moves ...]

@@ -14,6 +14,7 @@ use crate::search::clock::Budget;
 use crate::search::handicap::Handicap;
 use crate::search::snapshot::Snapshot;
 use crate::search::watch::Watch;
+use crate::search::why::why;
 use crate::search::{Info, Limits, Outcome, Search, StopToken, Task, Variation};
 use crate::setup::settings::MoveStats;
 use crate::uci::stats;
@@ -33,7 +34,7 @@ pub struct SearchJob {
     pub hold: Option<Receiver<()>>,
     /// How moves and scores are written.
     pub style: Style,
-    /// Whether to report what the evaluator did (`debug on`).
+    /// Whether to report why the search ended and what the evaluator did (`debug on`).
     pub debug: bool,
     /// Cleared directly before `bestmove`.
     pub busy: Busy,
@@ -137,6 +138,11 @@ impl SearchJob {
         }
         if settings.move_stats.at_end {
             self.tell_moves(search.snapshot(&[]).as_ref(), output);
+        }
+        if self.debug
+            && let Some(snapshot) = search.snapshot(&[])
+        {
+            output.info(&why(&snapshot));
         }
         if let Some(handicap) = settings.handicap {
             handicap.weaken(&mut outcome, game, &limits);
