@@ -96,26 +96,7 @@ impl SearchJob {
         if let Some(advice) = &advice {
             limits.search_moves.clone_from(&advice.moves);
         }
-        let told = |info: &Info| {
-            let mut info = info.clone();
-            info.variations.truncate(settings.multipv.saturating_sub(1));
-            if let Some(advice) = &advice {
-                info.score = advice.sharpen(info.score);
-                for line in &mut info.variations {
-                    line.score = advice.sharpen(line.score);
-                }
-                // Moves that the tables advise against are not searched, but reported if there are
-                // lines left for them.
-                let missing = settings.multipv.saturating_sub(1 + info.variations.len());
-                let others = advice.others.iter().take(missing);
-                info.variations.extend(others.map(|&(played, score)| Variation {
-                    depth: info.depth,
-                    score,
-                    pv: vec![played],
-                }));
-            }
-            info
-        };
+        let told = |info: &Info| told(info, advice.as_ref(), settings.multipv);
         let live = settings.move_stats.live.then(Watch::default);
         if let Some(live) = &live {
             search.set_watch(Some(live.clone()));
@@ -194,4 +175,25 @@ impl SearchJob {
         }
         text
     }
+}
+
+/// An `info` as it is reported: with the endgame tables' advice, and no more lines than asked for.
+fn told(info: &Info, advice: Option<&Advice>, multipv: usize) -> Info {
+    let mut info = info.clone();
+    info.variations.truncate(multipv.saturating_sub(1));
+    let Some(advice) = advice else { return info };
+    info.score = advice.sharpen(info.score);
+    for line in &mut info.variations {
+        line.score = advice.sharpen(line.score);
+    }
+    // Moves that the tables advise against are not searched, but reported if there are lines left
+    // for them.
+    let missing = multipv.saturating_sub(1 + info.variations.len());
+    let others = advice.others.iter().take(missing);
+    info.variations.extend(others.map(|&(played, score)| Variation {
+        depth: info.depth,
+        score,
+        pv: vec![played],
+    }));
+    info
 }
