@@ -3,8 +3,8 @@
 //! * [`search`] — the loop: select, evaluate, expand, back up;
 //! * [`rule`] — what a selection rule decides, and its three implementations:
 //!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the
-//!     ratio of the probability that a move overtakes the best ([`overtake`]) to the cost of one
-//!     more ply;
+//!     ratio of the probability that a move overtakes the best ([`overtake`]) to the [`mod@cost`]
+//!     of one more ply;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
 //! * [`lead`] — the two best children; [`error_model`] — how far a value may still move;
@@ -19,6 +19,7 @@
 pub mod backup;
 mod batch_size;
 pub mod benefit;
+pub mod cost;
 mod device;
 pub mod error_model;
 pub mod explain;

@@ -1,14 +1,15 @@
 //! The Universal Chess Interface: text in, text out. Nothing else in the engine prints.
 //!
 //! The thread that reads stdin answers at once, also while a search runs. The [`session`] thread
-//! owns search and evaluator, and its [`go`] answers `go`. Bad input is answered by a sentence.
+//! owns search and evaluator: [`go`] is parsed, and becomes a [`search_job`]. Bad input is answered
+//! by a sentence.
 
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 pub mod command;
 pub mod go;
-pub mod limits;
+pub mod search_job;
 pub mod session;
 mod stats;
 
@@ -24,7 +25,7 @@ use self::command::{Command, HELP};
 use self::session::{Busy, Job, SearchJob};
 use crate::chess::game::{Game, position_key};
 use crate::chess::notation as position;
-use crate::commands::genfens::Order;
+use crate::commands::genfens::GenfensOrder;
 use crate::console::lines::{Line, next_line};
 use crate::console::output::{Output, Style};
 use crate::search::StopToken;
@@ -207,7 +208,7 @@ impl Frontend {
         if self.refuses("go") {
             return;
         }
-        let go = match limits::parse(text, self.game.position()) {
+        let go = match go::parse(text, self.game.position()) {
             Ok(go) => go,
             Err(problem) => return self.output.info(&problem.to_string()),
         };
@@ -280,7 +281,7 @@ impl Frontend {
     }
 
     fn genfens(&mut self, text: &str) {
-        match Order::parse(text) {
+        match GenfensOrder::parse(text) {
             Ok(order) => self.start("genfens", |stop, busy| Job::GenFens(order, stop, busy)),
             Err(problem) => self.output.info(&problem.to_string()),
         }

@@ -6,6 +6,8 @@
 //! [`Model`] and hold f16 or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`,
 //! where the hash is the first eight hexadecimal digits of the file's SHA-256.
 
+mod graft;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
+
+pub use graft::graft;
 
 /// Version of the layout of the file and of what the network's inputs mean.
 pub const FORMAT: &str = "tesla-1";
@@ -158,9 +162,7 @@ fn payload_of(mut tensors: Vec<(String, TensorView<'_>)>) -> String {
 
 /// A header with fewer layers than the file would play with a part of the network.
 fn check_layers(tensors: &SafeTensors<'_>, config: &ModelConfig) -> Result<(), WeightsError> {
-    let layer = |name: &str| name.strip_prefix("blocks.")?.split('.').next()?.parse().ok();
-    let last: Option<usize> = tensors.names().iter().filter_map(|name| layer(name)).max();
-    let layers = last.map_or(0, |last| last.saturating_add(1));
+    let layers = graft::layers(tensors);
     if layers == config.layers {
         return Ok(());
     }
@@ -185,41 +187,6 @@ fn check_finite(tensors: &SafeTensors<'_>) -> Result<(), WeightsError> {
         }
     }
     Ok(())
-}
-
-/// A fresh network of shape `config` that takes from the weights file `bytes` every tensor whose
-/// name and shape it shares; also how many tensors it took, and of how many.
-///
-/// The file may be of another shape and of an older [`FORMAT`]: this is how a run starts from an
-/// earlier network after a part of the network changed.
-///
-/// # Errors
-/// When the bytes are damaged.
-pub fn graft(
-    bytes: &[u8],
-    config: &ModelConfig,
-    device: &Device,
-) -> Result<(Model, usize, usize), WeightsError> {
-    let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
-    let old = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    check_finite(&old)?;
-    let fresh = to_exact_bytes(&config.init(device), config)?;
-    let fresh = SafeTensors::deserialize(&fresh).map_err(damaged)?;
-    let mut taken = 0;
-    let mut views: Vec<(String, TensorView<'_>)> = Vec::new();
-    for (name, own) in fresh.tensors() {
-        let other = old.tensor(&name).ok().filter(|other| other.shape() == own.shape());
-        taken += usize::from(other.is_some());
-        views.push((name, other.unwrap_or(own)));
-    }
-    let total = views.len();
-    let payload = Some(payload_of(views.clone()));
-    let header = Header { format: FORMAT.to_owned(), config: config.clone(), payload };
-    let header =
-        serde_json::to_string(&header).map_err(|error| WeightsError::Damaged(error.to_string()))?;
-    let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
-    let merged = safetensors::serialize(views, Some(metadata)).map_err(damaged)?;
-    Ok((load_bytes(&merged, device)?.model, taken, total))
 }
 
 /// The bytes of a weights file as shipped: f16 tensors, shape in the header.

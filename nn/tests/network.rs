@@ -209,6 +209,28 @@ fn a_hash_in_the_name_is_checked() {
     assert!(matches!(error, WeightsError::File(_)));
 }
 
+/// The canary positions, packed.
+fn canaries() -> Batch {
+    let windows: Vec<_> = canary::requests()
+        .iter()
+        .map(|request| Window::new(&request.position, request.repetitions, &request.moves))
+        .collect();
+    Batch::pack(&windows)
+}
+
+#[test]
+fn a_deeper_network_answers_as_the_one_it_starts_from() {
+    let (model, config, device) = tiny();
+    let old = weights::to_exact_bytes(&model, &config).unwrap();
+    let deeper = ModelConfig { layers: 5, ..config };
+    let (grown, taken, total) = weights::graft(&old, &deeper, &device).unwrap();
+    assert_eq!(taken, total);
+    let (before, after) =
+        (model.forward(&canaries(), &device), grown.forward(&canaries(), &device));
+    assert_eq!(host(before.log_error), host(after.log_error));
+    assert_eq!(host(before.policy_logits), host(after.policy_logits));
+}
+
 #[test]
 fn a_graft_takes_what_fits_and_keeps_it() {
     let (model, config, device) = tiny();
@@ -221,11 +243,7 @@ fn a_graft_takes_what_fits_and_keeps_it() {
     let (grown, taken, total) = weights::graft(&old, &wider, &device).unwrap();
     assert!(taken > total / 2 && taken < total, "{taken} of {total}");
     // The trunk is the old one, so the value is too; the move heads are fresh.
-    let windows: Vec<_> = canary::requests()
-        .iter()
-        .map(|request| Window::new(&request.position, request.repetitions, &request.moves))
-        .collect();
-    let batch = Batch::pack(&windows);
+    let batch = canaries();
     let before = model.forward(&batch, &device);
     let after = grown.forward(&batch, &device);
     assert_eq!(host(before.log_error), host(after.log_error));

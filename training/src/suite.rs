@@ -34,6 +34,6 @@ pub use mate::{Claim, MateLimits, MateVerdict, MoveCheck, PvCheck};
 pub use puzzle::{PuzzleRun, PuzzleState};
 pub use rating::{RatingEstimate, estimate_rating, puzzle_results};
 pub use read::{Options, Selection, SkippedLine, Suite, read};
-pub use record::{Record, Reply, TaskLabel, remaining};
+pub use record::{AnswerRecord, Record, TaskLabel, remaining};
 pub use summary::{Grouping, Mates, Points, Summary, summarize};
-pub use verdict::{Detail, Verdict};
+pub use verdict::{Detail, Grade};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 use tesla_engine::search::StopToken;
-use tesla_training::game::score::Score;
+use tesla_training::game::score::UciScore;
 use tesla_training::players::peer::{Bound, Fault, FaultKind, Peer, PeerConfig, SearchAnswer};
 
 const START: &str = "position startpos";
@@ -69,7 +69,7 @@ fn plays_a_game() {
                 moves => format!("{START} moves {}", moves.join(" ")),
             };
             let answer = peer.go(&position, "go movetime 10", Some(PLENTY)).unwrap();
-            assert_eq!(answer.info.score, Some(Score::Cp(12)));
+            assert_eq!(answer.info.score, Some(UciScore::Cp(12)));
             assert_eq!((answer.info.bound, answer.info.nodes), (Bound::Exact, Some(40)));
             assert_eq!(answer.info.pv.join(" "), answer.best);
             assert!(answer.remarks.is_empty(), "{:?}", answer.remarks);

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::notation as position;
-use tesla_engine::commands::genfens::Order;
+use tesla_engine::commands::genfens::GenfensOrder;
 use tesla_engine::console::lines::{Line, next_line};
 use tesla_engine::console::output::Style;
 use tesla_engine::search::clock::Budget;
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
                 }
             }
             Command::Go(text) => asked(text, &game),
-            Command::GenFens(text) => drop(Order::parse(text)),
+            Command::GenFens(text) => drop(GenfensOrder::parse(text)),
             _ => {}
         }
     }

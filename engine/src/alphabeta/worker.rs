@@ -8,6 +8,7 @@ use tesla_nn::evaluator::EvalError;
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::chess::tablebase::Tables;
+use crate::chess::verdicts::repetitions;
 use crate::search::table::{Entry, PackedMove, Table};
 use crate::search::watch::Watched;
 use crate::search::{Current, Info, Reporter, Task};
@@ -192,22 +193,13 @@ impl<'a> Worker<'a> {
     /// Draws by rule: fifty moves, material, repetition. One repetition within the search counts,
     /// of positions of the game before it two are needed.
     pub(super) fn is_draw(&self, position: &Chess, key: u64) -> bool {
-        let reversible = position.halfmoves() as usize;
+        let reversible = position.halfmoves();
         if reversible >= 100 && !position.is_checkmate() {
             return true;
         }
-        let here = self.keys.len();
-        let floor = here.saturating_sub(reversible).max(self.null_floor);
-        let mut earlier = 0;
-        let mut index = here;
-        while index >= floor + 2 {
-            index -= 2;
-            if self.keys[index] == key {
-                earlier += 1;
-                if index >= self.game_keys || earlier == 2 {
-                    return true;
-                }
-            }
+        let reversible = reversible.min((self.keys.len() - self.null_floor) as u32);
+        if repetitions(&self.keys, self.game_keys, key, reversible).is_draw() {
+            return true;
         }
         position.board().occupied().count() <= 8 && position.is_insufficient_material()
     }

@@ -2,11 +2,12 @@
 //! [`rates`](crate::best_first::rates), which keeps only the highest.
 
 use crate::best_first::backup::{child_value, prior_value};
+use crate::best_first::cost::cost;
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Rater, cost, error_scale};
+use crate::best_first::rates::{Rater, error_scale};
 use crate::best_first::share::{next_evaluations, shares};
 use crate::chess::score::Verdict;
 use crate::search::report::Rating;

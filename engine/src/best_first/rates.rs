@@ -1,15 +1,17 @@
 //! The benefit-cost ratio of the next evaluation below each child of a node, for many children at
-//! once by SIMD: the probability that the child overtakes the best, over the cost of one more ply.
+//! once by SIMD: the probability that the child overtakes the best ([`super::overtake`]) over the
+//! cost of one more ply ([`super::cost`]).
 
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::best_first::backup::{child_value, prior_value};
+use crate::best_first::cost::cost;
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::tree::arena::Tree;
-use crate::tree::node::{BLOCKED, EXCLUDED, ExpansionId, KNOWN, Node, PENDING};
+use crate::tree::node::{BLOCKED, EXCLUDED, ExpansionId, Node, PENDING};
 
 /// Children whose rates are computed together.
 const LANES: usize = 16;
@@ -71,13 +73,6 @@ pub fn error_scale(child: &Node, desired: f32, model: &Model) -> f32 {
     model.scale(desired - 1.0 - child.depth, child.spread, child.depth >= 0.0)
 }
 
-/// Evaluations that one more ply below this child costs.
-pub fn cost(child: &Node, model: &Model) -> f32 {
-    let visits = child.visits as f32;
-    let known = if child.has(KNOWN) { model.effort.visits(child.depth) } else { 0.0 };
-    model.effort.cost(visits.max(known))
-}
-
 /// Children side by side, for the processor's vectors.
 #[derive(Clone, Copy, Debug)]
 struct Row {
@@ -106,7 +101,8 @@ impl Row {
 }
 
 /// The default rule, Student's t with two degrees of freedom and a policy of full weight, with one
-/// root and one division, for the processor's vectors.
+/// root and one division, for the processor's vectors: [`Model::overtake`] and [`posterior`] in
+/// one.
 struct Student<'a> {
     row: &'a Row,
     /// Policy of the best child.

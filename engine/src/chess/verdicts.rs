@@ -1,5 +1,7 @@
 //! What the rules of chess decide without an evaluator: mate, stalemate, bare kings, repetition,
-//! the fifty-move rule; and a mate in one, which is seen as quickly.
+//! the fifty-move rule; and a mate in one, which is seen as quickly. Who generates no list of moves
+//! applies the same rules piece by piece: `settle` in `tree/expand.rs`, and `is_draw` of the
+//! alpha-beta and minimax searches.
 
 use shakmaty::attacks::{between, bishop_attacks, knight_attacks, pawn_attacks, rook_attacks};
 use shakmaty::{Bitboard, Chess, Move, Position, Role};

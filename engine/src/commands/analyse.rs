@@ -27,13 +27,14 @@ use std::sync::Arc;
 use clap::Args;
 
 use self::pool::{Pool, Register, Tell, Work};
-use self::query::{Analysis, Defaults, Order, Query, TELLING};
+use self::query::{Analysis, Defaults, Order, Query};
 use self::reply::{Refusal, Reply, Terminated, Version};
 use crate::console::lines::{Line, next_line};
 use crate::console::output::Output;
 use crate::console::terminal::complain;
 use crate::search::StopToken;
 use crate::setup::machine::Machine;
+use crate::setup::mode::SearchMode;
 use crate::setup::settings::Settings;
 
 /// How searches are run.
@@ -64,7 +65,7 @@ impl AnalyseArgs {
             settings.set(name, value).map_err(|error| error.to_string())?;
         }
         let machine = settings.machine();
-        if TELLING.contains(&machine.search) {
+        if SearchMode::WATCHABLE.contains(&machine.search) {
             return Ok((machine, settings.hash_mb));
         }
         Err(format!("Search is Tesla, PUCT or AlphaBeta here, not {}", machine.search))

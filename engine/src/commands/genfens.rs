@@ -39,7 +39,7 @@ const TRIES: u32 = 10_000;
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct GenfensOrder {
     /// Openings.
     pub count: u64,
     /// The seed.
@@ -80,7 +80,7 @@ pub enum GenfensError {
     NoneFound,
 }
 
-impl Order {
+impl GenfensOrder {
     /// Reads `N seed S [book B] [plies P]`; `OpenBench` may append more words, which are ignored.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ mod tests {
             fens.push(fen.to_owned());
             true
         };
-        Order::parse(text).unwrap().make(&StopToken::default(), keep).unwrap();
+        GenfensOrder::parse(text).unwrap().make(&StopToken::default(), keep).unwrap();
         fens
     }
 
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn it_ends_when_it_is_told_to_or_nobody_listens() {
-        let order = Order::parse("1000000 seed 5").unwrap();
+        let order = GenfensOrder::parse("1000000 seed 5").unwrap();
         let (stop, mut count) = (StopToken::default(), 0);
         let found = &mut |_: &str| {
             count += 1;
@@ -246,16 +246,16 @@ mod tests {
     fn whatever_is_wrong_gets_a_sentence() {
         for text in ["", "x seed 1", "3", "3 seed", "3 seed x", "3 seed 1 book", "3 seed 1 plies x"]
         {
-            assert!(matches!(Order::parse(text), Err(GenfensError::Order)), "{text}");
+            assert!(matches!(GenfensOrder::parse(text), Err(GenfensError::Order)), "{text}");
         }
-        let many = Order::parse("3 seed 1 plies 201").unwrap_err().to_string();
+        let many = GenfensOrder::parse("3 seed 1 plies 201").unwrap_err().to_string();
         assert!(many.contains("at most 200 plies"), "{many}");
         let folder = std::env::temp_dir().join(format!("tesla-genfens-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let complaint = |text: &[u8]| {
             let path = folder.join("book.epd");
             std::fs::write(&path, text).unwrap();
-            let order = Order { count: 1, seed: 1, book: Some(path), plies: Some(0) };
+            let order = GenfensOrder { count: 1, seed: 1, book: Some(path), plies: Some(0) };
             order.make(&StopToken::default(), &mut |_| true).unwrap_err().to_string()
         };
         assert!(complaint(b"\n").contains("no positions"));

@@ -46,7 +46,7 @@ pub struct ReviewArgs {
 
 /// What was found out about one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct Assessment {
     /// Its value for the side to move, points.
     pub value: f32,
     /// Error scale of the value, points.
@@ -98,7 +98,7 @@ struct Desk {
 
 impl Desk {
     /// What is known of each position of a game, its last among them.
-    fn verdicts(&self, game: &ReadGame) -> Result<Vec<Verdict>, String> {
+    fn verdicts(&self, game: &ReadGame) -> Result<Vec<Assessment>, String> {
         let positions = game.positions();
         let count = positions.len();
         let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
@@ -131,10 +131,10 @@ impl Desk {
     }
 }
 
-fn verdict(answer: &Answer) -> Verdict {
+fn verdict(answer: &Answer) -> Assessment {
     let root = &answer.root;
     let best = root.moves.first();
-    Verdict {
+    Assessment {
         // What the best move promises; where there is none, the game is over.
         value: best.and_then(|best| best.value).or(root.value).unwrap_or(50.0),
         error: root.error.unwrap_or_default(),
@@ -143,7 +143,7 @@ fn verdict(answer: &Answer) -> Verdict {
 }
 
 /// What each move is worth, and all of them together.
-fn judged(game: &ReadGame, verdicts: &[Verdict]) -> (Vec<Annotation>, Summary) {
+fn judged(game: &ReadGame, verdicts: &[Assessment]) -> (Vec<Annotation>, Summary) {
     let (mut annotations, mut summary) = (Vec::new(), Summary::default());
     let mut turn = game.start().turn();
     for pair in verdicts.windows(2) {

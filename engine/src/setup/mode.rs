@@ -62,6 +62,9 @@ named! {
 }
 
 impl SearchMode {
+    /// The modes that say of each root move what they know, for `tesla analyse` and `tesla view`.
+    pub const WATCHABLE: [Self; 3] = [Self::Tesla, Self::Puct, Self::AlphaBeta];
+
     /// Whether the search keeps a tree.
     pub fn keeps_tree(self) -> bool {
         matches!(self, Self::Tesla | Self::Puct)

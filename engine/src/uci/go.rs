@@ -1,199 +1,196 @@
-//! Answers one `go`: runs the search, and prints its reports and `bestmove`.
+//! Parses `go …` into limits; the session's `SearchJob` answers it.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::iter::Peekable;
+use std::str::SplitWhitespace;
+use std::time::Duration;
 
-use crossbeam_channel::Receiver;
-use shakmaty::{Chess, Position};
+use shakmaty::{Chess, Color, Position};
 
-use crate::chess::game::Game;
-use crate::chess::tablebase::{Advice, Tables};
-use crate::console::output::{Output, Style, Throttle};
-use crate::search::clock::Budget;
-use crate::search::handicap::Handicap;
-use crate::search::snapshot::Snapshot;
-use crate::search::watch::Watch;
-use crate::search::why::why;
-use crate::search::{Info, Limits, Outcome, Search, StopToken, Task, Variation};
-use crate::setup::settings::MoveStats;
-use crate::uci::stats;
+use crate::chess::notation::parse_move;
+use crate::search::{Clock, Limits};
 
-/// A `go`.
-#[derive(Debug)]
-pub struct SearchJob {
-    /// The game and its current position.
-    pub game: Game,
+/// What a `go` command asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Go {
     /// When to end.
     pub limits: Limits,
-    /// The clock, running since `go` came.
-    pub budget: Budget,
-    /// Set by `stop` and `quit`.
-    pub stop: StopToken,
-    /// No `bestmove` before the other end is dropped (`infinite` and `ponder`).
-    pub hold: Option<Receiver<()>>,
-    /// How moves and scores are written.
-    pub style: Style,
-    /// Whether to report why the search ended and what the evaluator did (`debug on`).
-    pub debug: bool,
-    /// Cleared directly before `bestmove`.
-    pub busy: Busy,
+    /// Think on the opponent's time: no limit until `ponderhit`.
+    pub ponder: bool,
+    /// Count lines of this length instead of searching.
+    pub perft: Option<u32>,
+    /// What was ignored, in one sentence, where something was.
+    pub remark: Option<String>,
 }
 
-/// Whether a job that can be stopped still runs; a new one does. Clones share one flag, which is
-/// set when the job has ended.
-#[derive(Clone, Debug, Default)]
-pub struct Busy(Arc<AtomicBool>);
-
-impl Busy {
-    /// Whether it still runs.
-    pub fn is_running(&self) -> bool {
-        !self.0.load(Ordering::Acquire)
-    }
-
-    /// It has ended; said before its last line, so that an answer to that line finds us idle.
-    pub(super) fn end(&self) {
-        self.0.store(true, Ordering::Release);
-    }
+/// Why nothing is searched: guessing a number could lose a game or never end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{word} needs a number after it, not '{value}'; nothing is searched")]
+pub struct NotANumber {
+    word: String,
+    value: String,
 }
 
-/// The options for how a search runs and what it reports.
-#[derive(Clone, Debug)]
-pub(super) struct ReportSettings {
-    /// Lines to report.
-    pub(super) multipv: usize,
-    /// Endgame tables.
-    pub(super) tables: Option<Tables>,
-    /// Playing weaker on purpose.
-    pub(super) handicap: Option<Handicap>,
-    /// When the statistics of every root move are reported.
-    pub(super) move_stats: MoveStats,
+/// One side's clock; any part may be missing.
+#[derive(Clone, Copy, Debug, Default)]
+struct HalfClock {
+    time: Option<Duration>,
+    increment: Option<Duration>,
 }
 
-impl ReportSettings {
-    /// Positions found in endgame tables.
-    fn hits(&self) -> u64 {
-        self.tables.as_ref().map_or(0, Tables::hits)
+/// Longer times are as good as none (about 30 years).
+const LONGEST_MS: u64 = 1_000_000_000_000;
+
+/// The words that end a list of moves.
+const WORDS: [&str; 13] = [
+    "wtime",
+    "btime",
+    "winc",
+    "binc",
+    "movestogo",
+    "movetime",
+    "nodes",
+    "depth",
+    "mate",
+    "infinite",
+    "ponder",
+    "perft",
+    "searchmoves",
+];
+
+/// Reads what follows `go`, in any order; unknown words are ignored, with a remark.
+///
+/// # Errors
+/// When a number is missing or unreadable.
+pub fn parse(text: &str, position: &Chess) -> Result<Go, NotANumber> {
+    let mut go = Go::default();
+    let (mut white, mut black) = (HalfClock::default(), HalfClock::default());
+    let mut moves_to_go = None;
+    let mut odd: Vec<&str> = Vec::new();
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let mut number = || number(word, words.next());
+        match word {
+            "wtime" => white.time = Some(milliseconds(number()?)),
+            "btime" => black.time = Some(milliseconds(number()?)),
+            "winc" => white.increment = Some(milliseconds(number()?)),
+            "binc" => black.increment = Some(milliseconds(number()?)),
+            "movestogo" => moves_to_go = Some(small(number()?)).filter(|&moves| moves > 0),
+            "movetime" => go.limits.move_time = Some(milliseconds(number()?)),
+            "nodes" => go.limits.nodes = Some(number()?.max(1)),
+            "depth" => go.limits.depth = Some(small(number()?).max(1)),
+            "mate" => go.limits.mate = Some(small(number()?).max(1)),
+            "perft" => go.perft = Some(small(number()?)),
+            "infinite" => go.limits.infinite = true,
+            "ponder" => go.ponder = true,
+            "searchmoves" => odd.extend(search_moves(&mut words, position, &mut go.limits)),
+            _ => odd.push(word),
+        }
     }
+    let (us, them) = match position.turn() {
+        Color::White => (white, black),
+        Color::Black => (black, white),
+    };
+    go.limits.clock = clock(us, them, moves_to_go);
+    let limits = &go.limits;
+    let counted = limits.nodes.is_some() || limits.depth.is_some() || limits.mate.is_some();
+    let timed = limits.clock.is_some() || limits.move_time.is_some();
+    go.limits.infinite |= !(counted || timed || go.ponder);
+    if !odd.is_empty() {
+        go.remark = Some(format!("ignored in go: {}", odd.join(" ")));
+    }
+    Ok(go)
 }
 
-impl SearchJob {
-    /// Searches, and prints reports on the way.
-    pub(super) fn run(
-        &self,
-        search: &mut dyn Search,
-        settings: &ReportSettings,
-        output: &Output,
-    ) -> Outcome {
-        let mut throttle = Throttle::default();
-        let Self { game, budget, stop, .. } = self;
-        let mut limits = Limits { multipv: settings.multipv, ..self.limits.clone() };
-        if let Some(handicap) = settings.handicap {
-            handicap.narrow(&mut limits);
-        }
-        let root_moves = Task { game, limits: &limits, budget, stop }.root_moves();
-        let advice = self.advice(settings, &root_moves);
-        if let Some(advice) = &advice {
-            limits.search_moves.clone_from(&advice.moves);
-        }
-        let told = |info: &Info| told(info, advice.as_ref(), settings.multipv);
-        let live = settings.move_stats.live.then(Watch::default);
-        if let Some(live) = &live {
-            search.set_watch(Some(live.clone()));
-            live.ask();
-        }
-        let mut outcome =
-            search.search(&Task { game, limits: &limits, budget, stop }, &mut |info| {
-                if let Some(current) = &info.current {
-                    output.print(&self.style.current(current));
-                } else if throttle.admits(info) {
-                    output.print(&self.style.info(&told(info), settings.hits()));
-                    if let Some(live) = &live {
-                        self.tell_moves(live.take().as_ref(), output);
-                        live.ask();
-                    }
-                }
-            });
-        if live.is_some() {
-            search.set_watch(None);
-        }
-        if settings.move_stats.at_end {
-            self.tell_moves(search.snapshot(&[]).as_ref(), output);
-        }
-        if self.debug
-            && let Some(snapshot) = search.snapshot(&[])
-        {
-            output.info(&why(&snapshot));
-        }
-        if let Some(handicap) = settings.handicap {
-            handicap.weaken(&mut outcome, game, &limits);
-        }
-        outcome.info = told(&outcome.info);
-        outcome
-    }
-
-    /// Reports the statistics of every root move.
-    fn tell_moves(&self, snapshot: Option<&Snapshot>, output: &Output) {
-        for line in snapshot.iter().flat_map(|s| stats::lines(s, self.game.position(), self.style))
-        {
-            output.info(&line);
+/// Takes moves up to the next word of `go`; answers with those that cannot be played.
+fn search_moves<'a>(
+    words: &mut Peekable<SplitWhitespace<'a>>,
+    position: &Chess,
+    limits: &mut Limits,
+) -> Vec<&'a str> {
+    let mut illegal = Vec::new();
+    while let Some(text) = words.next_if(|word| !WORDS.contains(word)) {
+        match parse_move(text, position) {
+            Ok(played) => limits.search_moves.push(played),
+            Err(_) => illegal.push(text),
         }
     }
+    illegal
+}
 
-    /// The advice of the endgame tables at the root. `None` in a search for a mate, to which they
-    /// hold no distance, and where play is weaker on purpose.
-    fn advice(&self, settings: &ReportSettings, root_moves: &[shakmaty::Move]) -> Option<Advice> {
-        let tables = settings.tables.as_ref()?;
-        tables.forget_hits();
-        let is_wanted = self.limits.mate.is_none() && settings.handicap.is_none();
-        is_wanted.then(|| tables.advise(&self.game, root_moves))?
+/// Our clock. Where only the opponent's is given, ours is taken to be like it.
+fn clock(us: HalfClock, them: HalfClock, moves_to_go: Option<u32>) -> Option<Clock> {
+    let given = |half: HalfClock| half.time.is_some() || half.increment.is_some();
+    let half = [us, them].into_iter().find(|&half| given(half))?;
+    let increment = half.increment.unwrap_or_default();
+    // An increment without a time: it is all we know to be there.
+    Some(Clock { remaining: half.time.unwrap_or(increment), increment, moves_to_go })
+}
+
+/// A number as GUIs send it: negative ones (a clock that ran over) count as 0, fractions are cut.
+fn number(word: &str, value: Option<&str>) -> Result<u64, NotANumber> {
+    let text = value.unwrap_or("nothing");
+    let whole =
+        text.parse::<i128>().ok().map(|number| number.clamp(0, i128::from(u64::MAX)) as u64);
+    // The conversion saturates, and a NaN is refused.
+    let parsed =
+        whole.or_else(|| text.parse::<f64>().ok().filter(|x| !x.is_nan()).map(|x| x as u64));
+    parsed.ok_or_else(|| NotANumber { word: word.to_owned(), value: text.to_owned() })
+}
+
+fn milliseconds(number: u64) -> Duration {
+    Duration::from_millis(number.min(LONGEST_MS))
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Go {
+        parse(text, &Chess::default()).unwrap()
     }
 
-    /// Waits until `bestmove` may be sent.
-    pub(super) fn wait(&self) {
-        if let Some(hold) = &self.hold {
-            // Nothing is ever sent: the error tells that the other end was dropped.
-            let _ = hold.recv();
-        }
+    #[test]
+    fn clocks() {
+        let ms = Duration::from_millis;
+        let clock = |text| read(text).limits.clock;
+        let wanted = Clock { remaining: ms(1000), increment: ms(20), moves_to_go: Some(7) };
+        assert_eq!(clock("binc 9 winc 20 movestogo 7 btime 5 wtime 1000"), Some(wanted));
+        assert_eq!(clock("wtime -5").map(|clock| clock.remaining), Some(ms(0)));
+        assert_eq!(clock("wtime 99.7").map(|clock| clock.remaining), Some(ms(99)));
+        assert_eq!(clock("wtime 1e300").map(|clock| clock.remaining), Some(ms(LONGEST_MS)));
+        assert_eq!(clock("wtime 340282366920938463463").map(|c| c.remaining), Some(ms(LONGEST_MS)));
+        assert_eq!(clock("btime 300").map(|clock| clock.remaining), Some(ms(300)));
+        assert_eq!(clock("winc 300").map(|clock| clock.remaining), Some(ms(300)));
+        assert_eq!(clock("wtime 10 movestogo 0").and_then(|clock| clock.moves_to_go), None);
+        assert_eq!(clock("depth 3"), None);
     }
 
-    /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
-    pub(super) fn answer(&self, mut outcome: Outcome, settings: &ReportSettings) -> String {
-        if outcome.info.pv.first() != Some(&outcome.best) {
-            outcome.info.pv = vec![outcome.best];
-        }
-        let mut text = format!(
-            "{}\nbestmove {}",
-            self.style.info(&outcome.info, settings.hits()),
-            self.style.written(outcome.best)
+    #[test]
+    fn limits_and_modes() {
+        let go = read("nodes 100 depth 5 mate 2 searchmoves e2e4 d2d4 movetime 50");
+        assert_eq!(go.limits.search_moves.len(), 2);
+        assert_eq!(
+            (go.limits.nodes, go.limits.depth, go.limits.mate),
+            (Some(100), Some(5), Some(2))
         );
-        let mut next: Chess = self.game.position().clone();
-        next.play_unchecked(outcome.best);
-        if let Some(ponder) = outcome.ponder.filter(|&ponder| next.is_legal(ponder)) {
-            // Writing to a String cannot fail.
-            let _ = write!(text, " ponder {}", self.style.written(ponder));
-        }
-        text
+        assert!(!go.limits.infinite && go.remark.is_none());
+        assert!(read("").limits.infinite && read("infinite").limits.infinite);
+        assert!(read("searchmoves e2e4").limits.infinite);
+        assert!(read("ponder wtime 5").ponder && !read("ponder").limits.infinite);
+        assert_eq!(read("perft 3").perft, Some(3));
     }
-}
 
-/// An `info` as it is reported: with the endgame tables' advice, and no more lines than asked for.
-fn told(info: &Info, advice: Option<&Advice>, multipv: usize) -> Info {
-    let mut info = info.clone();
-    info.variations.truncate(multipv.saturating_sub(1));
-    let Some(advice) = advice else { return info };
-    info.score = advice.sharpen(info.score);
-    for line in &mut info.variations {
-        line.score = advice.sharpen(line.score);
+    #[test]
+    fn odd_words_are_passed_over_and_numbers_are_needed() {
+        let go = read("quickly depth 3 searchmoves e2e5 e2e4 nodes 7 please");
+        assert_eq!(go.remark.as_deref(), Some("ignored in go: quickly e2e5 please"));
+        assert_eq!(go.limits.nodes, Some(7));
+        for text in ["wtime", "wtime soon", "nodes depth 3", "depth x", "movetime NaN"] {
+            assert!(parse(text, &Chess::default()).is_err(), "{text}");
+        }
     }
-    // Moves that the tables advise against are not searched, but reported if there are lines left
-    // for them.
-    let missing = multipv.saturating_sub(1 + info.variations.len());
-    let others = advice.others.iter().take(missing);
-    info.variations.extend(others.map(|&(played, score)| Variation {
-        depth: info.depth,
-        score,
-        pv: vec![played],
-    }));
-    info
 }

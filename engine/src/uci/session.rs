@@ -11,11 +11,11 @@ use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
 
-use super::go::ReportSettings;
-pub use super::go::{Busy, SearchJob};
+use super::search_job::ReportSettings;
+pub use super::search_job::{Busy, SearchJob};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{self, Tables};
-use crate::commands::genfens::Order;
+use crate::commands::genfens::GenfensOrder;
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, discard};
@@ -44,7 +44,7 @@ pub enum Job {
     /// Count lines move by move.
     Perft(Box<Chess>, u32, Style, StopToken, Busy),
     /// Print openings as they are found.
-    GenFens(Order, StopToken, Busy),
+    GenFens(GenfensOrder, StopToken, Busy),
 }
 
 /// See the module.

@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 use super::gate::Gate;
 use super::kept::{Kept, Recording};
 use super::messages::{
-    GoOrder, Line, LookOrder, PaceOrder, PositionOrder, Refusal, ReviewOrder, Seen, State,
+    BoardLine, GoOrder, LookOrder, PaceOrder, PositionOrder, Refusal, ReviewOrder, Seen, State,
 };
 use super::review::{News, Review};
 use super::seats::{Seats, Work};
@@ -60,7 +60,7 @@ pub struct Desk {
 #[derive(Debug)]
 struct Inside {
     state: State,
-    line: Line,
+    line: BoardLine,
     /// Of the searches of the run.
     stops: Vec<StopToken>,
     /// Searches of the run that have not ended.
@@ -79,7 +79,7 @@ impl Desk {
     /// engine.
     pub fn start(
         settings: &Settings,
-        line: Line,
+        line: BoardLine,
         pgn: Option<String>,
         replay: Option<Recording>,
     ) -> Arc<Self> {
@@ -195,7 +195,7 @@ impl Desk {
         let (id, stop) = (inside.review.0 + 1, StopToken::default());
         inside.review = (id, stop.clone());
         (inside.annotated, inside.state.review) = (None, None);
-        inside.put(Line::from_start(game.start()));
+        inside.put(BoardLine::from_start(game.start()));
         self.send(Work::Review(Box::new(Review { id, game, games, nodes: order.nodes, stop })));
         Ok(self.told(&inside))
     }
@@ -351,13 +351,13 @@ impl Inside {
     }
 
     /// Another game, of which nothing is searched.
-    fn put(&mut self, line: Line) {
+    fn put(&mut self, line: BoardLine) {
         self.place(line);
         self.state.run += 1;
         self.state.running = false;
     }
 
-    fn place(&mut self, line: Line) {
+    fn place(&mut self, line: BoardLine) {
         self.state.set_line(&line);
         self.line = line;
         self.kept.clear();

@@ -66,7 +66,7 @@ pub struct PositionOrder {
 
 /// A game with its moves, for the page.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct BoardLine {
     /// Where it starts; `None` = the start position.
     pub start: Option<String>,
     /// The moves.
@@ -84,7 +84,7 @@ pub struct Named {
     pub san: String,
 }
 
-impl Line {
+impl BoardLine {
     /// A game without moves yet.
     pub fn from_start(start: &Chess) -> Self {
         let is_usual = *start == Chess::default();
@@ -98,7 +98,7 @@ impl PositionOrder {
     ///
     /// # Errors
     /// Names the field that is wrong.
-    pub fn game(&self) -> Result<Line, Refusal> {
+    pub fn game(&self) -> Result<BoardLine, Refusal> {
         let start = match &self.fen {
             None => Chess::default(),
             Some(fen) => {
@@ -118,7 +118,7 @@ impl PositionOrder {
             moves.push(Named::of(game.position(), played));
             game.play(played);
         }
-        Ok(Line { start: start_fen, moves, game })
+        Ok(BoardLine { start: start_fen, moves, game })
     }
 }
 
@@ -160,10 +160,9 @@ impl GoOrder {
     /// # Errors
     /// When a name is unknown, a search cannot be watched or a limit is out of range.
     pub fn checked(&self) -> Result<Vec<SearchMode>, Refusal> {
-        const WATCHED: [SearchMode; 3] =
-            [SearchMode::Tesla, SearchMode::Puct, SearchMode::AlphaBeta];
+        let watchable = SearchMode::WATCHABLE;
         for (index, name) in self.searches.iter().enumerate() {
-            if !WATCHED.iter().any(|mode| mode.name() == name) {
+            if !watchable.iter().any(|mode| mode.name() == name) {
                 let error = "the searches to watch are Tesla, PUCT and AlphaBeta";
                 return Err(Refusal::new(&format!("searches[{index}]"), error));
             }
@@ -173,7 +172,7 @@ impl GoOrder {
         }
         self.pace()?;
         let asked =
-            WATCHED.into_iter().filter(|mode| self.searches.iter().any(|n| n == mode.name()));
+            watchable.into_iter().filter(|mode| self.searches.iter().any(|n| n == mode.name()));
         let asked: Vec<SearchMode> = asked.collect();
         Ok(if asked.is_empty() { vec![SearchMode::Tesla] } else { asked })
     }
@@ -313,7 +312,7 @@ pub struct State {
 
 impl State {
     /// Takes another game.
-    pub fn set_line(&mut self, line: &Line) {
+    pub fn set_line(&mut self, line: &BoardLine) {
         let position = line.game.position();
         (self.start, self.moves) = (line.start.clone(), line.moves.clone());
         self.fen = snapshot::fen(position);

@@ -8,9 +8,9 @@ use serde::Serialize;
 use shakmaty::{Chess, Color, Position};
 
 use super::desk::Desk;
-use super::messages::{Line, Named};
+use super::messages::{BoardLine, Named};
 use crate::chess::game::Game;
-use crate::commands::review::Verdict;
+use crate::commands::review::Assessment;
 use crate::commands::review::game::{Annotation, ReadGame};
 use crate::commands::review::judgement::{Judgement, Loss};
 use crate::search::clock::Budget;
@@ -99,7 +99,7 @@ impl Review {
             games: self.games,
             nodes: self.nodes,
             total: positions.len(),
-            start: Line::from_start(start).start,
+            start: BoardLine::from_start(start).start,
             first_number: start.fullmoves().get(),
             black_first: start.turn().is_black(),
             moves: moves.collect(),
@@ -141,11 +141,11 @@ impl Review {
     }
 
     /// The value of one position, and its best move.
-    fn verdict(&self, search: &mut dyn Search, game: &Game) -> (Verdict, Option<Named>) {
+    fn verdict(&self, search: &mut dyn Search, game: &Game) -> (Assessment, Option<Named>) {
         let position = game.position();
         if position.legal_moves().is_empty() {
             let value = if position.is_check() { 0.0 } else { 50.0 };
-            return (Verdict { value, error: 0.0, proof: None }, None);
+            return (Assessment { value, error: 0.0, proof: None }, None);
         }
         let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
@@ -156,7 +156,7 @@ impl Review {
     }
 
     /// The game with what was found out behind each move.
-    fn written(&self, verdicts: &[Verdict]) -> String {
+    fn written(&self, verdicts: &[Assessment]) -> String {
         let mut turn = self.game.start().turn();
         let annotations = verdicts.windows(2).filter_map(|pair| {
             let &[before, after] = pair else { return None };
@@ -167,14 +167,14 @@ impl Review {
     }
 }
 
-fn annotation(before: Verdict, after: Verdict, to_move: Color) -> Annotation {
+fn annotation(before: Assessment, after: Assessment, to_move: Color) -> Annotation {
     let judgement = Judgement::of(Loss::of(before, after));
     Annotation { verdict: after, to_move, judgement }
 }
 
-fn verdict(root: &NodeSnapshot) -> Verdict {
+fn verdict(root: &NodeSnapshot) -> Assessment {
     let best = root.moves.first();
-    Verdict {
+    Assessment {
         value: best.and_then(|best| best.value).or(root.value).unwrap_or(50.0),
         error: best.and_then(|best| best.error).or(root.error).unwrap_or_default(),
         proof: root.proof,

@@ -10,7 +10,7 @@ use tesla_nn::shared::SharedDevice;
 
 use super::desk::Desk;
 use super::gate::Gated;
-use super::messages::Line;
+use super::messages::BoardLine;
 use super::review::{self, Review};
 use super::seat::{Run, Seat};
 use crate::search::{Limits, Search, StopToken};
@@ -27,7 +27,7 @@ pub(super) enum Work {
     /// Start the device.
     Load,
     /// Search.
-    Run { number: u64, modes: Vec<(SearchMode, StopToken)>, line: Box<Line>, limits: Limits },
+    Run { number: u64, modes: Vec<(SearchMode, StopToken)>, line: Box<BoardLine>, limits: Limits },
     /// Tell of the position behind these moves of this run.
     Look(u64, Vec<Move>),
     /// Review a game.
@@ -104,7 +104,7 @@ impl Seats {
         &mut self,
         number: u64,
         modes: &[(SearchMode, StopToken)],
-        (line, limits): (&Line, &Limits),
+        (line, limits): (&BoardLine, &Limits),
         desk: &Arc<Desk>,
     ) {
         let mut runs = Vec::new();

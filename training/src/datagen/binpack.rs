@@ -18,7 +18,7 @@ use shakmaty::{CastlingMode, Chess, Color, Position, PositionError, Role};
 use super::pieces::{Pieces, Taken};
 use super::score;
 use crate::datagen::pieces::ReadError;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 use crate::labelled::unpack;
 
 /// Stockfish's score of positions that were filtered out: none.
@@ -126,9 +126,9 @@ impl<R: Read + Seek> BinpackGames<R> {
             _ if score == NO_SCORE || score < -MATE => return None,
             size if size > NO_MATE.unsigned_abs() => {
                 let moves = i32::from(MATE.unsigned_abs().saturating_sub(size).div_ceil(2));
-                Score::Mate(if score > 0 { moves } else { -moves })
+                UciScore::Mate(if score > 0 { moves } else { -moves })
             }
-            _ => Score::Cp((f64::from(score) * self.unit).round() as i32),
+            _ => UciScore::Cp((f64::from(score) * self.unit).round() as i32),
         };
         Some(score::pack(packed))
     }

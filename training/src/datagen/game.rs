@@ -13,7 +13,7 @@ use super::score;
 use crate::game::adjudicate::Adjudicator;
 use crate::game::ending::Termination;
 use crate::game::openings::Book;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 use crate::game::state::GameState;
 use crate::labelled::{self, Candidate, GameRecord, Ply};
 use crate::players::player::{Mishap, Player, Reply, Turn};
@@ -32,7 +32,7 @@ struct LabelledGame<'a> {
 /// What the teacher says of a position.
 struct Judged {
     best: Move,
-    score: Score,
+    score: UciScore,
     reply: Reply,
 }
 
@@ -254,10 +254,10 @@ mod tests {
                 None => first,
             };
             let legal = turn.state.position().legal_moves();
-            let others = legal.iter().skip(1).take(2).map(|&m| (uci(m), Score::Mate(-3)));
+            let others = legal.iter().skip(1).take(2).map(|&m| (uci(m), UciScore::Mate(-3)));
             Ok(Reply {
                 best,
-                score: Some(Score::Cp(7)),
+                score: Some(UciScore::Cp(7)),
                 depth: None,
                 nodes: None,
                 pv: Vec::new(),
@@ -318,7 +318,7 @@ mod tests {
             let moves = position.legal_moves();
             let expected = moves.iter().skip(1).take(2).map(|&m| labelled::pack(m));
             assert!(others.iter().map(|other| other.played).eq(expected));
-            assert!(others.iter().all(|other| score::unpack(other.score) == Score::Mate(-3)));
+            assert!(others.iter().all(|other| score::unpack(other.score) == UciScore::Mate(-3)));
             position.play_unchecked(labelled::unpack(&position, ply.played).unwrap());
         }
     }

@@ -13,7 +13,7 @@ use shakmaty::Position as _;
 use super::pieces::{Pieces, ReadError, Taken};
 use super::score;
 use crate::game::pgn::{PgnGame, PgnRules, reader, unreadable_word};
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// Longest text of one game, bytes.
 const LONGEST_GAME: usize = 1 << 22;
@@ -128,21 +128,21 @@ impl From<io::Error> for ReadError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     /// The mover's score before the move.
-    OfMove(Score),
+    OfMove(UciScore),
     /// White's score behind the move.
-    Behind(Score),
+    Behind(UciScore),
 }
 
-fn centipawns(pawns: &str) -> Option<Score> {
+fn centipawns(pawns: &str) -> Option<UciScore> {
     let pawns: f64 = pawns.parse().ok()?;
-    pawns.is_finite().then(|| Score::Cp((pawns * 100.0).round() as i32))
+    pawns.is_finite().then(|| UciScore::Cp((pawns * 100.0).round() as i32))
 }
 
 fn said(comment: &str) -> Option<Said> {
     if let Some((_, rest)) = comment.split_once("[%eval ") {
         let word = rest.split([']', ',']).next()?.trim();
         let score = match word.strip_prefix('#') {
-            Some(moves) => Score::Mate(moves.parse().ok()?),
+            Some(moves) => UciScore::Mate(moves.parse().ok()?),
             None => centipawns(word)?,
         };
         return Some(Said::Behind(score));
@@ -156,10 +156,14 @@ fn said(comment: &str) -> Option<Said> {
         return None;
     }
     if let Some(plies) = word.strip_prefix("+M") {
-        return Some(Said::OfMove(Score::Mate(plies.parse::<i32>().ok()?.saturating_add(1) / 2)));
+        return Some(Said::OfMove(UciScore::Mate(
+            plies.parse::<i32>().ok()?.saturating_add(1) / 2,
+        )));
     }
     if let Some(plies) = word.strip_prefix("-M") {
-        return Some(Said::OfMove(Score::Mate(-plies.parse::<i32>().ok()?.saturating_add(1) / 2)));
+        return Some(Said::OfMove(UciScore::Mate(
+            -plies.parse::<i32>().ok()?.saturating_add(1) / 2,
+        )));
     }
     centipawns(word).map(Said::OfMove)
 }
@@ -193,22 +197,22 @@ mod tests {
 
     #[test]
     fn comments_are_understood() {
-        let cp = |centipawns| Some(Said::OfMove(Score::Cp(centipawns)));
+        let cp = |centipawns| Some(Said::OfMove(UciScore::Cp(centipawns)));
         for (text, expected) in [
             ("+0.35/12 0.521s n=800", cp(35)),
             ("-1.20/8", cp(-120)),
             ("0.00/1 0.1s, Draw by stalemate", cp(0)),
-            ("+M5/9 0.1s", Some(Said::OfMove(Score::Mate(3)))),
-            ("-M2/9", Some(Said::OfMove(Score::Mate(-1)))),
+            ("+M5/9 0.1s", Some(Said::OfMove(UciScore::Mate(3)))),
+            ("-M2/9", Some(Said::OfMove(UciScore::Mate(-1)))),
             ("+0.35, White mates", cp(35)),
             ("book", None),
             ("0.521s n=800", None),
             ("12 good moves", None),
             ("", None),
             ("+Mx/3", None),
-            ("[%eval 0.17] [%clk 0:00:30]", Some(Said::Behind(Score::Cp(17)))),
-            ("[%eval #-3]", Some(Said::Behind(Score::Mate(-3)))),
-            ("[%eval 2.5,31]", Some(Said::Behind(Score::Cp(250)))),
+            ("[%eval 0.17] [%clk 0:00:30]", Some(Said::Behind(UciScore::Cp(17)))),
+            ("[%eval #-3]", Some(Said::Behind(UciScore::Mate(-3)))),
+            ("[%eval 2.5,31]", Some(Said::Behind(UciScore::Cp(250)))),
         ] {
             assert_eq!(said(text), expected, "{text}");
         }

@@ -16,7 +16,7 @@ use super::ending::{Ending, Termination};
 use super::state::GameState;
 use crate::console::options::shown_as_displayed;
 use crate::console::pairs::from_pairs;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// Draw when both engines see an even game.
 ///
@@ -118,7 +118,7 @@ impl fmt::Display for DrawRule {
 
 shown_as_displayed!(DrawRule, ResignRule);
 
-impl Score {
+impl UciScore {
     /// Centipawns, with mates beyond all of them. `Mate(0)` is being mated.
     fn huge_mates(self) -> i64 {
         match self {
@@ -150,9 +150,9 @@ impl Adjudicator {
     /// Takes the score of the move just played, which `after` already holds, and says whether
     /// the game ends. A loss goes before a draw. Call it once for every move of an engine, for
     /// none of the opening's.
-    pub fn observe(&mut self, after: &GameState, score: Option<Score>) -> Option<Ending> {
+    pub fn observe(&mut self, after: &GameState, score: Option<UciScore>) -> Option<Ending> {
         let mover = !after.position().turn();
-        let score = score.map(Score::huge_mates);
+        let score = score.map(UciScore::huge_mates);
         if let Some(rule) = self.rules.resign
             && self.resigns(rule, mover, score)
         {

@@ -192,7 +192,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::game::score::Score;
+    use crate::game::score::UciScore;
     use crate::game::state::start_fen;
 
     /// Plays prepared answers; with none it does not even begin.
@@ -217,7 +217,7 @@ mod tests {
         let reply = |uci: &str| {
             Ok(Reply {
                 best: uci.parse().unwrap(),
-                score: Some(Score::Cp(0)),
+                score: Some(UciScore::Cp(0)),
                 depth: Some(1),
                 nodes: Some(1),
                 pv: Vec::new(),

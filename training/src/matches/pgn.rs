@@ -10,7 +10,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 
 use super::record::{MatchGame, MoveRecord};
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 use crate::game::state::{set_up, start_fen};
 
 /// Longest line of the movetext, in characters (PGN standard, section 4.3).
@@ -146,9 +146,9 @@ fn comment(played: &MoveRecord) -> String {
     text
 }
 
-fn score_in_pawns(score: Score) -> String {
+fn score_in_pawns(score: UciScore) -> String {
     match score {
-        Score::Cp(cp) => {
+        UciScore::Cp(cp) => {
             let sign = match cp {
                 0 => "",
                 1.. => "+",
@@ -158,8 +158,8 @@ fn score_in_pawns(score: Score) -> String {
             format!("{sign}{}.{:02}", cp / 100, cp % 100)
         }
         // The mating side needs no reply to its last move.
-        Score::Mate(moves) if moves > 0 => format!("+M{}", i64::from(moves) * 2 - 1),
-        Score::Mate(moves) => format!("-M{}", i64::from(moves).unsigned_abs() * 2),
+        UciScore::Mate(moves) if moves > 0 => format!("+M{}", i64::from(moves) * 2 - 1),
+        UciScore::Mate(moves) => format!("-M{}", i64::from(moves).unsigned_abs() * 2),
     }
 }
 

@@ -6,7 +6,7 @@ use shakmaty::fen::Fen;
 
 use crate::game::ending::Ending;
 use crate::game::openings::Opening;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// One move that an engine played.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct MoveRecord {
     pub uci: String,
     /// The engine's last score before the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<Score>,
+    pub score: Option<UciScore>,
     /// Its last depth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,

@@ -10,7 +10,7 @@ use tesla_nn::evaluator::{CacheNote, Evaluation, Evaluator, Request, centipawns_
 
 use super::player::{Mishap, Player, Reply, Turn};
 use crate::game::ending::Termination;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// What decides the move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Player for HeadPlayer {
             how: Termination::Crash,
             what: "there is no move to play".to_owned(),
         })?;
-        let score = Score::Cp(centipawns_from_score(worth).round() as i32);
+        let score = UciScore::Cp(centipawns_from_score(worth).round() as i32);
         Ok(Reply {
             best: best.to_uci(mode),
             score: (self.head != Head::Policy).then_some(score),

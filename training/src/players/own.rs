@@ -22,7 +22,7 @@ use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 use crate::game::ending::Termination;
 use crate::game::limit::Limit;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// Lines of a transcript that are kept.
 const TRANSCRIPT: usize = 500;
@@ -125,10 +125,10 @@ fn failed(what: String) -> Mishap {
 fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
     let mode: CastlingMode = position.castles().mode();
     let score = match outcome.info.score {
-        EngineScore::Estimate(value) => Score::Cp(centipawns_from_score(value).round() as i32),
-        EngineScore::Win(plies) => Score::Mate(i32::from(plies.div_ceil(2))),
-        EngineScore::Loss(plies) => Score::Mate(-i32::from(plies.div_ceil(2))),
-        EngineScore::Draw => Score::Cp(0),
+        EngineScore::Estimate(value) => UciScore::Cp(centipawns_from_score(value).round() as i32),
+        EngineScore::Win(plies) => UciScore::Mate(i32::from(plies.div_ceil(2))),
+        EngineScore::Loss(plies) => UciScore::Mate(-i32::from(plies.div_ceil(2))),
+        EngineScore::Draw => UciScore::Cp(0),
     };
     Reply {
         best: outcome.best.to_uci(mode),

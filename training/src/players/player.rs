@@ -7,7 +7,7 @@ use shakmaty::uci::UciMove;
 
 use crate::game::ending::Termination;
 use crate::game::limit::{GameClock, Limit};
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 use crate::game::state::GameState;
 
 /// One move to be made.
@@ -38,7 +38,7 @@ pub struct Reply {
     /// Not checked against the rules yet.
     pub best: UciMove,
     /// From the mover's view.
-    pub score: Option<Score>,
+    pub score: Option<UciScore>,
     /// Depth in plies.
     pub depth: Option<u32>,
     /// Evaluations or nodes.
@@ -47,7 +47,7 @@ pub struct Reply {
     pub pv: Vec<String>,
     /// Other moves with their scores from the mover's view, where it reports several variations;
     /// not checked against the rules, but `best` is none of them.
-    pub others: Vec<(UciMove, Score)>,
+    pub others: Vec<(UciMove, UciScore)>,
     /// Breaches of the protocol that were tolerated, in words.
     pub remarks: Vec<String>,
     /// From the question to the answer.

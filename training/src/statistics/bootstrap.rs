@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use statrs::statistics::{Data, OrderStatistics as _};
 
 use super::estimate::Estimate;
-use super::rating::{PairResult, Score, checked, in_elo, maximize};
+use super::rating::{PairResult, PairScore, checked, in_elo, maximize};
 
 /// Fewest resamples from which a 95 % interval is read.
 pub const LEAST_RESAMPLES: usize = 100;
@@ -65,7 +65,7 @@ pub fn bootstrap(
         options.resamples
     );
     let pairings = checked(players, results)?;
-    let scores: Vec<Score> = pairings.iter().map(PairResult::score).collect();
+    let scores: Vec<PairScore> = pairings.iter().map(PairResult::score).collect();
     let mut logits = vec![0.0; players];
     maximize(&mut logits, &scores);
 
@@ -151,7 +151,7 @@ struct Chains {
 }
 
 impl Chains {
-    fn new(players: usize, scores: &[Score]) -> Self {
+    fn new(players: usize, scores: &[PairScore]) -> Self {
         let mut reach: Vec<bool> = (0..players * players).map(|i| i % (players + 1) == 0).collect();
         for score in scores {
             reach[score.first * players + score.second] = score.points > 0.0;
@@ -244,9 +244,9 @@ impl Urn {
     }
 
     /// One resample of the match.
-    fn draw(&self, rng: &mut ChaCha8Rng, played: &[Score]) -> Vec<Score> {
-        let empty = |score: &Score| Score { games: 0.0, points: 0.0, ..*score };
-        let mut scores: Vec<Score> = played.iter().map(empty).collect();
+    fn draw(&self, rng: &mut ChaCha8Rng, played: &[PairScore]) -> Vec<PairScore> {
+        let empty = |score: &PairScore| PairScore { games: 0.0, points: 0.0, ..*score };
+        let mut scores: Vec<PairScore> = played.iter().map(empty).collect();
         for _ in 0..self.total() {
             let unit = rng.random_range(0..self.total());
             let (pairing, games, points) = self.kinds[self.until.partition_point(|&n| n <= unit)];

@@ -55,8 +55,8 @@ impl PairResult {
         }
     }
 
-    pub(super) fn score(&self) -> Score {
-        Score {
+    pub(super) fn score(&self) -> PairScore {
+        PairScore {
             first: self.first,
             second: self.second,
             games: self.pairs.games() as f64 + self.games.games() as f64,
@@ -70,7 +70,7 @@ impl PairResult {
 /// # Errors
 /// When a result makes no sense, or no chain of games links all players.
 pub fn fit(players: usize, results: &[PairResult]) -> Result<Vec<f64>> {
-    let scores: Vec<Score> = checked(players, results)?.iter().map(PairResult::score).collect();
+    let scores: Vec<PairScore> = checked(players, results)?.iter().map(PairResult::score).collect();
     let mut logits = vec![0.0; players];
     maximize(&mut logits, &scores);
     Ok(in_elo(&logits))
@@ -78,7 +78,7 @@ pub fn fit(players: usize, results: &[PairResult]) -> Result<Vec<f64>> {
 
 /// Games and points of one pairing, the points the first player's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Score {
+pub(super) struct PairScore {
     pub(super) first: usize,
     pub(super) second: usize,
     pub(super) games: f64,
@@ -150,7 +150,7 @@ pub(super) fn in_elo(logits: &[f64]) -> Vec<f64> {
 
 /// Moves the ratings (natural log-odds) to the maximum of likelihood and prior, by Newton's method.
 /// The function is concave, and a step of at most one logit cannot leave the maximum behind.
-pub(super) fn maximize(logits: &mut [f64], scores: &[Score]) {
+pub(super) fn maximize(logits: &mut [f64], scores: &[PairScore]) {
     let players = logits.len();
     let mut curvature = vec![0.0; players * players];
     let mut step = vec![0.0; players];

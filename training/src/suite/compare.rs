@@ -65,7 +65,7 @@ fn mcnemar(only_a: usize, only_b: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::record::TaskLabel;
-    use super::super::verdict::{Detail, Verdict};
+    use super::super::verdict::{Detail, Grade};
     use super::*;
 
     fn record(id: &str, solved: bool) -> Record {
@@ -75,7 +75,7 @@ mod tests {
             fen: "same".to_owned(),
             task: TaskLabel::BestMoves,
             answers: Vec::new(),
-            verdict: Verdict { solved, points, max: 1.0, detail: Detail::Played },
+            verdict: Grade { solved, points, max: 1.0, detail: Detail::Played },
             failure: None,
         }
     }

@@ -12,7 +12,7 @@ use super::judge::judge;
 use super::mate::MateLimits;
 use super::puzzle::{PuzzleRun, PuzzleState};
 use super::record::{Record, remaining};
-use super::verdict::Verdict;
+use super::verdict::Grade;
 use crate::game::ending::Termination;
 use crate::game::limit::Limit;
 use crate::game::state::GameState;
@@ -100,7 +100,7 @@ impl Examination<'_> {
             Ok(verdict) => Ok(Record::new(item, &answers, verdict)),
             Err(Mishap::Failed { how, what }) => Ok(Record {
                 failure: Some(format!("{}: {what}", how.word())),
-                ..Record::new(item, &answers, Verdict::no_move(item))
+                ..Record::new(item, &answers, Grade::no_move(item))
             }),
             Err(other) => Err(other),
         }
@@ -112,7 +112,7 @@ impl Examination<'_> {
         player: &mut dyn Player,
         mut run: PuzzleRun<'_>,
         answers: &mut Vec<ItemAnswer>,
-    ) -> Result<Verdict, Mishap> {
+    ) -> Result<Grade, Mishap> {
         while run.state() == PuzzleState::Asking {
             let answer = self.put(player, run.position())?;
             let best = answer.best;

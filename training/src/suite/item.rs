@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use shakmaty::{CastlingMode, Chess, Move};
 
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// A position with something to find out about an engine.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct ItemAnswer {
     /// The move it plays.
     pub best: Move,
     /// Its last score, if it gave one.
-    pub score: Option<Score>,
+    pub score: Option<UciScore>,
     /// Depth reached, plies.
     pub depth: u32,
     /// Nodes searched.

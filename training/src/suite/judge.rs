@@ -5,19 +5,19 @@ use shakmaty::Position;
 use super::item::{Item, ItemAnswer, Task};
 use super::mate::{self, MateLimits};
 use super::puzzle::PuzzleRun;
-use super::verdict::{Detail, Verdict, max};
+use super::verdict::{Detail, Grade, max};
 
 /// Judges an answer.
 ///
 /// A mate counts as solved if its first move is shown to be right, or could not be checked within
 /// `limits` but was announced, with nothing that speaks against it. Of a puzzle only the first
 /// move is judged here; [`PuzzleRun`] plays it through.
-pub fn judge(item: &Item, answer: &ItemAnswer, limits: &MateLimits) -> Verdict {
+pub fn judge(item: &Item, answer: &ItemAnswer, limits: &MateLimits) -> Grade {
     if !item.position.is_legal(answer.best) {
-        return Verdict::no_move(item);
+        return Grade::no_move(item);
     }
     let max = max(item);
-    let simple = |points: f64, detail| Verdict { solved: points >= max, points, max, detail };
+    let simple = |points: f64, detail| Grade { solved: points >= max, points, max, detail };
     let one = |solved: bool, detail| simple(f64::from(u8::from(solved)), detail);
     match &item.task {
         Task::BestMoves { best, avoid } => {
@@ -37,7 +37,7 @@ pub fn judge(item: &Item, answer: &ItemAnswer, limits: &MateLimits) -> Verdict {
                 run.answer(answer.best);
                 run.verdict()
             }
-            None => Verdict::no_move(item),
+            None => Grade::no_move(item),
         },
     }
 }

@@ -5,7 +5,7 @@ use shakmaty::{Chess, Move, Position};
 
 use super::item::ItemAnswer;
 use super::solver::Solver;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// How far moves are checked by trying everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ pub(super) fn judge(
     limits: &MateLimits,
 ) -> MateVerdict {
     let claimed = match answer.score {
-        Some(Score::Mate(n)) if n != 0 => Some(n),
+        Some(UciScore::Mate(n)) if n != 0 => Some(n),
         _ => None,
     };
     let claim = match claimed {
@@ -203,7 +203,7 @@ mod tests {
         line
     }
 
-    fn judged(fen: &str, moves: i32, score: Score, pv: &str) -> MateVerdict {
+    fn judged(fen: &str, moves: i32, score: UciScore, pv: &str) -> MateVerdict {
         let position = at(fen);
         let pv = line(&position, pv);
         let answer = ItemAnswer {
@@ -219,31 +219,31 @@ mod tests {
 
     #[test]
     fn judges_the_move_and_the_announcement() {
-        let found = judged(ONE, 1, Score::Mate(1), "a1a8");
+        let found = judged(ONE, 1, UciScore::Mate(1), "a1a8");
         assert_eq!(
             found,
             MateVerdict { claim: Claim::Exact, move_check: MoveCheck::Right, pv: PvCheck::Mates }
         );
         assert!(found.announced() && found.solved());
-        let silent = judged(ONE, 1, Score::Cp(900), "a1a8");
+        let silent = judged(ONE, 1, UciScore::Cp(900), "a1a8");
         assert!(silent.solved() && !silent.announced());
         assert_eq!(silent.claim, Claim::None);
-        let wrong = judged(ONE, 1, Score::Mate(1), "a1b1");
+        let wrong = judged(ONE, 1, UciScore::Mate(1), "a1b1");
         assert_eq!(wrong.pv, PvCheck::NoMate);
         assert!(!wrong.solved() && !wrong.announced());
-        assert_eq!(judged(ONE, 1, Score::Mate(-1), "a1a8").claim, Claim::WrongSide);
-        assert_eq!(judged(ONE, 1, Score::Mate(3), "a1a8").claim, Claim::Longer);
+        assert_eq!(judged(ONE, 1, UciScore::Mate(-1), "a1a8").claim, Claim::WrongSide);
+        assert_eq!(judged(ONE, 1, UciScore::Mate(3), "a1a8").claim, Claim::Longer);
     }
 
     #[test]
     fn checks_a_mate_in_two_by_its_move() {
-        let right = judged(TWO, 2, Score::Cp(500), "b5b7");
+        let right = judged(TWO, 2, UciScore::Cp(500), "b5b7");
         assert_eq!((right.move_check, right.pv), (MoveCheck::Right, PvCheck::Open));
-        let cut = judged(TWO, 2, Score::Mate(2), "b5b7 g7f8");
+        let cut = judged(TWO, 2, UciScore::Mate(2), "b5b7 g7f8");
         assert_eq!((cut.pv, cut.announced()), (PvCheck::Open, true));
-        let whole = judged(TWO, 2, Score::Mate(2), "b5b7 g7f8 a6a8");
+        let whole = judged(TWO, 2, UciScore::Mate(2), "b5b7 g7f8 a6a8");
         assert_eq!(whole.pv, PvCheck::Mates);
-        let wrong = judged(TWO, 2, Score::Mate(2), "a1b1");
+        let wrong = judged(TWO, 2, UciScore::Mate(2), "a1b1");
         assert_eq!((wrong.move_check, wrong.solved()), (MoveCheck::Wrong, false));
         assert!(!wrong.announced(), "announced with a move that does not keep it");
     }
@@ -251,12 +251,12 @@ mod tests {
     #[test]
     fn long_mates_stand_by_their_announcement() {
         let fen = "8/8/8/8/8/2k5/8/K6R w - - 0 1";
-        let claimed = judged(fen, 16, Score::Mate(14), "h1h3");
+        let claimed = judged(fen, 16, UciScore::Mate(14), "h1h3");
         assert_eq!((claimed.claim, claimed.move_check), (Claim::Shorter, MoveCheck::Unknown));
         assert!(claimed.solved());
-        assert!(!judged(fen, 16, Score::Mate(20), "h1h3").solved());
-        assert!(!judged(fen, 16, Score::Cp(500), "h1h3").solved());
-        let impossible = judged(fen, 16, Score::Mate(2), "h1h3");
+        assert!(!judged(fen, 16, UciScore::Mate(20), "h1h3").solved());
+        assert!(!judged(fen, 16, UciScore::Cp(500), "h1h3").solved());
+        let impossible = judged(fen, 16, UciScore::Mate(2), "h1h3");
         assert_eq!((impossible.claim, impossible.solved()), (Claim::False, false));
     }
 
@@ -264,15 +264,15 @@ mod tests {
     fn the_mated_side_must_hold_out() {
         // After g8f8 the rook mates; after g8h8 as well: all moves are mated in one.
         let one = "6k1/8/6K1/8/8/8/8/R7 b - - 0 1";
-        let all = judged(one, -1, Score::Mate(-1), "g8h8 a1a8");
+        let all = judged(one, -1, UciScore::Mate(-1), "g8h8 a1a8");
         assert_eq!(
             (all.claim, all.move_check, all.pv),
             (Claim::Exact, MoveCheck::Right, PvCheck::Mates)
         );
         // Kh8 is mated by Ra8 at once, Kf8 holds out longer.
         let two = "6k1/8/5K2/8/8/8/8/R7 b - - 0 1";
-        assert_eq!(judged(two, -3, Score::Cp(-900), "g8f8").move_check, MoveCheck::Wrong);
-        assert_eq!(judged(two, -2, Score::Mate(-2), "g8h8").move_check, MoveCheck::Right);
+        assert_eq!(judged(two, -3, UciScore::Cp(-900), "g8f8").move_check, MoveCheck::Wrong);
+        assert_eq!(judged(two, -2, UciScore::Mate(-2), "g8h8").move_check, MoveCheck::Right);
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
         let position = at(ONE);
         let mut answer = ItemAnswer {
             best: line(&position, "a1a8")[0],
-            score: Some(Score::Mate(2)),
+            score: Some(UciScore::Mate(2)),
             depth: 1,
             nodes: 1,
             time: Duration::ZERO,

@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, Position};
 use super::epd::item;
 use super::item::{Item, Task};
 use super::notation::{parse_move, position, setup};
-use super::verdict::{Detail, Verdict};
+use super::verdict::{Detail, Grade};
 use crate::game::epd::parse_number;
 
 /// What to do about a line that is not CSV.
@@ -173,14 +173,14 @@ impl<'a> PuzzleRun<'a> {
     }
 
     /// The points for the answers so far: one for a puzzle solved completely.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Grade {
         let solved = self.state == PuzzleState::Solved;
         let detail = Detail::Puzzle {
             first_right: self.first_right,
             right: self.right,
             of: self.line.len().div_ceil(2) as u32,
         };
-        Verdict { solved, points: f64::from(u8::from(solved)), max: 1.0, detail }
+        Grade { solved, points: f64::from(u8::from(solved)), max: 1.0, detail }
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::item::{Item, ItemAnswer, Task};
-use super::verdict::Verdict;
-use crate::game::score::Score;
+use super::verdict::Grade;
+use crate::game::score::UciScore;
 
 /// An item with what an engine made of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,9 +18,9 @@ pub struct Record {
     /// What was asked.
     pub task: TaskLabel,
     /// The answers; several only to a puzzle, none if the engine gave no move.
-    pub answers: Vec<Reply>,
+    pub answers: Vec<AnswerRecord>,
     /// What they are worth.
-    pub verdict: Verdict,
+    pub verdict: Grade,
     /// Why there is no answer, where the engine failed: the sort of failure, then what happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -47,11 +47,11 @@ pub enum TaskLabel {
 
 /// An answer in text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct AnswerRecord {
     /// The move played, UCI coordinates.
     pub best: String,
     /// The score for the side to move.
-    pub score: Option<Score>,
+    pub score: Option<UciScore>,
     /// Plies.
     pub depth: u32,
     /// Positions searched.
@@ -64,9 +64,9 @@ pub struct Reply {
 
 impl Record {
     /// Notes an item, the answers to it (several for a puzzle) and what they are worth.
-    pub fn new(item: &Item, answers: &[ItemAnswer], verdict: Verdict) -> Record {
+    pub fn new(item: &Item, answers: &[ItemAnswer], verdict: Grade) -> Record {
         let uci = |m: &shakmaty::Move| m.to_uci(item.castling_mode).to_string();
-        let reply = |answer: &ItemAnswer| Reply {
+        let reply = |answer: &ItemAnswer| AnswerRecord {
             best: uci(&answer.best),
             score: answer.score,
             depth: answer.depth,

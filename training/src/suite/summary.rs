@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use clap::ValueEnum;
 
-use super::record::{Record, Reply, TaskLabel};
+use super::record::{AnswerRecord, Record, TaskLabel};
 use super::verdict::Detail;
 use crate::statistics::wilson::{ShareInterval, Z_95, wilson};
 
@@ -81,7 +81,7 @@ impl Summary {
 
     fn of(label: String, records: &[&Record]) -> Summary {
         let count = |f: fn(&Record) -> bool| records.iter().filter(|r| f(r)).count();
-        let total = |f: fn(&Reply) -> u64| {
+        let total = |f: fn(&AnswerRecord) -> u64| {
             records.iter().flat_map(|r| &r.answers).map(f).fold(0, u64::saturating_add)
         };
         let puzzles = count(|r| matches!(r.task, TaskLabel::Puzzle { .. }));
@@ -191,7 +191,7 @@ fn theme(id: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::mate::{Claim, MateVerdict, MoveCheck, PvCheck};
-    use super::super::verdict::Verdict;
+    use super::super::verdict::Grade;
     use super::*;
 
     fn record(id: &str, task: TaskLabel, points: f64, max: f64, detail: Detail) -> Record {
@@ -200,7 +200,7 @@ mod tests {
             fen: String::new(),
             task,
             answers: Vec::new(),
-            verdict: Verdict { solved: points >= max, points, max, detail },
+            verdict: Grade { solved: points >= max, points, max, detail },
             failure: None,
         }
     }

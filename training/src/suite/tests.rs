@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::*;
 use crate::disk::journal::{Journal, Resumed};
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 use shakmaty::san::San;
 use shakmaty::{CastlingMode, Position};
 
@@ -49,7 +49,7 @@ fn fault(name: &str, text: &str) -> (u64, String) {
 fn answer(item: &Item, san: &str) -> ItemAnswer {
     let best = San::from_ascii(san.as_bytes()).unwrap().to_move(&item.position).unwrap();
     let time = Duration::from_millis(15);
-    ItemAnswer { best, score: Some(Score::Cp(12)), depth: 9, nodes: 1000, time, pv: vec![best] }
+    ItemAnswer { best, score: Some(UciScore::Cp(12)), depth: 9, nodes: 1000, time, pv: vec![best] }
 }
 
 fn points(item: &Item, san: &str) -> (f64, f64, bool) {
@@ -297,7 +297,7 @@ fn records_of_all_kinds_come_back_as_they_were() {
     .items;
     items.extend(suite("all.csv", LICHESS).items);
     for item in &items {
-        for record in [record(item, "Rb7+"), Record::new(item, &[], Verdict::no_move(item))] {
+        for record in [record(item, "Rb7+"), Record::new(item, &[], Grade::no_move(item))] {
             let line = serde_json::to_string(&record).unwrap();
             assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
         }

@@ -7,7 +7,7 @@ use super::mate::MateVerdict;
 
 /// What an answer is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct Grade {
     /// Whether the item counts as solved; for points, whether it got all of them.
     pub solved: bool,
     /// Points, `0..=max`.
@@ -39,10 +39,10 @@ pub enum Detail {
     },
 }
 
-impl Verdict {
+impl Grade {
     /// The verdict on an engine that gave no move (or crashed, or played an illegal one).
-    pub fn no_move(item: &Item) -> Verdict {
-        Verdict { solved: false, points: 0.0, max: max(item), detail: Detail::NoMove }
+    pub fn no_move(item: &Item) -> Grade {
+        Grade { solved: false, points: 0.0, max: max(item), detail: Detail::NoMove }
     }
 }
 

@@ -5,11 +5,11 @@
 mod average;
 mod checkpoint;
 mod feed;
+mod gradients;
 mod guard;
 mod held_out;
 mod log;
 mod progress;
-mod step;
 #[cfg(test)]
 mod tests;
 
@@ -31,11 +31,11 @@ use crate::train::dataset::Dataset;
 use average::Average;
 use checkpoint::Checkpoint;
 use feed::Feed;
+use gradients::{Job, Memory, Pass};
 use guard::Ruling;
 use held_out::Sample;
 use log::{Log, Pace};
 use progress::Progress;
-use step::{Job, Memory, Pass};
 
 pub use log::{LogLine, read_log};
 
@@ -333,7 +333,7 @@ impl Trainer {
             scale: self.progress.guard.scale,
             device: &self.device,
         };
-        let sum = step::gradients(&self.model, jobs, pass, &mut self.memory);
+        let sum = gradients::gradients(&self.model, jobs, pass, &mut self.memory);
         let (is_number, positions) = (sum.is_number(), sum.positions());
         let parts = sum.parts;
         let gradient = State::measured(&self.model, sum.grads, pass.scale);

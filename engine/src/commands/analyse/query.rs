@@ -207,7 +207,7 @@ impl Query {
         let search = match &self.search {
             None => defaults.search,
             Some(name) => SearchMode::named(name)
-                .filter(|mode| TELLING.contains(mode))
+                .filter(|mode| SearchMode::WATCHABLE.contains(mode))
                 .ok_or(("search", format!("it is Tesla, PUCT or AlphaBeta, not '{name}'")))?,
         };
         let every = match self.report_every {
@@ -314,9 +314,6 @@ impl Query {
         Ok(include)
     }
 }
-
-/// The search modes that tell of their moves.
-pub const TELLING: [SearchMode; 3] = [SearchMode::Tesla, SearchMode::Puct, SearchMode::AlphaBeta];
 
 /// Reads the value of one field.
 fn put<T: DeserializeOwned>(field: &mut T, value: Value) -> Result<(), String> {

@@ -9,7 +9,7 @@ use pgn_reader::{Outcome, RawTag, Reader, SanPlus, Visitor};
 use shakmaty::{Chess, Color, Move, Position};
 use tesla_nn::evaluator::centipawns_from_score;
 
-use super::Verdict;
+use super::Assessment;
 use super::judgement::Judgement;
 use crate::chess::game::Game;
 use crate::chess::notation::from_fen;
@@ -35,7 +35,7 @@ pub struct ReadGame {
 #[derive(Clone, Copy, Debug)]
 pub struct Annotation {
     /// What is known of the position behind it.
-    pub verdict: Verdict,
+    pub verdict: Assessment,
     /// Who is to move there.
     pub to_move: Color,
     /// What the move's loss is called.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use shakmaty::Color;
 
-use super::Verdict;
+use super::Assessment;
 
 /// Losses from which a move is an inaccuracy, a mistake and a blunder, points: Lichess's 0.1, 0.2
 /// and 0.3 of its winning chances, which go from -1 to 1.
@@ -41,7 +41,7 @@ struct Side {
 impl Loss {
     /// Of the move between two positions: each value is for its side to move. A position that looks
     /// better than the move before it promised has lost nothing.
-    pub fn of(before: Verdict, after: Verdict) -> Self {
+    pub fn of(before: Assessment, after: Assessment) -> Self {
         Self((before.value - (100.0 - after.value)).max(0.0))
     }
 }

@@ -11,8 +11,8 @@ use crate::search::snapshot::Outlook;
 const GAME: &str = "[Event \"A \\\"fool's\\\" mate\"]\n[White \"First\"]\n[Black \"Second\"]\n\n\
     1. f3 {a comment} e5 (1... d5 2. e4) 2. g4?? Qh4# 0-1\n";
 
-fn verdict(value: f32, proof: Option<Proof>) -> Verdict {
-    Verdict { value, error: 1.5, proof }
+fn verdict(value: f32, proof: Option<Proof>) -> Assessment {
+    Assessment { value, error: 1.5, proof }
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn games_are_written_as_others_read_them() {
     let mated = Proof { result: Outlook::Loss, mate: Some(0) };
     let mates = Proof { result: Outlook::Win, mate: Some(1) };
     let verdicts = [(45.0, None), (55.0, None), (44.0, None), (100.0, Some(mates))];
-    let mut verdicts: Vec<Verdict> = verdicts.map(|(v, proof)| verdict(v, proof)).to_vec();
+    let mut verdicts: Vec<Assessment> = verdicts.map(|(v, proof)| verdict(v, proof)).to_vec();
     verdicts.push(verdict(0.0, Some(mated)));
     let (annotations, summary) = judged(game, &verdicts);
     let text = game.written(&annotations);

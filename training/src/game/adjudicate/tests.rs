@@ -6,7 +6,7 @@ use crate::game::openings::Opening;
 fn feed(
     fen: Option<&str>,
     rules: Adjudication,
-    scores: &[Option<Score>],
+    scores: &[Option<UciScore>],
 ) -> Option<(usize, Ending)> {
     let fen = fen.unwrap_or("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1").to_owned();
     let opening = Opening { fen, moves: Vec::new(), chess960: false, name: None };
@@ -22,8 +22,8 @@ fn feed(
     None
 }
 
-fn cp(scores: &[i32]) -> Vec<Option<Score>> {
-    scores.iter().map(|&score| Some(Score::Cp(score))).collect()
+fn cp(scores: &[i32]) -> Vec<Option<UciScore>> {
+    scores.iter().map(|&score| Some(UciScore::Cp(score))).collect()
 }
 
 fn draws(text: &str) -> Adjudication {
@@ -48,7 +48,7 @@ fn a_draw_needs_small_scores_of_both_in_a_row() {
     let mut scores = cp(&[0; 7]);
     scores[3] = None;
     assert_eq!(feed(None, rules, &scores), None, "a missing score starts the count afresh");
-    scores[3] = Some(Score::Mate(1));
+    scores[3] = Some(UciScore::Mate(1));
     assert_eq!(feed(None, rules, &scores), None, "a mate is not a small score");
 }
 
@@ -81,7 +81,7 @@ fn captures_and_pawn_moves_start_the_count_of_a_draw_afresh() {
         ("e7e8", true), // the pawn move is the first of four
     ] {
         game.play(uci.parse().unwrap()).unwrap();
-        assert_eq!(adjudicator.observe(&game, Some(Score::Cp(0))).is_some(), ends, "{uci}");
+        assert_eq!(adjudicator.observe(&game, Some(UciScore::Cp(0))).is_some(), ends, "{uci}");
     }
 }
 
@@ -93,11 +93,11 @@ fn a_side_resigns_by_its_own_scores() {
     assert_eq!(feed(None, rules, &cp(&[0, -500, 0, -499, 0, -501, 0, -501])), None);
     assert_eq!(feed(None, rules, &cp(&[900, 0, 900, 0, 900, 0])), None, "winning is no reason");
     let mut scores = cp(&[0, -500, 0, 0, 0, -500]);
-    scores[3] = Some(Score::Mate(-7));
+    scores[3] = Some(UciScore::Mate(-7));
     assert_eq!(feed(None, rules, &scores), Some((6, lost)));
-    scores[3] = Some(Score::Mate(0));
+    scores[3] = Some(UciScore::Mate(0));
     assert_eq!(feed(None, rules, &scores), Some((6, lost)));
-    scores[3] = Some(Score::Mate(7));
+    scores[3] = Some(UciScore::Mate(7));
     assert_eq!(feed(None, rules, &scores), None);
     scores[3] = None;
     assert_eq!(feed(None, rules, &scores), None);
@@ -111,7 +111,7 @@ fn two_sided_asks_the_winner_too() {
     assert_eq!(feed(None, rules, &cp(&[-600, 100, -600, 499, -600, 499, -600])), None);
     // fastchess would count these, though each side says that it loses.
     assert_eq!(feed(None, rules, &cp(&[-600, -600, -600, -600, -600, -600])), None);
-    let mates = [-3, 3, -2, 2, -1].map(|moves| Some(Score::Mate(moves)));
+    let mates = [-3, 3, -2, 2, -1].map(|moves| Some(UciScore::Mate(moves)));
     assert_eq!(feed(None, rules, &mates), Some((5, lost)));
 }
 

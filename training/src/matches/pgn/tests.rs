@@ -11,7 +11,7 @@ use crate::game::openings::{Book, BookOptions, Opening};
 use crate::game::state::{GameState, castling_mode, fen_of};
 use crate::matches::record::Breaches;
 
-fn played(uci: &str, score: Option<Score>) -> MoveRecord {
+fn played(uci: &str, score: Option<UciScore>) -> MoveRecord {
     MoveRecord { uci: uci.to_owned(), score, depth: Some(12), nodes: Some(800), micros: 520_900 }
 }
 
@@ -28,8 +28,8 @@ fn fools_mate() -> MatchGame {
             name: None,
         },
         moves: vec![
-            MoveRecord { depth: None, nodes: None, ..played("g2g4", Some(Score::Mate(-1))) },
-            played("d8h4", Some(Score::Mate(1))),
+            MoveRecord { depth: None, nodes: None, ..played("g2g4", Some(UciScore::Mate(-1))) },
+            played("d8h4", Some(UciScore::Mate(1))),
         ],
         ending: Ending::loss(Color::White, Termination::Checkmate),
         detail: None,
@@ -70,11 +70,11 @@ Black mates} 0-1
 fn scores_in_pawns() {
     let cases = [(35, "+0.35"), (-5, "-0.05"), (0, "0.00"), (12_345, "+123.45")];
     for (cp, text) in cases {
-        assert_eq!(score_in_pawns(Score::Cp(cp)), text);
+        assert_eq!(score_in_pawns(UciScore::Cp(cp)), text);
     }
-    assert_eq!(score_in_pawns(Score::Cp(i32::MIN)), "-21474836.48");
+    assert_eq!(score_in_pawns(UciScore::Cp(i32::MIN)), "-21474836.48");
     for (moves, text) in [(3, "+M5"), (-2, "-M4"), (0, "-M0"), (i32::MIN, "-M4294967296")] {
-        assert_eq!(score_in_pawns(Score::Mate(moves)), text);
+        assert_eq!(score_in_pawns(UciScore::Mate(moves)), text);
     }
 }
 
@@ -243,8 +243,8 @@ fn random_game(start: usize, choices: &[u16], book: usize, text: &str) -> MatchG
         } else {
             let score = match choice % 5 {
                 0 => None,
-                1 => Some(Score::Mate(i32::from(choice) - 30_000)),
-                _ => Some(Score::Cp(i32::from(choice) - 30_000)),
+                1 => Some(UciScore::Mate(i32::from(choice) - 30_000)),
+                _ => Some(UciScore::Cp(i32::from(choice) - 30_000)),
             };
             game.moves.push(played(&uci.to_string(), score));
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::lines::uci_move;
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 
 /// How a score is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Info {
     /// Plies of the longest line.
     pub seldepth: Option<u32>,
     /// The score.
-    pub score: Option<Score>,
+    pub score: Option<UciScore>,
     /// How the score is to be read.
     pub bound: Bound,
     /// Nodes searched.
@@ -45,7 +45,7 @@ pub struct Info {
     pub pv: Vec<String>,
     /// First moves of the other variations (`multipv` 2, 3 …), in UCI notation and in their order,
     /// each with the last exact score. None is `pv`'s, none comes twice.
-    pub others: Vec<(String, Score)>,
+    pub others: Vec<(String, UciScore)>,
 }
 
 /// An `info` line.
@@ -76,8 +76,8 @@ impl Line {
                 "hashfull" => info.hashfull = number(word, value(), sin),
                 "time" => info.time = number(word, value(), sin).map(Duration::from_millis),
                 "multipv" => *variation = number(word, value(), sin).unwrap_or_default(),
-                "cp" => info.score = number(word, value(), sin).map(Score::Cp),
-                "mate" => info.score = number(word, value(), sin).map(Score::Mate),
+                "cp" => info.score = number(word, value(), sin).map(UciScore::Cp),
+                "mate" => info.score = number(word, value(), sin).map(UciScore::Mate),
                 "lowerbound" => info.bound = Bound::Lower,
                 "upperbound" => info.bound = Bound::Upper,
                 "pv" => {
@@ -149,7 +149,7 @@ pub(super) struct Gathered {
     info: Info,
     rank: Option<u8>,
     /// By the number of the variation: its first move and exact score.
-    others: BTreeMap<u32, (String, Score)>,
+    others: BTreeMap<u32, (String, UciScore)>,
 }
 
 impl Gathered {
@@ -213,7 +213,7 @@ mod tests {
         let expected = Info {
             depth: Some(20),
             seldepth: Some(31),
-            score: Some(Score::Cp(-13)),
+            score: Some(UciScore::Cp(-13)),
             bound: Bound::Upper,
             nodes: Some(9_000_000_000),
             nps: Some(1_200_000),
@@ -259,7 +259,7 @@ mod tests {
             "info depth 5 multipv 2 score cp 500 pv a2a3",
             "info currmove h2h3 nodes 40",
         ]);
-        assert_eq!((info.depth, info.score), (Some(5), Some(Score::Mate(3))));
+        assert_eq!((info.depth, info.score), (Some(5), Some(UciScore::Mate(3))));
         assert_eq!((info.bound, info.nodes), (Bound::Exact, Some(40)));
         assert_eq!(info.pv, ["d2d4"]);
     }
@@ -278,14 +278,14 @@ mod tests {
         ]);
         assert_eq!(info.pv, ["d2d4"]);
         let others = [("c2c4", 24), ("a2a3", 5)];
-        let others = others.map(|(first, score)| (first.to_owned(), Score::Cp(score)));
+        let others = others.map(|(first, score)| (first.to_owned(), UciScore::Cp(score)));
         assert_eq!(info.others, others);
     }
 
     #[test]
     fn the_last_bound_serves_when_nothing_is_exact() {
         let info = gather(&["info score cp 9 upperbound", "info score cp 7 lowerbound"]);
-        assert_eq!((info.score, info.bound), (Some(Score::Cp(7)), Bound::Lower));
+        assert_eq!((info.score, info.bound), (Some(UciScore::Cp(7)), Bound::Lower));
         assert_eq!(gather(&["info depth 7", "info nodes 3"]).depth, Some(7));
     }
 

@@ -5,7 +5,7 @@ use std::thread::{JoinHandle, spawn};
 
 use crossbeam_channel::{Receiver, bounded};
 
-use super::step::Job;
+use super::gradients::Job;
 use crate::train::dataset::{Dataset, WindowRef};
 
 /// Batches that wait encoded, over all encoders.

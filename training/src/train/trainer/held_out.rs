@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tesla_nn::model::backprop::{Backprop, Workspace};
 use tesla_nn::model::{Model, Output, Precision};
 
-use super::step::{Job, PARTS};
+use super::gradients::{Job, PARTS};
 use crate::train::dataset::Dataset;
 use crate::train::loss::{LossWeights, loss};
 

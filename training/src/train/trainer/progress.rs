@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::gradients::PARTS;
 use super::guard::Guard;
 use super::held_out::HeldOut;
-use super::step::PARTS;
 use crate::train::config::Plan;
 
 /// Where a run stands.

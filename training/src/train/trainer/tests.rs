@@ -150,7 +150,7 @@ fn weights_that_are_no_numbers_replace_none() {
         scale: 1.0,
         device: &trainer.device,
     };
-    let sum = step::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
+    let sum = gradients::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
     let gradient = State::measured(&trainer.model, sum.grads, 1.0);
     let model = trainer.model.clone();
     trainer.model = trainer.optimizer.step(&settings, f32::NAN, model, gradient);
@@ -167,7 +167,7 @@ fn half_precision_teaches_the_same() {
     let found = |precision, scale| {
         let weights = &LossWeights::default();
         let pass = Pass { weights, precision, scale, device: &trainer.device };
-        let sum = step::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
+        let sum = gradients::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
         let parts = sum.parts[0].0;
         (parts, State::measured(&trainer.model, sum.grads, scale).norm)
     };
@@ -218,9 +218,9 @@ fn the_written_pass_teaches_what_the_graph_does() {
         let pass = Pass { weights, precision: Precision::F32, scale: 2.0, device: &trainer.device };
         let mut memory = Memory::default();
         // The memory of another batch changes nothing.
-        let _ = step::gradients(&trainer.model, &self::jobs(&dataset, 2), pass, &mut memory);
-        let written = step::gradients(&trainer.model, &jobs, pass, &mut memory);
-        let graph = step::graph_gradients(&trainer.model, &jobs, pass);
+        let _ = gradients::gradients(&trainer.model, &self::jobs(&dataset, 2), pass, &mut memory);
+        let written = gradients::gradients(&trainer.model, &jobs, pass, &mut memory);
+        let graph = gradients::graph_gradients(&trainer.model, &jobs, pass);
         for ((a, n), (b, m)) in written.parts.iter().zip(&graph.parts) {
             assert_eq!(n, m);
             assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4), "{a:?} {b:?}");
@@ -263,7 +263,7 @@ fn both_kinds_of_gradients_take_the_same_step() {
         let jobs = jobs(&dataset, 0);
         let weights = &LossWeights::default();
         let pass = Pass { weights, precision: Precision::F32, scale: 1.0, device: &trainer.device };
-        let graph = step::graph_gradients(&trainer.model, &jobs, pass).grads;
+        let graph = gradients::graph_gradients(&trainer.model, &jobs, pass).grads;
         let Grads::Tensors(tensors) = &graph else { panic!("a graph makes tensors") };
         let mut list = Listed { list: Vec::new(), tensors };
         trainer.model.visit(&mut list);
