@@ -3,15 +3,13 @@
 //! The shapes are those of [`crate::model`].
 
 use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, PLACES, READOUT_SQUARE, RULE_FEATURES, Window,
+    ATTACK_STATES, BOARD_FEATURES, MAX_PIECES, PLACES, PLAIN_RULES, READOUT_SQUARE, Window,
 };
 
 /// Row of the bias table that hides a token: added to the table at run time, never learnt.
 pub(crate) const HIDDEN: i32 = (PLACES * PLACES) as i32;
 /// Row of the board table for a piece that is not there: added likewise, zeros.
 pub(crate) const NO_PIECE: i32 = BOARD_FEATURES as i32;
-/// Rows of the rule table for a readout that pads a window.
-pub(crate) const PLAIN_RULES: [i32; RULE_FEATURES] = [0, 2, 18, 27, 35];
 
 /// Row of the bias table for a query at one place and a key at another: squares seen from the
 /// anchor's side to move, or [`READOUT_SQUARE`].
@@ -26,7 +24,7 @@ pub(crate) struct Inputs {
     pub(crate) piece_square: Vec<i32>,
     /// Per piece: kind and attack state.
     pub(crate) piece_state: Vec<i32>,
-    /// [`RULE_FEATURES`] per readout.
+    /// [`RULE_FEATURES`](crate::encode::RULE_FEATURES) per readout.
     pub(crate) rules: Vec<i32>,
     /// As many per readout as a board has pieces, [`NO_PIECE`] where there are fewer.
     pub(crate) board: Vec<i32>,
@@ -169,7 +167,7 @@ impl Batch {
             let start = self.inputs.board.len();
             self.inputs.board.resize(start + self.board_slots, NO_PIECE);
             let Some(readout) = window.readouts.get(ply) else {
-                self.inputs.rules.extend(PLAIN_RULES);
+                self.inputs.rules.extend(PLAIN_RULES.map(i32::from));
                 self.move_offsets.push(self.moves());
                 continue;
             };

@@ -5,6 +5,8 @@
 //! castling) that each ply moved. Each position of the window has a *readout*, which sees the
 //! pieces still standing and the readouts before it. A window without plies is a whole encode.
 
+pub(crate) mod tactics;
+
 use shakmaty::{
     Bitboard, Board, CastlingSide, Chess, Color, EnPassantMode, Move, Piece, Position, Role,
     Square, attacks,
@@ -21,10 +23,19 @@ pub const ATTACK_STATES: usize = 4;
 pub const BOARD_FEATURES: usize = PIECE_SQUARES * ATTACK_STATES;
 /// Most pieces on a legal board.
 pub const MAX_PIECES: usize = 32;
-/// Rule features that a readout always has: side, castling, en passant, fifty moves, repetition.
-pub const RULE_FEATURES: usize = 5;
-/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3.
-pub const RULE_ROWS: usize = 38;
+/// Rule features that a readout always has: side, castling, en passant, fifty moves, repetition;
+/// value, gain and threat of forcing play.
+pub const RULE_FEATURES: usize = 8;
+/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3, then those of forcing play.
+pub const RULE_ROWS: usize = PLAIN_RULE_ROWS + tactics::ROWS;
+/// Rows of the table before those of forcing play: all that networks before 2026-11-24 had.
+pub(crate) const PLAIN_RULE_ROWS: usize = 38;
+/// Rows of a readout without special rules or forcing play.
+pub(crate) const PLAIN_RULES: [u8; RULE_FEATURES] = {
+    let [value, gain, threat] = tactics::QUIET;
+    let first = PLAIN_RULE_ROWS as u8;
+    [0, 2, 18, 27, 35, first + value, first + gain, first + threat]
+};
 /// Destinations: 64 squares (seen from the mover's side) times no promotion, N, B, R, Q.
 pub const TARGETS: usize = 64 * 5;
 /// Mover's role × captured role or none × threat at the destination (none, any, cheaper piece) ×
@@ -212,12 +223,19 @@ impl Window {
         let en_passant =
             position.ep_square(EnPassantMode::Legal).map_or(0, |sq| 1 + u8::from(sq.file()));
         let fifty = (position.halfmoves() / 13).min(7) as u8;
+        let is_flipped = position.turn() != self.side;
+        let [value, gain, threat] = tactics::rows(position);
+        let value = if is_flipped { tactics::mirrored(value) } else { value };
+        let first = PLAIN_RULE_ROWS as u8;
         [
-            u8::from(position.turn() != self.side),
+            u8::from(is_flipped),
             2 + castling,
             18 + en_passant,
             27 + fifty,
             35 + repetitions.min(2),
+            first + value,
+            first + gain,
+            first + threat,
         ]
     }
 

@@ -17,6 +17,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 
+use crate::encode::PLAIN_RULE_ROWS;
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
@@ -28,6 +29,9 @@ pub const FORMAT: &str = "tesla-1";
 /// Name of our entry in the header's metadata. One entry only: several would be written in random
 /// order, and the same weights must give the same file.
 const ENTRY: &str = "tesla";
+
+/// The rule table.
+pub(crate) const RULES: &str = "rules";
 
 /// Most bytes of a weights file: many times those of any network that fits a device.
 const LARGEST: u64 = 1 << 32;
@@ -145,12 +149,23 @@ pub(crate) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, ModelConfig), Weigh
 /// # Errors
 /// When the bytes are damaged or no Tesla network.
 pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError> {
-    let (_, config) = open(bytes)?;
+    let (tensors, config) = open(bytes)?;
+    if lacks_rule_rows(&tensors) {
+        let (model, ..) = graft(bytes, &config, device)?;
+        return Ok(Loaded { model, config, hash: short_hash(bytes) });
+    }
     let mut model = config.init(device);
     let mut store = SafetensorsStore::from_bytes(Some(bytes.to_vec()))
         .with_from_adapter(FloatCastAdapter::to(DType::F32));
     model.load_from(&mut store).map_err(|error| WeightsError::Misfit(error.to_string()))?;
     Ok(Loaded { model, config, hash: short_hash(bytes) })
+}
+
+/// Whether the rule table ends before the rows of forcing play, as in files of before 2026-11-24.
+/// Zeros take their place.
+fn lacks_rule_rows(tensors: &SafeTensors<'_>) -> bool {
+    let rules = tensors.tensor(RULES);
+    rules.is_ok_and(|rules| rules.shape().first() == Some(&PLAIN_RULE_ROWS))
 }
 
 /// The SHA-256 of the tensors' bytes in the order of their names.

@@ -2,7 +2,11 @@
 #![cfg(feature = "net")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+use std::collections::HashMap;
+
 use burn::tensor::{Device, Tensor};
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 use shakmaty::{Chess, Position};
 use tesla_nn::batch::Batch;
 use tesla_nn::canary;
@@ -14,7 +18,7 @@ use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
 use tesla_nn::transformer::{
     AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
 };
-use tesla_nn::weights::{self, WeightsError};
+use tesla_nn::weights::{self, Loaded, WeightsError};
 
 fn tiny() -> (Model, ModelConfig, Device) {
     let device = Device::flex();
@@ -216,6 +220,50 @@ fn canaries() -> Batch {
         .map(|request| Window::new(&request.position, request.repetitions, &request.moves))
         .collect();
     Batch::pack(&windows)
+}
+
+/// The weights file of a network whose rows of forcing play are zeros, and the same without them,
+/// as files of before those rows are.
+fn with_and_without_rows_of_forcing_play() -> [Vec<u8>; 2] {
+    const PLAIN: usize = 38;
+    let (model, config, _) = tiny();
+    let bytes = weights::to_exact_bytes(&model, &config).unwrap();
+    let whole = SafeTensors::deserialize(&bytes).unwrap();
+    let row = 4 * config.width;
+    let rules = whole.tensor("rules").unwrap();
+    let plain = rules.data()[..PLAIN * row].to_vec();
+    let mut padded = plain.clone();
+    padded.resize(rules.data().len(), 0);
+    let header = format!(
+        r#"{{"format":"{}","config":{}}}"#,
+        weights::FORMAT,
+        serde_json::to_string(&config).unwrap()
+    );
+    [padded, plain].map(|rules| {
+        let shape = vec![rules.len() / row, config.width];
+        let rules = TensorView::new(Dtype::F32, shape, &rules).unwrap();
+        let tensors = whole.tensors().into_iter().map(|(name, tensor)| {
+            let tensor = if name == "rules" { rules.clone() } else { tensor };
+            (name, tensor)
+        });
+        let metadata = HashMap::from([("tesla".to_owned(), header.clone())]);
+        safetensors::serialize(tensors, Some(metadata)).unwrap()
+    })
+}
+
+#[test]
+fn a_file_without_rows_of_forcing_play_is_one_with_zeros() {
+    let [whole, old] = with_and_without_rows_of_forcing_play();
+    assert!(old.len() < whole.len());
+    let device = Device::flex();
+    let answers = [&whole, &old].map(|bytes| {
+        let Loaded { model, .. } = weights::load_bytes(bytes, &device).unwrap();
+        let output = model.forward(&canaries(), &device);
+        let mut on_cpu = Engine::load(bytes, Options::default()).unwrap();
+        let answers = on_cpu.evaluate(&canary::requests());
+        (host(output.log_error), host(output.policy_logits), answers)
+    });
+    assert_eq!(answers[0], answers[1]);
 }
 
 #[test]

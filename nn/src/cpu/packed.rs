@@ -10,7 +10,7 @@ use super::short_attention::{Grid, fits};
 use super::vectors::{Aligned, LINE};
 use crate::encode::{
     ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, PLACES,
-    RULE_ROWS, TARGETS,
+    PLAIN_RULE_ROWS, RULE_ROWS, TARGETS,
 };
 use crate::model::{ModelConfig, VALUE_BINS};
 use crate::weights::{self, WeightsError};
@@ -96,6 +96,14 @@ impl Source<'_> {
 
     fn table(&self, name: &str, rows: usize, width: usize) -> Result<Aligned, WeightsError> {
         Ok(Aligned::of(&self.read(name, &[rows, width])?))
+    }
+
+    /// The rule table; a file may end before the rows of forcing play, which are zeros then.
+    fn rules(&self, width: usize) -> Result<Aligned, WeightsError> {
+        let plain = self.read(weights::RULES, &[PLAIN_RULE_ROWS, width]);
+        let mut rules = plain.or_else(|_| self.read(weights::RULES, &[RULE_ROWS, width]))?;
+        rules.resize(RULE_ROWS * width, 0.0);
+        Ok(Aligned::of(&rules))
     }
 
     /// Weights `[k, m]` and bias of a linear layer after a norm's `scale` (empty: none).
@@ -239,7 +247,7 @@ impl Network {
             hash,
             piece_square: source.table("piece_square", PIECE_SQUARES, d)?,
             piece_state: source.table("piece_state", 12 * ATTACK_STATES, d)?,
-            rules: source.table("rules", RULE_ROWS, d)?,
+            rules: source.rules(d)?,
             board: source.table("board", BOARD_FEATURES, d)?,
             blocks,
             value_hidden: after_norm("value_hidden", value_hidden)?.packed(unit),

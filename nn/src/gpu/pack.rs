@@ -1,8 +1,8 @@
 //! Plans as index lists of a fixed shape: everything the device needs of a pass, on the host.
 
 use super::store::{self, NOTHING, TRASH};
-use crate::batch::{HIDDEN, Inputs, Moves, NO_PIECE, PLAIN_RULES, pair};
-use crate::encode::{MAX_PIECES, READOUT_SQUARE};
+use crate::batch::{HIDDEN, Inputs, Moves, NO_PIECE, pair};
+use crate::encode::{MAX_PIECES, PLAIN_RULES, READOUT_SQUARE};
 use crate::incremental::plan::{Plan, Source};
 
 /// Tokens of a whole encode: room for all pieces, and the readout.
@@ -51,7 +51,7 @@ impl Pack {
         let inputs = Inputs {
             piece_square: vec![0; pieces],
             piece_state: vec![0; pieces],
-            rules: PLAIN_RULES.repeat(positions),
+            rules: PLAIN_RULES.map(i32::from).repeat(positions),
             board: vec![NO_PIECE; positions * MAX_PIECES],
         };
         Self {

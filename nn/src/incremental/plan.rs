@@ -3,7 +3,10 @@
 use shakmaty::{Chess, Color, Move, Position, Square};
 
 use super::node::Node;
-use crate::encode::{ATTACK_STATES, MoveToken, READOUT_SQUARE, RULE_FEATURES, Window, arrivals};
+use crate::encode::tactics::mirrored;
+use crate::encode::{
+    ATTACK_STATES, MoveToken, PLAIN_RULE_ROWS, READOUT_SQUARE, RULE_FEATURES, Window, arrivals,
+};
 
 /// Rows of a child: one moved piece, two for castling, and the readout.
 pub(crate) const CHILD_ROWS: usize = 3;
@@ -90,6 +93,8 @@ impl Plan {
             rules[0] ^= 1;
             let castling = rules[1] - 2;
             rules[1] = 2 + (castling >> 2 | (castling & 0b11) << 2);
+            let first = PLAIN_RULE_ROWS as u8;
+            rules[5] = first + mirrored(rules[5] - first);
             for row in &mut board {
                 let state = *row % ATTACK_STATES as u16;
                 *row = turned(*row / ATTACK_STATES as u16) * ATTACK_STATES as u16 + state;

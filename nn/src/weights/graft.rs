@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use burn::tensor::Device;
-use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
 use super::{
-    ENTRY, FORMAT, Header, WeightsError, check_finite, load_bytes, payload_of, to_exact_bytes,
+    ENTRY, FORMAT, Header, RULES, WeightsError, check_finite, lacks_rule_rows, load_bytes,
+    payload_of, to_exact_bytes,
 };
+use crate::encode::{PLAIN_RULE_ROWS, RULE_ROWS};
 use crate::model::{Model, ModelConfig};
 
 /// A fresh network of shape `config` that takes from the weights file `bytes` every tensor whose
@@ -16,7 +18,7 @@ use crate::model::{Model, ModelConfig};
 ///
 /// A network with more layers takes all layers of the old one and repeats some of them, spread
 /// evenly. What a repeated layer adds to its input is zero at first, so the deeper network answers
-/// as the old one does.
+/// as the old one does. So does one whose file lacks the rule table's rows of forcing play.
 ///
 /// The file may be of another shape and of an older [`FORMAT`]: this is how a run starts from an
 /// earlier network after a part of the network changed.
@@ -28,7 +30,7 @@ pub fn graft(
     config: &ModelConfig,
     device: &Device,
 ) -> Result<(Model, usize, usize), WeightsError> {
-    let damaged = |error: safetensors::SafeTensorError| WeightsError::Damaged(error.to_string());
+    let damaged = |error: SafeTensorError| WeightsError::Damaged(error.to_string());
     let old = SafeTensors::deserialize(bytes).map_err(damaged)?;
     check_finite(&old)?;
     let old_layers = layers(&old);
@@ -36,11 +38,16 @@ pub fn graft(
     let fresh = SafeTensors::deserialize(&fresh).map_err(damaged)?;
     let largest = fresh.tensors().iter().map(|(_, tensor)| tensor.data().len()).max();
     let zeros = vec![0; largest.unwrap_or(0)];
+    let rules = padded_rules(&old);
     let mut taken = 0;
     let mut views: Vec<(String, TensorView<'_>)> = Vec::new();
     for (name, own) in fresh.tensors() {
         let donor = donor(&name, old_layers, config.layers);
-        let other = old.tensor(&donor.name).ok().filter(|other| other.shape() == own.shape());
+        let other = match &rules {
+            Some(rules) if name == RULES => rules.view().ok(),
+            _ => old.tensor(&donor.name).ok(),
+        };
+        let other = other.filter(|other| other.shape() == own.shape());
         taken += usize::from(other.is_some());
         let view = match other {
             Some(_) if donor.is_silent => {
@@ -60,6 +67,28 @@ pub fn graft(
     let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
     let merged = safetensors::serialize(views, Some(metadata)).map_err(damaged)?;
     Ok((load_bytes(&merged, device)?.model, taken, total))
+}
+
+/// A tensor with bytes of its own.
+struct Padded {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Padded {
+    fn view(&self) -> Result<TensorView<'_>, SafeTensorError> {
+        TensorView::new(self.dtype, self.shape.clone(), &self.bytes)
+    }
+}
+
+/// The rule table with zeros for the rows that it lacks, if it lacks any.
+fn padded_rules(old: &SafeTensors<'_>) -> Option<Padded> {
+    let rules = old.tensor(RULES).ok().filter(|_| lacks_rule_rows(old))?;
+    let mut bytes = rules.data().to_vec();
+    bytes.resize(bytes.len() / PLAIN_RULE_ROWS * RULE_ROWS, 0);
+    let shape = [&[RULE_ROWS], &rules.shape()[1..]].concat();
+    Some(Padded { dtype: rules.dtype(), shape, bytes })
 }
 
 /// The layer that a block's tensor belongs to, and its name within the block.
