@@ -12,6 +12,7 @@ use super::{GOES_ON, Outcome, print, stopped};
 use crate::disk::journal::Journal;
 use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::Limit;
+use crate::game::openings::BookSource;
 use crate::matches::config::MatchConfig;
 use crate::players::devices::Devices;
 use crate::players::pool::{Pool, RunContext};
@@ -45,9 +46,10 @@ pub struct SpsaArgs {
     /// Folder for spsa.jsonl, spsa.csv and tunables.toml.
     #[arg(long)]
     out: PathBuf,
-    /// Opening book; each pair of games has its own opening.
-    #[arg(long)]
-    openings: PathBuf,
+    /// Opening book: built-in, startpos, or an EPD, FEN or PGN file; each pair of games has its own
+    /// opening.
+    #[arg(long, default_value_t)]
+    openings: BookSource,
     /// Pairs of games.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=500_000))]
     pairs: u64,
@@ -197,7 +199,7 @@ fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome
     let base = side(&args.option)?;
     let games = MatchConfig {
         games: 2 * pairs,
-        openings: Some(args.openings.clone()),
+        openings: args.openings.clone(),
         seed,
         limit: Limit { nodes: Some(args.nodes), ..Limit::default() },
         draw: args.draw,

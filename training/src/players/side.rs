@@ -12,6 +12,7 @@ use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
+use super::programs;
 use crate::game::limit::Limit;
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
@@ -208,15 +209,7 @@ impl Side {
     /// SHA-256 of the engine's program, hexadecimal; `unknown` where the file is not found.
     pub fn program_hash(&self) -> String {
         let Some(cmd) = &self.cmd else { return String::new() };
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        // As the system looks for it: a bare name in PATH, a path as it stands.
-        let is_bare = cmd.parent().is_some_and(|parent| parent.as_os_str().is_empty());
-        let candidates: Vec<PathBuf> = if is_bare {
-            std::env::split_paths(&paths).map(|folder| folder.join(cmd)).collect()
-        } else {
-            vec![cmd.clone()]
-        };
-        let program = candidates.iter().find_map(|path| read_bounded(path, LARGEST).ok());
+        let program = programs::find(cmd).and_then(|path| read_bounded(&path, LARGEST).ok());
         program.map_or_else(|| "unknown".to_owned(), |bytes| sha256(&bytes))
     }
 
