@@ -163,6 +163,10 @@ impl Side {
                 true
             }
             "dir" => self.dir.replace(value.into()).is_none(),
+            "preset" if value == "literal" => {
+                self.option.insert("TunablesFile".to_owned(), format!("<{value}>"))
+            }
+            "preset" => return Err(bad("there is one preset, literal, the rule of seed 003")),
             "restart" => {
                 self.restart = value.parse().map_err(|_| bad("it is true or false"))?;
                 true
@@ -187,7 +191,7 @@ impl Side {
                 }
                 _ => bail!(
                     "side {name}: there is no key '{key}'; use name, cmd, arg, dir, restart, \
-                     nodes, depth, movetime, tc, nodestime or option.NAME"
+                     preset, nodes, depth, movetime, tc, nodestime or option.NAME"
                 ),
             },
         };
@@ -336,5 +340,8 @@ mod tests {
         assert!(fault("name=A tc=1 nodestime=9 option.Search=AlphaBeta").contains("PUCT"));
         assert!(fault("name=A cmd=x tc=1 nodestime=9").contains("our own"));
         assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
+        assert!(fault("name=A nodes=1 preset=wild").contains("one preset, literal"));
+        let literal = parse("name=A nodes=1 preset=literal").unwrap();
+        assert!(literal[0].machine().unwrap().params.average_share.abs() < f32::EPSILON);
     }
 }
