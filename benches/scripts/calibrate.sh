@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plays the levels of UCI_Elo against Stockfish's own, to rate them.
 #
-#     benches/scripts/calibrate.sh BOOK.epd OUT [LEVEL ...]
+#     benches/scripts/calibrate.sh BOOK OUT [LEVEL ...]
 #     python3 benches/scripts/calibrate.py OUT
 #
 # Every level (800, 1000, ... 2400 if none is named) plays GAMES games against each of five anchors, which are
@@ -19,7 +19,7 @@ tesla=${TESLA:-target/release/tesla}
 stockfish=${STOCKFISH:-stockfish}
 games=${GAMES:-20}
 concurrency=${CONCURRENCY:-2}
-book=${1:?name a book of openings, an .epd file}
+book=${1:?name a book of openings: built-in, or an .epd file}
 out=${2:?name a folder for the games}
 shift 2
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Plays Tesla against PUCT at equal evaluations, cell by cell, and batches of 128 against single ones.
 #
-#     benches/scripts/cells.sh BOOK.epd OUT [CELL ...]
+#     benches/scripts/cells.sh BOOK OUT [CELL ...]
 #
 # Without names it plays all cells, one after the other. The same command resumes after a stop. Each cell's tables are in OUT/CELL/report.md. Needs `cargo build --release --workspace`; on two cores
 # about 13 games a minute at 800 evaluations, 40 at 200, 3 at 3,200.
 set -euo pipefail
 
 trainer=${TRAINER:-target/release/tesla-train}
-book=${1:?name a book of openings, an .epd file}
+book=${1:?name a book of openings: built-in, or an .epd file}
 out=${2:?name a folder for the cells}
 shift 2
 

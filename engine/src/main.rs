@@ -1,5 +1,6 @@
 //! The program `tesla`: UCI on stdin and stdout, or one command and out.
 
+use std::io::{Cursor, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,6 +37,9 @@ struct Arguments {
     /// Lists the search's tunables among the UCI options, which can be set without it
     #[arg(long)]
     show_hidden: bool,
+    /// The network's file for a session, as the option WeightsFile
+    #[arg(long, value_name = "FILE")]
+    weights: Option<String>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -106,9 +110,14 @@ fn main() -> ExitCode {
     match Arguments::parse() {
         Arguments { version: true, .. } => output.print(&about::text()),
         Arguments { short_version: true, .. } => output.print(about::VERSION),
-        Arguments { command: None, show_hidden, .. } => {
+        Arguments { command: None, show_hidden, weights, .. } => {
+            if std::io::stdin().is_terminal() {
+                output.print(about::GREETING);
+            }
+            let first = weights.map(|path| format!("setoption name WeightsFile value {path}\n"));
+            let input = Cursor::new(first.unwrap_or_default()).chain(std::io::stdin().lock());
             // A reader that has gone away is no fault of a session's.
-            return leave(uci::run(std::io::stdin().lock(), &output, shown(show_hidden)));
+            return leave(uci::run(input, &output, shown(show_hidden)));
         }
         Arguments { command: Some(command), .. } => {
             let code = obey(command, &output);

@@ -164,7 +164,8 @@ impl ThreeState {
             (known, experience.totals().threshold, experience.totals().moves.iter().sum())
         });
         let mut walk = Walk::within(task, Quick, Budget::soft_over);
-        let mut note = format!("eval {} threshold {}", pawns(value), pawns(threshold));
+        let (shown, confidence) = (pawns(value), confidence(value));
+        let mut note = format!("eval {shown} C {confidence} threshold {}", pawns(threshold));
         let moves = task.root_moves();
         if value >= threshold {
             let best = best_of(&mut walk, task, &moves, None, 1);
@@ -219,6 +220,18 @@ fn seconds_planned(task: &Task<'_>) -> Option<f64> {
     let Limits { clock, move_time, .. } = task.limits;
     let is_timed = clock.is_some() || move_time.is_some();
     task.budget.soft().filter(|_| is_timed).map(|time| time.as_secs_f64())
+}
+
+/// The confidence C of seed 000, Part 2, by its bands of the evaluation (thousandths of a pawn). The
+/// learnt threshold, not C, decides.
+fn confidence(value: i32) -> &'static str {
+    match value {
+        3_000.. => "0.95",
+        2_000.. => "0.80",
+        1_000.. => "0.60",
+        0.. => "0.50",
+        _ => "below 0.50",
+    }
 }
 
 /// Thousandths of a pawn as pawns with their sign.

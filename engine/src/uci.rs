@@ -7,6 +7,7 @@
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod board;
 pub mod command;
 pub mod go;
 pub mod search_job;
@@ -36,6 +37,9 @@ use crate::setup::settings::Settings;
 /// How long `quit` waits for a search to end; a network that is still loading is not waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long it waits where `isready` has not been answered: who pipes both wants both.
+const READY_PATIENCE: Duration = Duration::from_secs(20);
+
 /// What is left when [`run`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remains {
@@ -63,6 +67,7 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
         jobs,
         debug: false,
         running: None,
+        ready: None,
     };
     let quit = loop {
         match next_line(&mut input) {
@@ -113,6 +118,8 @@ struct Frontend {
     debug: bool,
     /// The last job that can be stopped, perhaps ended meanwhile.
     running: Option<Running>,
+    /// The last `isready` that went to the session, perhaps answered meanwhile.
+    ready: Option<Busy>,
 }
 
 /// How to reach a job from outside.
@@ -134,7 +141,11 @@ impl Frontend {
         match *command {
             Command::Uci => self.introduce(),
             Command::IsReady if self.is_busy() => self.output.print("readyok"),
-            Command::IsReady => self.send(Job::Ready),
+            Command::IsReady => {
+                let busy = Busy::default();
+                self.send(Job::Ready(busy.clone()));
+                self.ready = Some(busy);
+            }
             Command::NewGame => self.send(Job::Clear),
             Command::Position(text) => match position::parse(text, self.settings.chess960) {
                 Ok(game) => self.game = game,
@@ -345,10 +356,13 @@ impl Frontend {
         let style = self.style();
         let moves: Vec<_> = position.legal_moves().iter().map(|&m| style.written(m)).collect();
         self.output.print(&format!(
-            "{:?}\nFen: {}\nKey: {:016X}\nRepetitions: {}\nMoves ({}): {}",
-            position.board(),
+            "{}\n\nTo move: {}\nFen: {}\nKey: {:016X}\nCheckers: {}\nRepetitions: {}\n\
+             Moves ({}): {}",
+            board::draw(position, &|_| None),
+            board::turn(position),
             Fen::from_position(position, EnPassantMode::Legal),
             position_key(position),
+            board::checkers(position),
             self.game.repetitions(),
             moves.len(),
             moves.join(" ")
@@ -365,7 +379,9 @@ impl Frontend {
         drop(self.jobs);
         // Nothing is ever sent: the error tells that the session has ended, or time is up.
         if quit {
-            return !matches!(ended.recv_timeout(PATIENCE), Err(RecvTimeoutError::Timeout));
+            let is_waited_for = self.ready.is_some_and(|ready| ready.is_running());
+            let patience = if is_waited_for { READY_PATIENCE } else { PATIENCE };
+            return !matches!(ended.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
         }
         ended.recv().is_err()
     }

@@ -7,9 +7,11 @@
 //! * [`runner`] — making them;
 //! * [`pgn`], [`binpack`], [`pieces`] — imported games;
 //! * [`output`] — games from several places into one;
-//! * [`statistics`], [`samples`] — what is in the files.
+//! * [`statistics`], [`samples`] — what is in the files;
+//! * [`book`] — opening books.
 
 pub mod binpack;
+pub mod book;
 pub mod config;
 pub mod dice;
 pub mod game;

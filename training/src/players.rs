@@ -2,7 +2,8 @@
 //!
 //! * [`player`] — the trait: [`own`] sides in this process, [`external`] ones behind [`peer`],
 //!   [`heads`] that do not search;
-//! * [`side`] — the description of a side; [`lineup`] — players made from sides;
+//! * [`side`] — the description of a side; [`programs`] — where its program is; [`lineup`] —
+//!   players made from sides;
 //! * [`pool`] — several of them working at once.
 
 pub mod devices;
@@ -13,5 +14,6 @@ pub mod own;
 pub mod peer;
 pub mod player;
 pub mod pool;
+pub mod programs;
 pub mod side;
 pub(crate) mod signature;

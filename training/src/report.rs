@@ -54,8 +54,10 @@ pub fn write(paths: &[PathBuf], output: &Output<'_>, say: &dyn Fn(&str)) -> anyh
              answer alike, and count once"
         ));
     }
-    let lead = format!("Made by tesla-train report from {counted}.");
-    files::replace(output.page, page::page(output.title, &lead, &sections)?.as_bytes())?;
+    let lead = format!("Made by tesla-train {} report from {counted}.", env!("CARGO_PKG_VERSION"));
+    let headlines = games::headlines(&sources.matches);
+    let page = page::page(output.title, (&lead, &headlines), &sections)?;
+    files::replace(output.page, page.as_bytes())?;
     say(&format!("wrote {}, from {counted}", output.page.display()));
     if let Some(folder) = output.pictures {
         files::make_folder(folder)?;

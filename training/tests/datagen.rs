@@ -202,7 +202,7 @@ fn wrong_runs_get_a_sentence() {
     assert!(with(&["--depth", "3", "--movetime", "0"]).contains("must be more than zero"));
     assert!(with(&["--teacher", "/no/such/engine"]).contains("cannot run the engine"));
     assert!(with(&["--resign", "3"]).contains("key=value"));
-    let random = ["--random", "0", "--random-plies", "0"];
+    let random = ["--random", "0", "--random-plies", "0", "--openings", "startpos"];
     assert!(with(&random).contains("all games would be the same"));
     let none = complaint("datagen", &["--games", "2", "--out", &out]);
     assert!(none.contains("give it --nodes"), "{none}");

@@ -54,7 +54,7 @@ fn networks_are_gated_by_games() {
         batch: 8,
         steps: 10,
         gate,
-        gate_openings: Some(book),
+        gate_openings: book.into(),
         ..TrainConfig::new(ModelConfig::tiny())
     };
     let run = folder.file("run");

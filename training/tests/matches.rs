@@ -60,7 +60,7 @@ const OWN: &str = r#"
 
 fn config(scratch: &Scratch, text: &str) -> MatchConfig {
     let mut config: MatchConfig = toml::from_str(text).unwrap();
-    config.openings = Some(scratch.join("book.epd"));
+    config.openings = scratch.join("book.epd").into();
     config.complete().unwrap()
 }
 
@@ -330,7 +330,8 @@ fn wrong_matches_get_a_sentence() {
     let peer = format!("cmd={}", env!("CARGO_BIN_EXE_bad_peer"));
     assert!(with(&[&peer, "option.Style=wild"]).contains("does not offer"));
     assert!(with(&[own, "--games", "0"]).contains("games must be"));
-    assert!(with(&[own, "--games", "4"]).contains("the match needs 2 openings and has 1"));
+    let start = [own, "--openings", "startpos", "--games", "4"];
+    assert!(with(&start).contains("the match needs 2 openings and has 1"));
     // Another match in the same folder.
     let small = [own, "--games", "2", "--max-moves", "2"];
     let played = program(&[&two[..], &small].concat()).output().unwrap();

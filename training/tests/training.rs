@@ -212,7 +212,7 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
 #[test]
 fn impossible_numbers_are_refused_in_words() {
     let folder = Folder::new("numbers");
-    let wrong: [fn(&mut TrainConfig); 12] = [
+    let wrong: [fn(&mut TrainConfig); 11] = [
         |config| config.batch = 0,
         |config| config.workers = 0,
         |config| config.window = 0,
@@ -223,7 +223,6 @@ fn impossible_numbers_are_refused_in_words() {
         |config| config.optimizer.beta_2 = 1.0,
         |config| config.average = 1.0,
         |config| config.decided = -0.1,
-        |config| config.gate.games = 2,
         |config| config.gate = GateConfig { games: 2, steps: 0, nodes: 1 },
     ];
     for change in wrong {

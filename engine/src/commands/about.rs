@@ -22,6 +22,15 @@ pub fn text() -> String {
     format!("{VERSION}\nnetwork   {network}\nfeatures  {FEATURES}\ndevice    {device}")
 }
 
+/// What a session in a terminal begins with: who this is and what to type. It needs no network and
+/// no device.
+pub const GREETING: &str = concat!(
+    "Tesla ",
+    env!("CARGO_PKG_VERSION"),
+    ", a chess engine: best-first minimax over a batched transformer. Type help for the commands, \
+     go nodes 1000 to let it think, d to see the board, quit to end."
+);
+
 #[cfg(feature = "net")]
 fn network() -> String {
     let (name, hash) = crate::setup::network::embedded();

@@ -3,11 +3,11 @@
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
 use crate::search::StopToken;
 use crate::search::clock::Stopwatch;
@@ -18,65 +18,129 @@ pub const INTERRUPTED: u8 = 130;
 /// Exit code of a command that could not be done.
 const FAULT: u8 = 2;
 
-/// How often a [`LiveLine`] is printed where it cannot be drawn.
-const QUIET: Duration = Duration::from_mins(1);
+/// How often a line of progress is printed where it cannot be drawn.
+const QUIET: Duration = Duration::from_secs(10);
 
-/// A bar on standard error for so many of `what`; it is drawn on a terminal only.
+/// Wide enough for all that is said of any work.
+const PLAIN_WIDTH: u16 = 240;
+
+/// Progress on standard error, for so many of `what`: a bar on a terminal, elsewhere a plain line
+/// now and then.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
-    let template = format!(
-        "{{bar:20}} {{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{eta}} left  {{wide_msg}}"
-    );
-    let style = ProgressStyle::with_template(&template);
-    ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let counts = format!("{{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{eta}} left  {{wide_msg}}");
+    shown(Some(length), "{bar:20} ", &counts)
 }
 
-/// A bar, or a spinner for work whose end nobody knows, with a text that changes. Without a
-/// terminal the text is printed now and then.
+/// Progress with this template, before which a terminal shows `drawn`.
+fn shown(length: Option<u64>, drawn: &str, template: &str) -> ProgressBar {
+    let (drawn, target) = if std::io::stderr().is_terminal() {
+        (drawn, ProgressDrawTarget::stderr())
+    } else {
+        ("", ProgressDrawTarget::term_like_with_hz(Box::new(PlainLines::default()), 1))
+    };
+    let style = ProgressStyle::with_template(&format!("{drawn}{template}"));
+    ProgressBar::with_draw_target(length, target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// What bars are drawn on that are not on a terminal.
+#[derive(Debug, Default)]
+struct PlainLines(Mutex<PlainLine>);
+
+#[derive(Debug)]
+struct PlainLine {
+    /// Since a line was printed.
+    printed: Stopwatch,
+    text: String,
+}
+
+impl Default for PlainLine {
+    fn default() -> Self {
+        Self { printed: Stopwatch::start(), text: String::new() }
+    }
+}
+
+impl PlainLines {
+    fn line(&self) -> MutexGuard<'_, PlainLine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TermLike for PlainLines {
+    fn width(&self) -> u16 {
+        PLAIN_WIDTH
+    }
+
+    fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn write_line(&self, text: &str) -> std::io::Result<()> {
+        self.write_str(text)
+    }
+
+    fn write_str(&self, text: &str) -> std::io::Result<()> {
+        self.line().text.push_str(text);
+        Ok(())
+    }
+
+    fn clear_line(&self) -> std::io::Result<()> {
+        self.line().text.clear();
+        Ok(())
+    }
+
+    #[expect(clippy::print_stderr, reason = "progress where no line can be drawn")]
+    fn flush(&self) -> std::io::Result<()> {
+        let mut line = self.line();
+        let text = std::mem::take(&mut line.text);
+        let text = text.trim();
+        if !text.is_empty() && line.printed.elapsed() >= QUIET {
+            line.printed = Stopwatch::start();
+            eprintln!("{text}");
+        }
+        Ok(())
+    }
+}
+
+/// A bar, or a spinner for work whose end nobody knows, with a text that changes.
 #[derive(Debug)]
 pub struct LiveLine {
     /// What is drawn.
     pub bar: ProgressBar,
-    /// Where there is no terminal: when the text was printed last.
-    printed: Option<Stopwatch>,
-    text: String,
 }
 
 impl Default for LiveLine {
     fn default() -> Self {
-        let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        Self::new(ProgressBar::new_spinner().with_style(style))
+        Self::new(shown(None, "{spinner} ", "{elapsed}  {wide_msg}"))
     }
 }
 
 impl LiveLine {
     /// A line that begins with this bar.
     pub fn new(bar: ProgressBar) -> Self {
-        let printed = (!std::io::stderr().is_terminal()).then(Stopwatch::start);
-        Self { bar, printed, text: String::new() }
+        Self { bar }
     }
 
     /// Shows this text from now on.
     pub fn show(&mut self, text: String) {
-        self.bar.set_message(text.clone());
-        self.text = text;
-        self.tick();
+        self.bar.set_message(text);
     }
 
     /// Shows that work goes on.
-    #[expect(clippy::print_stderr, reason = "progress where no line can be drawn")]
     pub fn tick(&mut self) {
-        match &mut self.printed {
-            None => self.bar.tick(),
-            Some(printed) if printed.elapsed() >= QUIET => {
-                *printed = Stopwatch::start();
-                match self.bar.length() {
-                    Some(length) => eprintln!("{}/{length}: {}", self.bar.position(), self.text),
-                    None => eprintln!("{}", self.text),
-                }
-            }
-            Some(_) => {}
-        }
+        self.bar.tick();
     }
 }
 

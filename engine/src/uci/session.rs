@@ -8,9 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, after, never, select_biased};
-use shakmaty::{Chess, Move, Position};
-use tesla_nn::evaluator::{Evaluation, Evaluator, Request};
+use shakmaty::{Chess, Color, Move, Position, Square};
+use tesla_nn::evaluator::{Evaluation, Evaluator, Request, centipawns_from_score};
 
+use super::board;
 use super::search_job::ReportSettings;
 pub use super::search_job::{Busy, SearchJob};
 use crate::chess::game::Game;
@@ -32,7 +33,7 @@ pub enum Job {
     /// The options are now these; what they need is loaded when no other job comes at once.
     Configure(Box<Settings>),
     /// Load what is pending, then answer `readyok`.
-    Ready,
+    Ready(Busy),
     /// Forget earlier searches.
     Clear,
     /// Search and answer with `bestmove`.
@@ -79,7 +80,7 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                 let Ok(job) = job else { return };
                 match job {
                     Job::Configure(_) | Job::Clear => is_pending = true,
-                    Job::Ready | Job::Search(_) => is_pending = false,
+                    Job::Ready(_) | Job::Search(_) => is_pending = false,
                     Job::Eval(..) | Job::Bench(..) | Job::Perft(..) | Job::GenFens(..) => {}
                 }
                 let is_search = matches!(job, Job::Search(_));
@@ -116,10 +117,11 @@ impl Session {
     fn work(&mut self, job: Job) {
         match job {
             Job::Configure(settings) => self.settings = *settings,
-            Job::Ready => {
+            Job::Ready(busy) => {
                 self.prepare();
                 factory::look_for_gpu(&self.settings);
                 self.output.print("readyok");
+                busy.end();
             }
             Job::Clear => {
                 if let Some(search) = &mut self.search {
@@ -316,13 +318,31 @@ impl Session {
             self.evaluator = Some((wanted, made));
         }
         let Some((_, evaluator)) = &mut self.evaluator else { return Err(String::new()) };
-        evaluator.submit(vec![Request {
-            repetitions: game.repetitions().min(2) as u8,
-            ..Request::single(game.position())
-        }]);
+        let position = game.position();
+        let occupied = position.board().occupied().into_iter();
+        let less: Vec<(Square, Chess)> =
+            occupied.filter_map(|sq| Some((sq, board::without(position, sq)?))).collect();
+        let whole =
+            Request { repetitions: game.repetitions().min(2) as u8, ..Request::single(position) };
+        let requests = less.iter().map(|(_, position)| Request::single(position));
+        evaluator.submit(std::iter::once(whole).chain(requests).collect());
         let answers = evaluator.collect().map_err(|error| error.to_string())?;
-        let evaluation = answers.first().ok_or("the evaluator gave no answer")?;
-        Ok(evaluation_text(&evaluator.description(), evaluation, &moves, style))
+        let (evaluation, others) = answers.split_first().ok_or("the evaluator gave no answer")?;
+        // As pawns of White's, whoever is to move.
+        let side = if position.turn() == Color::White { 0.01 } else { -0.01 };
+        let pawns = |answer: &Evaluation| side * centipawns_from_score(answer.value);
+        let worth = |square: Square| {
+            let (_, other) = less.iter().zip(others).find(|((of, _), _)| *of == square)?;
+            Some(format!("{:+.2}", pawns(evaluation) - pawns(other)))
+        };
+        let drawn = board::draw(position, &worth);
+        let told = evaluation_text(&evaluator.description(), evaluation, &moves, style);
+        Ok(format!(
+            "{drawn}\n\nUnder each piece: what it is worth, in pawns for White (the value with it \
+             and without).\n\n{} to move: {:+.2} pawns for White\n{told}",
+            board::turn(position),
+            pawns(evaluation)
+        ))
     }
 }
 

@@ -78,6 +78,17 @@ fn quit_ends_a_search() {
 }
 
 #[test]
+fn quit_does_not_overtake_isready() {
+    for _ in 0..3 {
+        let mut engine = Engine::start();
+        // The network, where there is one, is still to be loaded.
+        engine.send("setoption name Evaluator value Transformer\nisready\nquit");
+        engine.read_to("readyok");
+        assert!(engine.exit().success());
+    }
+}
+
+#[test]
 fn the_end_of_stdin_is_the_end() {
     for mode in ["", "go infinite", "go ponder", "go nodes 100000000", "perft 2", "isready"] {
         let mut engine = Engine::start();

@@ -29,6 +29,21 @@ pub struct DatagenArgs {
     /// Games played at once; the games do not depend on it.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
+    #[command(flatten)]
+    teacher: TeacherArgs,
+    #[command(flatten)]
+    options: DatagenOptions,
+    /// Play on when the teacher considers a game decided.
+    #[arg(long)]
+    no_resign: bool,
+    /// Print no statistics of the games; `inspect` does at any time.
+    #[arg(long)]
+    brief: bool,
+}
+
+/// The teacher on the command line.
+#[derive(Debug, Args)]
+pub struct TeacherArgs {
     /// The teacher's program, a UCI engine [default: our own search, all games on one device].
     #[arg(long)]
     teacher: Option<String>,
@@ -40,11 +55,6 @@ pub struct DatagenArgs {
     option: Vec<String>,
     #[command(flatten)]
     limit: MoveLimit,
-    #[command(flatten)]
-    options: DatagenOptions,
-    /// Play on when the teacher considers a game decided.
-    #[arg(long)]
-    no_resign: bool,
 }
 
 impl DatagenArgs {
@@ -53,12 +63,17 @@ impl DatagenArgs {
         if self.no_resign {
             config.resign = None;
         }
-        config.teacher = self.side(config.multipv)?;
+        config.teacher = self.teacher.side(config.multipv)?;
         Ok(config)
     }
+}
 
+impl TeacherArgs {
     /// The teacher, in the words that `match` has for a side.
-    fn side(&self, multipv: u8) -> anyhow::Result<Side> {
+    ///
+    /// # Errors
+    /// A sentence on the first word that is wrong.
+    pub fn side(&self, multipv: u8) -> anyhow::Result<Side> {
         let mut words = vec!["name=teacher".to_owned()];
         words.extend(self.teacher.iter().map(|program| format!("cmd={program}")));
         words.extend(self.arg.iter().map(|arg| format!("arg={arg}")));
@@ -100,7 +115,9 @@ pub fn run(args: &DatagenArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> O
     let summary = Statistics::of_files(&find_files(&args.out)?)?.finish();
     let text = serde_json::to_string_pretty(&summary)? + "\n";
     files::replace(&args.out.join("summary.json"), text.as_bytes())?;
-    print(format!("{summary}\n"))?;
+    if !args.brief {
+        print(format!("\nWhat is in the files:\n\n{summary}\n"))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,13 +1,13 @@
 //! `tesla-train evaluate`: what a network is worth on held-out games and on puzzles.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use burn::tensor::Device;
 use clap::Args;
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::files;
 
+use crate::disk::network::weights_file;
 use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
 use crate::suite::{self, Options, Selection};
@@ -17,7 +17,7 @@ use crate::train::learnt;
 /// The command line of an evaluation.
 #[derive(Debug, Args)]
 pub struct EvaluateArgs {
-    /// Weights file.
+    /// Weights file, or the folder of a training run: its newest.
     #[arg(long)]
     weights: PathBuf,
     /// Held-out .games.zst file, or a folder of them (train* is left out).
@@ -43,9 +43,12 @@ pub struct EvaluateArgs {
     #[arg(long, requires = "puzzles", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Vec<u64>,
-    /// Device that solves puzzles: auto, cpu, gpu, or software for tests.
-    #[arg(long, default_value_t = DeviceChoice::Cpu)]
+    /// Device that runs the network: auto, cpu, gpu, or software for tests.
+    #[arg(long, default_value_t)]
     device: DeviceChoice,
+    /// Print one paragraph on the games instead of the tables.
+    #[arg(long)]
+    brief: bool,
     /// Write all figures into this file too.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -61,8 +64,11 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     {
         return Err(format!("--nodes names {} twice; leave one out", args.nodes[twice]).into());
     }
-    let device = Device::flex();
-    let network = tesla_nn::weights::load_file(&args.weights, &device)?;
+    let chosen = choose(args.device)?;
+    chosen.note.iter().for_each(|note| say(note));
+    let device = chosen.device;
+    let weights = weights_file(&args.weights)?;
+    let network = tesla_nn::weights::load_file(&weights, &device)?;
     let items = match &args.puzzles {
         None => Vec::new(),
         Some(path) => {
@@ -71,10 +77,6 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
             suite::read(path, &Options { selection, ..Options::default() })?.items
         }
     };
-    // Before the long part.
-    if !items.is_empty() {
-        choose(args.device)?;
-    }
     let (block_parameters, parameters) = network.model.parameters();
     let mut all = Evaluated {
         network: format!("{}-{}", network.config.name, network.hash),
@@ -92,10 +94,15 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     )?;
     if let Some(path) = &args.data {
         let dataset = Dataset::read(path, "train")?;
-        check_held_out(args, &dataset)?;
+        check_held_out(args, &weights, &dataset)?;
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
-        writeln!(out, "{}", all.games.insert(Report::from(&figures)))?;
+        let report = all.games.insert(Report::from(&figures));
+        if args.brief {
+            writeln!(out, "{}", report.brief())?;
+        } else {
+            writeln!(out, "{report}")?;
+        }
         // What took long is kept, whatever becomes of the puzzles.
         write(args, &all)?;
     }
@@ -103,7 +110,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         let device = args.device.to_string();
         let concurrency = usize::from(args.threads);
         let solvers =
-            Solvers { weights: &args.weights, device: &device, nodes: &args.nodes, concurrency };
+            Solvers { weights: &weights, device: &device, nodes: &args.nodes, concurrency };
         all.puzzles = puzzles::solve(&solvers, &items, say)?;
         writeln!(out, "Puzzles solved, in percent (95 %), and the rating that follows:\n")?;
         write!(out, "{}", puzzles::table(&all.puzzles).for_people())?;
@@ -114,9 +121,10 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
 /// Refuses games that the network has learnt from, unless they are meant.
 fn check_held_out(
     args: &EvaluateArgs,
+    weights: &Path,
     dataset: &Dataset,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let learnt = learnt::count(&args.weights, dataset)?.unwrap_or(0);
+    let learnt = learnt::count(weights, dataset)?.unwrap_or(0);
     if learnt > 0 && !args.learnt {
         let games = dataset.games();
         return Err(format!(

@@ -1,6 +1,7 @@
 //! `tesla-train train`: a run from the command line and its config file.
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,14 +10,14 @@ use tesla_engine::search::StopToken;
 use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
 
-use super::{GOES_ON, Outcome, stopped};
+use super::{GOES_ON, Outcome, print, stopped};
 use crate::labelled::{HELD_OUT, RecordError, Room};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
 use crate::train::gate::{Gate, GateLine};
 use crate::train::learnt;
-use crate::train::trainer::Trainer;
+use crate::train::trainer::{Trainer, read_log};
 
 /// The command line of a run.
 #[derive(Debug, Args)]
@@ -154,10 +155,32 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     if trainer.step() >= trainer.config().steps {
         let shape = &trainer.config().model;
         let path = tesla_nn::weights::save(&trainer.network(), shape, &args.out)?;
-        say(&format!("wrote {}", path.display()));
+        print(reached(&trainer, &args.out, &path))?;
         return Ok(ExitCode::SUCCESS);
     }
     Ok(stopped(say, GOES_ON))
+}
+
+/// What a finished run says: where it stands, and what to do next.
+fn reached(trainer: &Trainer, folder: &Path, weights: &Path) -> String {
+    let mut text =
+        format!("finished: {} steps, {} positions seen", trainer.step(), trainer.positions());
+    let lines = read_log(&folder.join("loss.csv")).unwrap_or_default();
+    if let Some(line) = lines.last() {
+        let _ = write!(text, "; training RMSE {:.1} points", line.rmse_points);
+    }
+    let valid = lines.iter().rev().find_map(|line| line.valid_rmse_points.zip(line.valid_top_1));
+    if let Some((rmse, top_1)) = valid {
+        let _ = write!(text, "; held out {rmse:.1} points, top-1 {:.1} %", 100.0 * top_1);
+    }
+    let _ = writeln!(
+        text,
+        "\nwrote {weights}\nnext: tesla-train evaluate --weights {} --data HELD_OUT, or in tesla: \
+         setoption name WeightsFile value {weights}",
+        folder.display(),
+        weights = weights.display()
+    );
+    text
 }
 
 /// Trains, with a gating match where one is due.

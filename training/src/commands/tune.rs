@@ -1,6 +1,7 @@
 //! `tesla-train tune`: the command line.
 
-use std::path::PathBuf;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -11,11 +12,14 @@ use tesla_nn::files;
 use super::{GOES_ON, Outcome, print, stopped};
 use crate::disk::journal::Journal;
 use crate::game::adjudicate::{DrawRule, ResignRule};
-use crate::game::limit::Limit;
+use crate::game::limit::{Limit, TimeControl};
+use crate::game::openings::BookSource;
 use crate::matches::config::MatchConfig;
+use crate::matches::runner;
+use crate::matches::tally::Tally;
 use crate::players::devices::Devices;
 use crate::players::pool::{Pool, RunContext};
-use crate::players::side::{Side, parse_sides};
+use crate::players::side::{Side, UciOptions, parse_sides};
 use crate::train::dataset::Dataset;
 use crate::tune::fit;
 use crate::tune::log::{self, Material, ObservationPlan};
@@ -45,9 +49,10 @@ pub struct SpsaArgs {
     /// Folder for spsa.jsonl, spsa.csv and tunables.toml.
     #[arg(long)]
     out: PathBuf,
-    /// Opening book; each pair of games has its own opening.
-    #[arg(long)]
-    openings: PathBuf,
+    /// Opening book: built-in, startpos, or an EPD, FEN or PGN file; each pair of games has its own
+    /// opening.
+    #[arg(long, default_value_t)]
+    openings: BookSource,
     /// Pairs of games.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=500_000))]
     pairs: u64,
@@ -57,9 +62,16 @@ pub struct SpsaArgs {
     /// How far a pair's result moves the point at the end, in steps.
     #[arg(long, default_value_t = 0.01)]
     rate: f64,
-    /// Evaluations a move.
-    #[arg(long, default_value_t = 400)]
-    nodes: u64,
+    /// Evaluations a move [default: 400, where there is no clock].
+    #[arg(long)]
+    nodes: Option<u64>,
+    /// Clock, which the rules of time need (stop_gain): seconds + increment as in 4+0.04.
+    #[arg(long)]
+    tc: Option<TimeControl>,
+    /// Count the clock's time in evaluations, so many a millisecond: the games repeat, however busy
+    /// the machine is.
+    #[arg(long, requires = "tc")]
+    nodestime: Option<NonZeroU32>,
     /// Seed of openings and directions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -77,9 +89,27 @@ pub struct SpsaArgs {
     option: Vec<String>,
 }
 
+impl SpsaArgs {
+    /// Evaluations, a clock, or both.
+    fn limit(&self) -> Limit {
+        let nodes = self.nodes.or(self.tc.is_none().then_some(400));
+        Limit { nodes, tc: self.tc, nodestime: self.nodestime, ..Limit::default() }
+    }
+}
+
 /// The command line of `tune fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
+    /// Games that the fitted numbers play against those before them; 0 = none, and the file says
+    /// that it is unproven.
+    #[arg(long, default_value_t = 0)]
+    games: u64,
+    /// Evaluations a move in these games.
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
+    nodes: u64,
+    /// Games at once.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    concurrency: u16,
     /// Folder with the observations; the results go there.
     #[arg(long)]
     out: PathBuf,
@@ -124,7 +154,7 @@ pub struct LogArgs {
 pub fn run(command: &TuneCommand, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     match command {
         TuneCommand::Log(args) => observe(args, interrupted, say),
-        TuneCommand::Fit(args) => fit_all(args, say),
+        TuneCommand::Fit(args) => fit_all(args, interrupted, say),
         TuneCommand::Spsa(args) => play(args, interrupted, say),
     }
 }
@@ -164,7 +194,7 @@ fn observe(args: &LogArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outco
     Ok(ExitCode::SUCCESS)
 }
 
-fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Outcome {
+fn fit_all(args: &FitArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     let before = match &args.from {
         Some(path) => Params::read(path)?,
         None => Params::default(),
@@ -178,13 +208,72 @@ fn fit_all(args: &FitArgs, say: &dyn Fn(&str)) -> Outcome {
     };
     write("fit.json", serde_json::to_string_pretty(&report)?)?;
     write("fit.md", report.to_string())?;
-    let head = format!(
-        "Fitted by `tesla-train tune fit` to {} pairs of moves in {} positions.\n\
-         The engine loads it: setoption name TunablesFile value <this file>",
-        report.pairs, report.positions.0
-    );
-    write("tunables.toml", params.to_file(&head))?;
+    let head = |proof: &str| {
+        params.to_file(&format!(
+            "Fitted by `tesla-train tune fit` to {} pairs of moves in {} positions.\n{proof}\n\
+             The engine loads it: setoption name TunablesFile value <this file>",
+            report.pairs, report.positions.0
+        ))
+    };
+    write("tunables.toml", head(UNPROVEN))?;
+    if args.games == 0 {
+        print(format!("\n{UNPROVEN}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let context = RunContext {
+        folder: &args.out.join("gate"),
+        pool: Pool { concurrency: args.concurrency.into(), interrupted },
+        say,
+    };
+    let finished = runner::run(&args.gate()?, &context)?;
+    if !finished.is_complete {
+        return Ok(stopped(say, GOES_ON));
+    }
+    let proof = proof(args.nodes, &finished.tally);
+    write("tunables.toml", head(&proof))?;
+    print(format!("\n{proof}\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said of numbers that have not played.
+const UNPROVEN: &str = "UNPROVEN: these numbers have not played a game. What fits the errors best \
+                        need not play best (docs/search.md): let them play with --games 400.";
+
+impl FitArgs {
+    /// The fitted numbers against those before them.
+    fn gate(&self) -> anyhow::Result<MatchConfig> {
+        let side = |name: &str, tunables: Option<&Path>| {
+            let path = tunables.map(|path| path.to_string_lossy().into_owned());
+            let option = path.map(|path| ("TunablesFile".to_owned(), path));
+            let option = UciOptions(option.into_iter().collect());
+            Side { name: name.to_owned(), option, ..Side::default() }
+        };
+        let fitted = self.out.join("tunables.toml");
+        MatchConfig {
+            games: self.games,
+            limit: Limit { nodes: Some(self.nodes), ..Limit::default() },
+            side: vec![side("fitted", Some(&fitted)), side("before", self.from.as_deref())],
+            ..MatchConfig::default()
+        }
+        .complete()
+    }
+}
+
+/// What the games say of the fitted numbers.
+fn proof(nodes: u64, tally: &Tally) -> String {
+    let pairing = tally.pairings.first().copied().unwrap_or_default();
+    let (elo, games) = (pairing.pairs.sample().elo(), pairing.games.games());
+    let verdict = if elo.low > 0.0 {
+        "they are better: use them"
+    } else if elo.high < 0.0 {
+        "they are WORSE: leave them alone"
+    } else {
+        "which are better is open: more --games decide it"
+    };
+    format!(
+        "Against the numbers before: {elo} Elo in {games} games of {nodes} evaluations a move; \
+         {verdict}."
+    )
 }
 
 fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
@@ -197,9 +286,9 @@ fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome
     let base = side(&args.option)?;
     let games = MatchConfig {
         games: 2 * pairs,
-        openings: Some(args.openings.clone()),
+        openings: args.openings.clone(),
         seed,
-        limit: Limit { nodes: Some(args.nodes), ..Limit::default() },
+        limit: args.limit(),
         draw: args.draw,
         resign: args.resign,
         side: vec![base.clone(), Side { name: "the other".to_owned(), ..base }],

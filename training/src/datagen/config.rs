@@ -12,7 +12,7 @@ use super::line::Material;
 use super::span::Span;
 use crate::console::options::{options, shown_as_displayed};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
-use crate::game::openings::{Book, BookOptions, Order};
+use crate::game::openings::{Book, BookOptions, BookSource, Order};
 use crate::players::devices::Devices;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
@@ -49,8 +49,8 @@ options! {
         /// Decides openings and random moves, with the number of the game. With a teacher that
         /// always answers alike (nodes or depth, one thread) it decides the games.
         seed: u64 = 1, as seed: u64;
-        /// Opening book, EPD, FEN or PGN, shuffled by the seed.
-        openings: Option<PathBuf> = None, as openings: PathBuf = "the start position";
+        /// Opening book, shuffled by the seed: built-in, startpos, or an EPD, FEN or PGN file.
+        openings: BookSource = BookSource::BuiltIn, as openings: BookSource;
         /// Maximum length of an opening taken from a PGN game, plies.
         plies: Option<usize> = Some(16), as plies: usize;
         /// Random plies after the opening, before the first label; each game draws a number from
@@ -158,7 +158,7 @@ impl DatagenConfig {
         let is_random =
             self.relabel.is_some() || self.random.high > 0.0 || self.random_plies.high > 0;
         ensure!(
-            self.games == 1 || is_random || self.openings.is_some(),
+            self.games == 1 || is_random || self.openings != BookSource::StartPosition,
             "all games would be the same: they start alike and no move is random; give \
              --openings, --random or --random-plies, or ask for one game"
         );
@@ -170,10 +170,9 @@ impl DatagenConfig {
     /// # Errors
     /// When the book cannot be read.
     pub fn book(&self) -> Result<Book> {
-        let Some(path) = &self.openings else { return Ok(Book::start_position(false)) };
         let order = Order::Random { seed: self.seed };
         let options = BookOptions { chess960: false, plies: self.plies, order, start: 0 };
-        Book::read(path, &options)
+        self.openings.read(&options)
     }
 
     /// The games that are labelled anew, if any are.
@@ -256,7 +255,7 @@ pub(super) mod tests {
             games: 12,
             shard_games: 5,
             seed: 1,
-            openings: None,
+            openings: BookSource::StartPosition,
             plies: None,
             random_plies: Span { low: 0, high: 6 },
             random: Span { low: 0.0, high: 0.4 },

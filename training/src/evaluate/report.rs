@@ -52,6 +52,21 @@ impl From<&Figures> for Report {
 }
 
 impl Report {
+    /// The whole encodes in a paragraph for people who see such figures for the first time.
+    pub fn brief(&self) -> String {
+        let whole = &self.whole;
+        format!(
+            "On {} held-out positions it explains {:.0} % of the variance of the teacher's scores \
+             (its values are off by {:.1} points of 100, root mean square). The teacher's best \
+             move is its first choice in {:.0} % of them, and among its first three in {:.0} %.",
+            whole.positions,
+            100.0 * whole.variance_explained,
+            whole.rmse_points,
+            100.0 * whole.policy_top_1,
+            100.0 * whole.policy_top_3
+        )
+    }
+
     /// A table of all groups by staleness, each cell as `cell` has it.
     fn by_staleness(&self, cell: impl Fn(&Measures) -> String) -> Table {
         let ages = STALENESS.map(|age| if age == 0 { "0 (whole)".into() } else { age.to_string() });

@@ -1,7 +1,9 @@
-//! Openings: where games start, read from EPD, FEN and PGN files, in order or shuffled.
+//! Openings: where games start, read from EPD, FEN and PGN files, in order or shuffled; a book of
+//! them is inside the program.
 
 mod epd;
 mod pgn;
+mod source;
 
 use std::path::Path;
 
@@ -14,6 +16,7 @@ use tesla_nn::files;
 use super::state::start_fen;
 
 pub use super::opening::Opening;
+pub use source::BookSource;
 
 /// In which order a match takes the openings of a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! A match as it is written down: in a TOML file, on the command line, and in the results file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
@@ -15,7 +15,7 @@ use crate::console::options::{options, shown_as_value};
 use crate::disk::toml::{self};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::limit::Limit;
-use crate::game::openings::{Book, BookOptions, Order};
+use crate::game::openings::{Book, BookOptions, BookSource, Order};
 use crate::players::devices::Devices;
 use crate::players::side::{Side, complete_sides};
 use crate::players::signature::search_signatures;
@@ -53,8 +53,9 @@ options! {
         tournament: Tournament = Tournament::default(), as tournament: Tournament;
         /// Games of each pairing; an odd number is rounded up.
         games: u64 = 100, as games: u64;
-        /// Opening book, EPD, FEN or PGN; each opening is played with both colours.
-        openings: Option<PathBuf> = None, as openings: PathBuf = "the start position";
+        /// Opening book: built-in, startpos, or an EPD, FEN or PGN file; each opening is played
+        /// with both colours.
+        openings: BookSource = BookSource::BuiltIn, as openings: BookSource;
         /// In which order openings are taken.
         order: BookOrder = BookOrder::default(), as order: BookOrder;
         /// Seed of the order.
@@ -135,10 +136,7 @@ impl MatchConfig {
             BookOrder::Random => Order::Random { seed: self.seed },
         };
         let (chess960, plies, start) = (self.chess960, self.plies, self.skip);
-        let book = match &self.openings {
-            None => Book::start_position(chess960),
-            Some(path) => Book::read(path, &BookOptions { chess960, plies, order, start })?,
-        };
+        let book = self.openings.read(&BookOptions { chess960, plies, order, start })?;
         // Each game played over again would count as news.
         ensure!(
             !self.is_repeatable() || !self.repeats_openings_of(&book),

@@ -12,6 +12,7 @@ use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
+use super::programs;
 use crate::game::limit::Limit;
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
@@ -162,6 +163,10 @@ impl Side {
                 true
             }
             "dir" => self.dir.replace(value.into()).is_none(),
+            "preset" if value == "literal" => {
+                self.option.insert("TunablesFile".to_owned(), format!("<{value}>"))
+            }
+            "preset" => return Err(bad("there is one preset, literal, the rule of seed 003")),
             "restart" => {
                 self.restart = value.parse().map_err(|_| bad("it is true or false"))?;
                 true
@@ -186,7 +191,7 @@ impl Side {
                 }
                 _ => bail!(
                     "side {name}: there is no key '{key}'; use name, cmd, arg, dir, restart, \
-                     nodes, depth, movetime, tc, nodestime or option.NAME"
+                     preset, nodes, depth, movetime, tc, nodestime or option.NAME"
                 ),
             },
         };
@@ -208,15 +213,7 @@ impl Side {
     /// SHA-256 of the engine's program, hexadecimal; `unknown` where the file is not found.
     pub fn program_hash(&self) -> String {
         let Some(cmd) = &self.cmd else { return String::new() };
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        // As the system looks for it: a bare name in PATH, a path as it stands.
-        let is_bare = cmd.parent().is_some_and(|parent| parent.as_os_str().is_empty());
-        let candidates: Vec<PathBuf> = if is_bare {
-            std::env::split_paths(&paths).map(|folder| folder.join(cmd)).collect()
-        } else {
-            vec![cmd.clone()]
-        };
-        let program = candidates.iter().find_map(|path| read_bounded(path, LARGEST).ok());
+        let program = programs::find(cmd).and_then(|path| read_bounded(&path, LARGEST).ok());
         program.map_or_else(|| "unknown".to_owned(), |bytes| sha256(&bytes))
     }
 
@@ -343,5 +340,8 @@ mod tests {
         assert!(fault("name=A tc=1 nodestime=9 option.Search=AlphaBeta").contains("PUCT"));
         assert!(fault("name=A cmd=x tc=1 nodestime=9").contains("our own"));
         assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
+        assert!(fault("name=A nodes=1 preset=wild").contains("one preset, literal"));
+        let literal = parse("name=A nodes=1 preset=literal").unwrap();
+        assert!(literal[0].machine().unwrap().params.average_share.abs() < f32::EPSILON);
     }
 }

@@ -141,6 +141,31 @@ fn matches(all: &[Played]) -> Table {
     table
 }
 
+/// Most results that the headline tells.
+const TOLD: usize = 3;
+
+/// The pairings with the most games, in words, for the top of the page.
+pub(super) fn headlines(all: &[Played]) -> Vec<String> {
+    let players = Players::of(all);
+    let mut meetings: Vec<&Meeting> = players.meetings.iter().collect();
+    meetings.sort_by_key(|meeting| std::cmp::Reverse(meeting.games.games()));
+    let told = meetings.into_iter().take(TOLD).map(|meeting| {
+        let [one, other] = [meeting.first, meeting.second].map(|player| players.name(player));
+        let (elo, games) = (meeting.elo(), meeting.games);
+        let verdict = if elo.low > 0.0 {
+            format!("{one} beats {other}")
+        } else if elo.high < 0.0 {
+            format!("{other} beats {one}")
+        } else {
+            format!("{one} and {other}: undecided")
+        };
+        let Trinomial { wins, draws, losses } = games;
+        format!("{verdict}: +{wins} ={draws} \u{2212}{losses} for {one}, {elo:.0} Elo.")
+            .replace(" -", " \u{2212}")
+    });
+    told.collect()
+}
+
 /// The section, if games were played.
 pub(super) fn section(all: &[Played]) -> Option<Section> {
     let players = Players::of(all);
@@ -160,7 +185,7 @@ pub(super) fn section(all: &[Played]) -> Option<Section> {
     section.chart(leads(&players));
     section.table("Results", meetings(&players));
     for pool in pools.iter().filter(|pool| pool.players.len() > 2) {
-        section.table("Ratings; the mean of the players is 0", ratings(&players, pool));
+        section.table("Ratings (mean of the players: 0)", ratings(&players, pool));
     }
     section.table("Who played", matches(all));
     Some(section)

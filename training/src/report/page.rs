@@ -160,11 +160,15 @@ fn items(all: &[Item]) -> Result<Markup> {
     })
 }
 
-/// The whole file.
+/// The whole file: what was found in words at the top, then `sections`.
 ///
 /// # Errors
 /// When a chart cannot be drawn.
-pub(super) fn page(title: &str, lead: &str, sections: &[Section]) -> Result<String> {
+pub(super) fn page(
+    title: &str,
+    (lead, headlines): (&str, &[String]),
+    sections: &[Section],
+) -> Result<String> {
     let drawn: Vec<Markup> =
         sections.iter().map(|section| items(&section.items)).collect::<Result<_, _>>()?;
     let markup = html! {
@@ -177,7 +181,11 @@ pub(super) fn page(title: &str, lead: &str, sections: &[Section]) -> Result<Stri
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                header { h1 { (title) } p { (lead) } }
+                header {
+                    h1 { (title) }
+                    @for headline in headlines { p.headline { (headline) } }
+                    p.lead { (lead) }
+                }
                 @if sections.len() > 1 {
                     nav { @for section in sections {
                         a href={ "#" (section.anchor()) } { (section.title) }

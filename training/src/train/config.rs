@@ -2,14 +2,13 @@
 
 mod file;
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use tesla_nn::device::DeviceChoice;
 use tesla_nn::model::{ModelConfig, Precision};
 
 use crate::console::options::{Shown, options};
+use crate::game::openings::BookSource;
 use crate::train::gate::GateConfig;
 use crate::train::loss::LossWeights;
 use crate::train::optimizer::Optimizer;
@@ -57,8 +56,7 @@ options! {
         #[serde(deserialize_with = "file::shape")]
         model: ModelConfig = ModelConfig::small(), as shape: Shape;
         /// Device that trains: auto, cpu, gpu, or software for tests.
-        // A GPU has to be asked for until a run on one has been compared with the CPU's.
-        device: DeviceChoice = DeviceChoice::Cpu, as device: DeviceChoice;
+        device: DeviceChoice = DeviceChoice::Auto, as device: DeviceChoice;
         /// Precision of the matrix products: f32, bf16 or f16; weights and optimizer are f32.
         precision: Precision = Precision::F32, as precision: Precision;
         /// Steps of the whole run.
@@ -81,9 +79,9 @@ options! {
         /// Share to learn from of the windows in which one side is ahead by three pawns throughout;
         /// the rest is left out, a different part in each epoch.
         decided: f32 = 1.0, as decided: f32;
-        /// Opening book of the gating matches, EPD, FEN or PGN; each opening is played with both
-        /// colours.
-        gate_openings: Option<PathBuf> = None, as gate_openings: PathBuf = "none";
+        /// Opening book of the gating matches: built-in, startpos, or an EPD, FEN or PGN file; each
+        /// opening is played with both colours.
+        gate_openings: BookSource = BookSource::BuiltIn, as gate_openings: BookSource;
         /// Steps between measurements on held-out games, for loss.csv and the progress bar.
         valid_steps: u64 = 500, as valid_steps: u64;
         /// Seed of the weights and of the order of the windows; choose a different one with
@@ -203,9 +201,6 @@ impl TrainConfig {
         }
         if self.gate.games > 0 && (self.gate.steps == 0 || self.gate.nodes == 0) {
             return Err("gate.steps and gate.nodes must be at least 1".to_owned());
-        }
-        if self.gate.games > 0 && self.gate_openings.is_none() {
-            return Err("gating matches need a book; name one with --gate-openings".to_owned());
         }
         self.check_loss()?;
         self.check_optimizer()?;

@@ -14,6 +14,7 @@ use super::config::TrainConfig;
 use super::trainer::Trainer;
 use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::Limit;
+use crate::game::openings::BookSource;
 use crate::matches::config::MatchConfig;
 use crate::matches::runner;
 use crate::players::pool::RunContext;
@@ -67,7 +68,7 @@ pub struct GateLine {
 #[derive(Debug)]
 pub struct Gate {
     config: GateConfig,
-    openings: Option<PathBuf>,
+    openings: BookSource,
     folder: PathBuf,
     /// The network that the first one meets; `None` = the engine's own.
     first: Option<PathBuf>,

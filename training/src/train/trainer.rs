@@ -290,7 +290,7 @@ impl Trainer {
         if !self.progress.guard.is_worried() || self.progress.step >= self.config.steps {
             self.save()?;
         }
-        bar.abandon_with_message(format!("stopped after step {}", self.progress.step));
+        bar.finish_and_clear();
         Ok(())
     }
 

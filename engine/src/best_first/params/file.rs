@@ -7,6 +7,12 @@ use tesla_nn::files::{FileError, read_text};
 
 use super::{ParamError, Params};
 
+/// The selection rule of seed 003 word for word, kept as a baseline.
+const LITERAL: &str = include_str!("../../../data/literal.toml");
+
+/// What stands for it in place of a file.
+const LITERAL_NAME: &str = "<literal>";
+
 /// Largest file, bytes.
 const LARGEST: u64 = 1 << 20;
 
@@ -43,11 +49,14 @@ pub enum TunablesError {
 }
 
 impl Params {
-    /// The tunables of a file.
+    /// The tunables of a file, or those of the seed's rule for `<literal>`.
     ///
     /// # Errors
     /// When it cannot be read, is no TOML, or names a tunable that is unknown or out of range.
     pub fn read(path: &Path) -> Result<Self, TunablesError> {
+        if path == Path::new(LITERAL_NAME) {
+            return Self::parse(LITERAL, path);
+        }
         Self::parse(&read_text(path, LARGEST)?, path)
     }
 
@@ -114,6 +123,16 @@ mod tests {
         );
         assert_eq!(parse(&text), Ok(params));
         assert_eq!(parse(""), Ok(Params::default()));
+    }
+
+    #[test]
+    fn the_literal_rule_is_plain_and_every_line_of_it_departs_from_the_shipped_one() {
+        let literal = Params::read(Path::new("<literal>")).unwrap();
+        let lines = LITERAL.lines().filter(|line| line.contains(" = ")).count();
+        let differ =
+            Params::TUNABLES.iter().filter(|row| literal.get(row.name) != Some(row.default));
+        assert_eq!(differ.count(), lines);
+        assert_eq!((literal.inherit, literal.average_share, literal.policy_trust), (1.0, 0.0, 0.0));
     }
 
     #[test]

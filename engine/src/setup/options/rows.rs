@@ -152,7 +152,8 @@ fn network_rows() -> [Row; 4] {
         Row {
             name: "TunablesFile",
             help: "A file of tunables as `tesla-train tune` writes them, read when the option \
-                   is set; tunables that it does not name keep their defaults.",
+                   is set; tunables that it does not name keep their defaults. `<literal>` is \
+                   the rule of seed 003 word for word.",
             kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
         },
         Row {

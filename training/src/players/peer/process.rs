@@ -6,7 +6,6 @@
 //! Reads the clock: every wait has an end.
 
 use std::io::{self, ErrorKind};
-use std::path::Path;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,6 +19,7 @@ use process_wrap::std::ProcessGroup;
 use process_wrap::std::{ChildWrapper, CommandWrap};
 use tesla_engine::search::StopToken;
 
+use super::super::programs;
 use super::PeerConfig;
 use super::inbox::{BadLine, Inbox, Shared};
 use super::pipes::{self, Starts, WriteJob};
@@ -67,7 +67,11 @@ impl Process {
     /// A sentence.
     pub(super) fn spawn(config: &PeerConfig, stop: StopToken) -> Result<Self, String> {
         let mut child = grouped(command(config)?).spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "there is no such program; check the path".to_owned(),
+            ErrorKind::NotFound => {
+                "there is no such program, in PATH or the usual folders; give its \
+                                    path"
+                    .to_owned()
+            }
             ErrorKind::PermissionDenied => {
                 "it may not be run; is it a program, and marked as executable?".to_owned()
             }
@@ -242,12 +246,10 @@ impl Drop for Process {
 
 fn command(config: &PeerConfig) -> Result<Command, String> {
     // Where a relative path starts when the folder changes differs between systems: it shall
-    // start at our own folder. A bare name is looked up in PATH.
-    let has_folder = config.command.parent().is_some_and(|parent| parent != Path::new(""));
-    let program = if has_folder {
-        std::path::absolute(&config.command).map_err(|error| error.to_string())?
-    } else {
-        config.command.clone()
+    // start at our own folder.
+    let program = match programs::find(&config.command) {
+        Some(path) => std::path::absolute(path).map_err(|error| error.to_string())?,
+        None => config.command.clone(),
     };
     let mut command = Command::new(program);
     command.args(&config.args);
