@@ -6,6 +6,8 @@ use std::str::FromStr;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+use crate::gpu::Adapter;
+
 /// What the user asks for (UCI option `Device`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -62,6 +64,8 @@ pub enum DeviceError {
 pub struct Chosen {
     /// burn's name for it.
     pub device: Device,
+    /// The same for kernels of our own; none on the CPU.
+    pub adapter: Option<Adapter>,
     /// For people: `CPU`, or the adapter's name.
     pub name: String,
     /// Whether it is a GPU (or pretends to be one).
@@ -75,6 +79,7 @@ pub struct Chosen {
 fn cpu(note: Option<String>) -> Chosen {
     Chosen {
         device: Device::flex(),
+        adapter: None,
         name: "CPU".to_owned(),
         is_gpu: false,
         is_software: false,
@@ -103,8 +108,10 @@ mod gpu {
 
     use burn::tensor::wgpu::WgpuBackend;
     use burn::tensor::{Device, DeviceKind};
+    use cubecl::device::WgpuDeviceKind;
 
     use super::Chosen;
+    use crate::gpu::Adapter;
 
     /// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries
     /// that complain.
@@ -141,16 +148,29 @@ mod gpu {
         let mut opened = Err("no graphics API to ask".to_owned());
         for &api in APIS {
             let options = Device::wgpu_options().device_kind(kind.clone()).graphics_api(api);
-            opened = options.init().map_err(|error| error.to_string());
+            opened = options.init().map(|device| (device, api)).map_err(|error| error.to_string());
             if opened.is_ok() {
                 break;
             }
         }
-        let device = opened?;
+        let (device, api) = opened?;
+        let adapter = Adapter::open(of_cubecl(&kind), api)?;
         let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
         let note =
             is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
-        Ok(Chosen { device, name, is_gpu: true, is_software, note })
+        let adapter = Some(adapter);
+        Ok(Chosen { device, adapter, name, is_gpu: true, is_software, note })
+    }
+
+    /// burn's kind of a device as CubeCL calls it.
+    fn of_cubecl(kind: &DeviceKind) -> WgpuDeviceKind {
+        match *kind {
+            DeviceKind::DiscreteGpu(index) => WgpuDeviceKind::DiscreteGpu(index),
+            DeviceKind::IntegratedGpu(index) => WgpuDeviceKind::IntegratedGpu(index),
+            DeviceKind::VirtualGpu(index) => WgpuDeviceKind::VirtualGpu(index),
+            DeviceKind::Cpu => WgpuDeviceKind::Cpu,
+            _ => WgpuDeviceKind::DefaultDevice,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The transformer behind the [`Evaluator`] trait: one thread owns the device and its tensors.
 //!
 //! The search thread sends batches of requests over a channel and never waits for the device
-//! except in `collect`. On a CPU the thread runs our own kernels ([`crate::cpu`]), on a GPU burn's
-//! ([`crate::gpu`]), where it queues a batch that is already waiting before it reads the last one
+//! except in `collect`. On a CPU the thread runs the kernels of [`crate::cpu`], on a GPU that of
+//! [`crate::gpu`], where it queues a batch that is already waiting before it reads the last one
 //! back. On both it keeps positions for their children. From the lowest:
 //!
 //! * `panics` — a driver's panic as an error;
@@ -28,9 +28,8 @@ use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{
     CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, GPU_FIXED_COST, Request,
 };
-use crate::gpu::{DeviceOptions, Padding};
+use crate::gpu::DeviceOptions;
 pub use crate::incremental::AnchorPolicy;
-use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
 /// Positions a CPU thread evaluates at once; larger batches fall out of its cache.
@@ -60,11 +59,8 @@ pub struct TransformerSettings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
-    /// Many searches share the device. A GPU then gets batches of one shape only: its kernels
-    /// differ from shape to shape in the last bits, and with one shape an answer never depends on
-    /// the rest of the batch, at the price of padding where batches are small. The CPU's answers
-    /// never depend on it.
-    pub one_shape: bool,
+    /// Many searches share the device. What one is answered never depends on the others.
+    pub is_shared: bool,
     /// Memory for keys and values of evaluated positions, bytes; 0 = every position is encoded
     /// whole. CPU: per search, allocated on demand. GPU: in total, allocated at the start, split
     /// evenly among up to 32 searches that share it.
@@ -89,12 +85,10 @@ impl TransformerSettings {
 
     /// How a GPU is to run.
     fn on_gpu(&self) -> DeviceOptions {
-        let padding = Padding::One(MERGED * self.batch_size_or(GPU_BATCH));
         DeviceOptions {
             cache_bytes: self.cache_bytes,
-            sessions: if self.one_shape { SHARES } else { 1 },
+            sessions: if self.is_shared { SHARES } else { 1 },
             anchors: self.anchors,
-            padding: if self.one_shape { padding } else { Padding::Few },
         }
     }
 }
@@ -197,9 +191,8 @@ fn load(
     settings: TransformerSettings,
     notes: &mut Vec<String>,
 ) -> Network {
-    if chosen.is_gpu {
-        let (options, largest) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
-        let candidate = Candidate { chosen, weights, options, largest };
+    if let Some(adapter) = &chosen.adapter {
+        let candidate = Candidate { chosen, adapter, weights, options: settings.on_gpu() };
         if let Some(gpu) = gpu_check::start(candidate, &mut cpu, notes) {
             return Network::Gpu(Box::new(gpu));
         }

@@ -6,6 +6,8 @@
 //! [`Model`] and hold f16 or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`,
 //! where the hash is the first eight hexadecimal digits of the file's SHA-256.
 
+mod source;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
+
+pub(crate) use self::source::{Linear, Source};
 
 /// Version of the layout of the file and of what the network's inputs mean.
 pub const FORMAT: &str = "tesla-1";

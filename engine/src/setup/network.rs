@@ -56,7 +56,7 @@ pub fn start(
         device,
         threads: 0,
         batch_size: machine.batch_size.unwrap_or(0),
-        one_shape: is_shared,
+        is_shared,
         cache_bytes: kv_cache_mb << 20,
         anchors: AnchorPolicy {
             work: machine.params.anchor_work as u32,
