@@ -7,28 +7,30 @@
 //!
 //! * `panics` — a driver's panic as an error;
 //! * `serve` — the thread;
+//! * `speed` — what batches cost on a GPU;
 //! * `gpu_check` — a GPU before it is used.
 
 mod gpu_check;
 mod panics;
 mod serve;
+mod speed;
 
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use self::gpu_check::Candidate;
 pub use self::panics::panic_text;
 use self::serve::{Answer, Message, Network};
+use self::speed::Speed;
 use crate::cpu::{Engine, Options};
-use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
-use crate::evaluator::{
-    CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, GPU_FIXED_COST, Request,
-};
-use crate::gpu::DeviceOptions;
+use crate::device::{self, Chosen, DeviceChoice, DeviceError, choose};
+use crate::evaluator::{CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, Request};
+use crate::gpu::{Adapter, DeviceOptions};
 pub use crate::incremental::AnchorPolicy;
 use crate::weights::{self, WeightsError};
 
@@ -38,6 +40,10 @@ const CPU_BATCH: usize = 16;
 const MOST_THREADS: usize = 64;
 /// Default batch on a GPU.
 const GPU_BATCH: usize = 256;
+/// How long a GPU may take for a batch: this, and so many times what it usually takes. One that hangs
+/// costs the game so much time, not all.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_BATCHES: u32 = 20;
 /// Searches for which a shared GPU has room in its cache, in equal parts.
 const SHARES: usize = 32;
 
@@ -122,6 +128,16 @@ pub struct TransformerEvaluator {
     /// Sentences for the user about how it started.
     pub notes: Vec<String>,
     thread: Option<thread::JoinHandle<()>>,
+    gpu: Option<Gpu>,
+}
+
+/// A GPU in use.
+#[derive(Debug)]
+struct Gpu {
+    adapter: Adapter,
+    /// How long a batch may take.
+    patience: Duration,
+    is_lost: bool,
 }
 
 impl TransformerEvaluator {
@@ -146,13 +162,18 @@ impl TransformerEvaluator {
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let name = format!("network {}-{}", cpu.name(), cpu.short_hash());
         let arithmetic = cpu.arithmetic();
-        let network = load(&chosen, &bytes, cpu, settings, &mut notes);
-        let (on, default_batch, fixed_cost) = match &network {
-            Network::Gpu(_) => (chosen.name, GPU_BATCH, GPU_FIXED_COST),
+        let (network, speed) = load(&chosen, &bytes, cpu, settings, &mut notes);
+        let (on, default_batch) = match &network {
+            Network::Gpu(_) => (chosen.name, GPU_BATCH),
             Network::Cpu(_) => {
-                let on = format!("CPU ({threads} threads, {arithmetic})");
-                (on, CPU_BATCH * threads, CPU_FIXED_COST)
+                (format!("CPU ({threads} threads, {arithmetic})"), CPU_BATCH * threads)
             }
+        };
+        let batch_size = settings.batch_size_or(default_batch);
+        let on_gpu = |(adapter, speed): (Adapter, Speed)| Gpu {
+            adapter,
+            patience: PATIENCE + PATIENCE_BATCHES * speed.time(batch_size),
+            is_lost: false,
         };
         let (messages, inbox) = unbounded();
         let (outbox, answers) = unbounded();
@@ -165,12 +186,13 @@ impl TransformerEvaluator {
             messages: Some(messages),
             answers,
             in_flight: 0,
-            batch_size: settings.batch_size_or(default_batch),
-            fixed_cost,
+            batch_size,
+            fixed_cost: speed.map_or(CPU_FIXED_COST, |speed| speed.fixed_cost()),
             description: format!("{name} on {on}"),
             figures,
             notes,
             thread: Some(thread),
+            gpu: chosen.adapter.zip(speed).map(on_gpu),
         })
     }
 
@@ -190,17 +212,25 @@ fn load(
     mut cpu: Engine,
     settings: TransformerSettings,
     notes: &mut Vec<String>,
-) -> Network {
+) -> (Network, Option<Speed>) {
     if let Some(adapter) = &chosen.adapter {
-        let candidate = Candidate { chosen, adapter, weights, options: settings.on_gpu() };
-        if let Some(gpu) = gpu_check::start(candidate, &mut cpu, notes) {
-            return Network::Gpu(Box::new(gpu));
+        let (options, size) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
+        let candidate = Candidate { chosen, adapter, weights, options, size };
+        if let Some((gpu, speed)) = gpu_check::start(candidate, &mut cpu, notes) {
+            let (fixed, each) = (speed.fixed.as_secs_f64(), speed.each.as_secs_f64());
+            notes.push(format!(
+                "{}: a batch takes {:.2} ms and {:.2} µs for each position",
+                chosen.name,
+                fixed * 1e3,
+                each * 1e6
+            ));
+            return (Network::Gpu(Box::new(gpu)), Some(speed));
         }
     }
     // The first evaluation takes many times as long as the next: not on a clock, then.
     cpu.evaluate(&[Request::single(&shakmaty::Chess::default())]);
     cpu.note(0, &CacheNote::ForgetAll);
-    Network::Cpu(Box::new(cpu))
+    (Network::Cpu(Box::new(cpu)), None)
 }
 
 impl Evaluator for TransformerEvaluator {
@@ -230,8 +260,28 @@ impl Evaluator for TransformerEvaluator {
             return Err(EvalError::NothingInFlight);
         }
         self.in_flight -= 1;
-        let lost = || EvalError::DeviceLost("its thread has ended".to_owned());
-        self.answers.recv().map_err(|_| lost())?
+        let ended = || EvalError::DeviceLost("its thread has ended".to_owned());
+        let Some(gpu) = &mut self.gpu else { return self.answers.recv().map_err(|_| ended())? };
+        if gpu.is_lost {
+            // What it may still say belongs to a batch that nobody waits for.
+            return Err(EvalError::DeviceLost("it was lost before".to_owned()));
+        }
+        let answer = self.answers.recv_timeout(gpu.patience).unwrap_or_else(|error| {
+            Err(match error {
+                RecvTimeoutError::Disconnected => ended(),
+                RecvTimeoutError::Timeout => {
+                    // Whoever waits for it would wait as long as it does.
+                    self.thread = None;
+                    let seconds = gpu.patience.as_secs_f32();
+                    EvalError::DeviceLost(format!("no answer within {seconds:.1} s"))
+                }
+            })
+        });
+        if answer.is_err() {
+            gpu.is_lost = true;
+            device::lose(&gpu.adapter);
+        }
+        answer
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {

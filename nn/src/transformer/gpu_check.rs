@@ -1,6 +1,7 @@
-//! A GPU before it is used: it must agree with the CPU.
+//! A GPU before it is used: it must agree with the CPU, and its speed is measured.
 
 use super::panics::guarded;
+use super::speed::{self, Speed};
 use crate::canary;
 use crate::cpu::Engine;
 use crate::device::Chosen;
@@ -20,6 +21,8 @@ pub(super) struct Candidate<'a> {
     /// The weights file.
     pub(super) weights: &'a [u8],
     pub(super) options: DeviceOptions,
+    /// Positions of a batch that it will be sent.
+    pub(super) size: usize,
 }
 
 /// The network on the GPU, or nothing where it does not work; sentences for the user go to `notes`.
@@ -27,7 +30,7 @@ pub(super) fn start(
     candidate: Candidate<'_>,
     reference: &mut Engine,
     notes: &mut Vec<String>,
-) -> Option<DeviceEngine> {
+) -> Option<(DeviceEngine, Speed)> {
     let name = &candidate.chosen.name;
     let options = candidate.options;
     let mut ready = checked(candidate, reference);
@@ -39,10 +42,14 @@ pub(super) fn start(
         let options = DeviceOptions { cache_bytes: 0, ..options };
         ready = checked(Candidate { options, ..candidate }, reference);
     }
-    match ready {
-        Ok((gpu, found)) => {
+    let measured = ready.and_then(|(mut gpu, found)| {
+        let speed = attempt(|| Ok(speed::measure(&mut gpu, candidate.size)))?;
+        Ok((gpu, found, speed))
+    });
+    match measured {
+        Ok((gpu, found, speed)) => {
             notes.extend(found);
-            Some(gpu)
+            Some((gpu, speed))
         }
         Err(why) => {
             notes.push(format!("{name}: {why}; the network runs on the CPU"));
@@ -57,7 +64,7 @@ fn checked(
     candidate: Candidate<'_>,
     reference: &mut Engine,
 ) -> Result<(DeviceEngine, Option<String>), String> {
-    let Candidate { chosen, adapter, weights, options } = candidate;
+    let Candidate { chosen, adapter, weights, options, .. } = candidate;
     let expected = attempt(|| Ok(reference.evaluate(&canary::requests())))?;
     let mut gpu = attempt(|| {
         let mut gpu =
