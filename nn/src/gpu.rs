@@ -48,6 +48,13 @@ use crate::weights::Source;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Adapter {}
 
+#[cfg(not(feature = "wgpu"))]
+impl std::fmt::Display for Adapter {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {}
+    }
+}
+
 #[cfg(feature = "wgpu")]
 fn kernels(
     source: &Source<'_>,

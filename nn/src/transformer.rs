@@ -215,7 +215,10 @@ fn load(
 ) -> (Network, Option<Speed>) {
     if let Some(adapter) = &chosen.adapter {
         let (options, size) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
-        let candidate = Candidate { chosen, adapter, weights, options, size };
+        let may_be_cpu = settings.device == DeviceChoice::Auto;
+        let cpu_size =
+            may_be_cpu.then(|| settings.batch_size_or(CPU_BATCH * settings.cpu_threads()));
+        let candidate = Candidate { chosen, adapter, weights, options, size, cpu_size };
         if let Some((gpu, speed)) = gpu_check::start(candidate, &mut cpu, notes) {
             let (fixed, each) = (speed.fixed.as_secs_f64(), speed.each.as_secs_f64());
             notes.push(format!(
@@ -300,5 +303,48 @@ impl Drop for TransformerEvaluator {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(all(test, feature = "wgpu"))]
+mod tests {
+    use cubecl::device::{WgpuBackend, WgpuDeviceKind};
+
+    use super::*;
+
+    /// A drill: a device that never answers costs as long as is set, not the game.
+    #[test]
+    fn a_device_that_hangs_is_lost() {
+        let adapter = Adapter::open_again(WgpuDeviceKind::DefaultDevice, WgpuBackend::Vulkan);
+        let adapter = match adapter {
+            Ok(adapter) => adapter,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        let (messages, inbox) = unbounded::<Message>();
+        let (outbox, answers) = unbounded();
+        let hangs = move || {
+            for _message in inbox {
+                thread::park();
+            }
+            drop(outbox);
+        };
+        let patience = Duration::from_millis(50);
+        let mut device = TransformerEvaluator {
+            messages: Some(messages),
+            answers,
+            in_flight: 0,
+            batch_size: 1,
+            fixed_cost: 1.0,
+            description: String::new(),
+            figures: None,
+            notes: Vec::new(),
+            thread: Some(thread::spawn(hangs)),
+            gpu: Some(Gpu { adapter, patience, is_lost: false }),
+        };
+        for why in ["no answer within 0.1 s", "it was lost before"] {
+            device.submit(Vec::new());
+            assert_eq!(device.collect(), Err(EvalError::DeviceLost(why.to_owned())));
+        }
+        drop(device); // and does not wait
     }
 }

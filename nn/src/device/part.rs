@@ -26,11 +26,13 @@ impl Part {
     }
 
     /// Its number, if it is one of a list of so many.
+    #[cfg(any(feature = "wgpu", test))]
     pub(super) fn index(&self, count: usize) -> Option<usize> {
         self.text().parse().ok().filter(|&index| index < count)
     }
 
     /// Whether it is in this name, in letters of any case.
+    #[cfg(any(feature = "wgpu", test))]
     pub(super) fn is_in(&self, name: &str) -> bool {
         name.to_lowercase().contains(&self.text().to_lowercase())
     }

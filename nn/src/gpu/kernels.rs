@@ -12,9 +12,15 @@
 //!
 //! Why it is as it is: `docs/gpu.md`.
 
+#![allow(
+    clippy::too_many_arguments,
+    clippy::borrow_deref_ref,
+    clippy::explicit_auto_deref,
+    reason = "kernels take their buffers one by one, and CubeCL turns no `&mut` into `&` by itself"
+)]
+
 mod adapter;
 mod arrange;
-#[expect(clippy::too_many_arguments, reason = "a kernel's buffers")]
 mod attention;
 mod embedding;
 mod heads;

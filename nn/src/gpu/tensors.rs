@@ -93,6 +93,8 @@ impl Passes for Tensors {
     }
 
     fn begin(&mut self, items: &[Item]) -> Flight {
+        // A pass writes a layer's rows before it reads any, so the order of the items is enough.
+        debug_assert!((0..).zip(items).all(|(index, item)| item.after.is_none_or(|a| a < index)));
         let mut places = vec![Place::default(); items.len()];
         let (mut found, mut start) = (Vec::new(), 0);
         for is_whole in [true, false] {

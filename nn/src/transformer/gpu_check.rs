@@ -23,6 +23,25 @@ pub(super) struct Candidate<'a> {
     pub(super) options: DeviceOptions,
     /// Positions of a batch that it will be sent.
     pub(super) size: usize,
+    /// Of a CPU's batch, where it may take the GPU's place because it is faster.
+    pub(super) cpu_size: Option<usize>,
+}
+
+impl Candidate<'_> {
+    /// An error where the CPU evaluates more and may.
+    fn is_worth_it(&self, speed: Speed, cpu: &mut Engine) -> Result<(), String> {
+        let Some(cpu_size) = self.cpu_size else { return Ok(()) };
+        let theirs = speed::measure(|batch| cpu.evaluate(batch), cpu_size).rate(cpu_size);
+        cpu.note(0, &CacheNote::ForgetAll);
+        let ours = speed.rate(self.size);
+        if ours >= theirs {
+            return Ok(());
+        }
+        Err(format!(
+            "{ours:.0} evaluations a second are fewer than the CPU's {theirs:.0} (Device = gpu takes \
+             it all the same)"
+        ))
+    }
 }
 
 /// The network on the GPU, or nothing where it does not work; sentences for the user go to `notes`.
@@ -43,7 +62,9 @@ pub(super) fn start(
         ready = checked(Candidate { options, ..candidate }, reference);
     }
     let measured = ready.and_then(|(mut gpu, found)| {
-        let speed = attempt(|| Ok(speed::measure(&mut gpu, candidate.size)))?;
+        let speed = attempt(|| Ok(speed::measure(|batch| gpu.evaluate(batch), candidate.size)))?;
+        gpu.note(0, &CacheNote::ForgetAll);
+        candidate.is_worth_it(speed, reference)?;
         Ok((gpu, found, speed))
     });
     match measured {

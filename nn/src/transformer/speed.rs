@@ -5,8 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::canary;
-use crate::evaluator::{CacheNote, Handle, Request};
-use crate::gpu::DeviceEngine;
+use crate::evaluator::{Evaluation, Handle, Request};
 
 /// Batches of each size that are measured, at most.
 const BATCHES: usize = 10;
@@ -40,15 +39,24 @@ impl Speed {
         ratio.clamp(LEAST, MOST).log2().round().exp2()
     }
 
+    /// Positions a second in batches of this size.
+    pub(super) fn rate(&self, size: usize) -> f32 {
+        size as f32 / self.time(size).as_secs_f32().max(1e-9)
+    }
+
     /// Time of a batch.
     pub(super) fn time(&self, size: usize) -> Duration {
         self.fixed + self.each * u32::try_from(size).unwrap_or(u32::MAX)
     }
 }
 
-/// Measures batches of children of one position and of `size`; nothing is left in the cache.
-pub(super) fn measure(engine: &mut DeviceEngine, size: usize) -> Speed {
-    let parents = engine.evaluate(&canary::parents());
+/// Measures batches of children of one position and of `size`; what they leave in the cache is
+/// nobody's.
+pub(super) fn measure(
+    mut evaluate: impl FnMut(&[Request]) -> Vec<Evaluation>,
+    size: usize,
+) -> Speed {
+    let parents = evaluate(&canary::parents());
     let handles: Vec<Handle> = parents.iter().map(|parent| parent.handle).collect();
     let children: Vec<Request> = canary::children(&handles)
         .into_iter()
@@ -61,14 +69,13 @@ pub(super) fn measure(engine: &mut DeviceEngine, size: usize) -> Speed {
     for _ in 0..BATCHES {
         for (fastest, size) in fastest.iter_mut().zip([1, children.len()]) {
             let start = Instant::now();
-            engine.evaluate(&children[..size]);
+            evaluate(&children[..size]);
             *fastest = start.elapsed().min(*fastest);
         }
         if began.elapsed() > ENOUGH {
             break;
         }
     }
-    engine.note(0, &CacheNote::ForgetAll);
     let [one, many] = fastest;
     Speed::of(one, many, children.len())
 }
@@ -83,6 +90,7 @@ mod tests {
         let speed = Speed::of(micros(301), micros(300 + 256), 256);
         assert_eq!((speed.fixed, speed.each), (micros(300), micros(1)));
         assert_eq!(speed.time(100), micros(400));
+        assert!((speed.rate(100) - 250_000.0).abs() < 1.0);
         for (fixed, rounded) in [(290, 256.0), (360, 256.0), (370, 512.0), (0, 1.0)] {
             let speed = Speed { fixed: micros(fixed), each: micros(1) };
             assert!((speed.fixed_cost() - rounded).abs() < 1e-3);

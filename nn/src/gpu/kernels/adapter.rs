@@ -22,6 +22,15 @@ impl fmt::Debug for Adapter {
     }
 }
 
+impl fmt::Display for Adapter {
+    /// What it can do, as far as that matters here.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limits { shared, units, buffer, .. } = self.limits();
+        let (shared, buffer) = (shared >> 10, buffer >> 20);
+        write!(f, "{shared} KiB and {units} units a workgroup, {buffer} MiB a buffer")
+    }
+}
+
 impl Adapter {
     /// The adapter of this kind that this API has; burn's device of the same names is the same.
     ///
