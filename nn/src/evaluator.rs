@@ -191,8 +191,8 @@ pub trait Evaluator: Send {
     fn batch_size(&self) -> usize;
 
     /// Evaluations that take as long as the fixed part of a batch: `t0 / t1` where a batch of `B`
-    /// takes `t0 + t1 · B`. A property of the device, not of its latest answers, so that what follows
-    /// from it can be repeated.
+    /// takes `t0 + t1 · B`. A property of the device, not of its latest answers, so that what
+    /// follows from it can be repeated.
     fn fixed_cost(&self) -> f32 {
         CPU_FIXED_COST
     }

@@ -40,8 +40,8 @@ const CPU_BATCH: usize = 16;
 const MOST_THREADS: usize = 64;
 /// Default batch on a GPU.
 const GPU_BATCH: usize = 256;
-/// How long a GPU may take for a batch: this, and so many times what it usually takes. One that hangs
-/// costs the game so much time, not all.
+/// How long a GPU may take for a batch: this, and so many times what it usually takes. One that
+/// hangs costs the game so much time, not all.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PATIENCE_BATCHES: u32 = 20;
 /// Searches for which a shared GPU has room in its cache, in equal parts.

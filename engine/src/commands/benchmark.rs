@@ -165,8 +165,8 @@ fn advice(reports: &[Report]) -> (Vec<String>, Vec<String>) {
     let Some(best) = reports.iter().max_by_key(longest) else { return (Vec::new(), Vec::new()) };
     let mut advice = vec![format!("{} searches most: {}", best.device, best.description)];
     for other in reports.iter().filter(|other| other.device != best.device) {
-        let pairs = best.measured.searches.iter().zip(&other.measured.searches);
-        let behind = pairs.filter(|(ours, theirs)| ours.evaluations < theirs.evaluations).last();
+        let mut pairs = best.measured.searches.iter().zip(&other.measured.searches);
+        let behind = pairs.rfind(|(ours, theirs)| ours.evaluations < theirs.evaluations);
         if let Some((search, _)) = behind {
             let (device, seconds) = (&other.device, search.seconds);
             advice.push(format!("{device} searches more at {seconds} s a move and below"));

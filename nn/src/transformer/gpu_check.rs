@@ -38,8 +38,8 @@ impl Candidate<'_> {
             return Ok(());
         }
         Err(format!(
-            "{ours:.0} evaluations a second are fewer than the CPU's {theirs:.0} (Device = gpu takes \
-             it all the same)"
+            "{ours:.0} evaluations a second are fewer than the CPU's {theirs:.0} (Device = gpu \
+             takes it all the same)"
         ))
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use tesla_nn::device::{DeviceChoice, choose};
-use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions};
+use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions, Traffic};
 
 use super::*;
 
@@ -25,6 +25,7 @@ enum On {
 }
 
 /// All that this machine has; without Vulkan that is the reference.
+#[expect(clippy::print_stdout, reason = "says what is skipped")]
 fn everywhere() -> Vec<On> {
     static ADAPTER: OnceLock<Option<Adapter>> = OnceLock::new();
     let adapter = ADAPTER.get_or_init(|| {
@@ -249,12 +250,8 @@ fn sessions_do_not_see_each_other() {
 fn sessions_alone_and_together(on: &On) {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let lines = lines();
-    let options = DeviceOptions {
-        cache_bytes: 2_200_000,
-        sessions: lines.len(),
-        anchors: anchors(1, 1),
-        ..PATIENT
-    };
+    let options =
+        DeviceOptions { cache_bytes: 2_200_000, sessions: lines.len(), anchors: anchors(1, 1) };
     let mut together = device(on, &bytes, options);
     let mut alone: Vec<DeviceEngine> = lines.iter().map(|_| device(on, &bytes, options)).collect();
     let mut parents = vec![[None, None]; lines.len()];
@@ -328,15 +325,11 @@ fn a_batch_is_one_launch() {
     for on in everywhere().iter().filter(|on| matches!(on, On::Gpu(_))) {
         let mut gpu = device(on, &bytes, PATIENT);
         let mut cost = |requests: &[Request]| {
-            let before = gpu.traffic();
+            let counts = |traffic: Traffic| [traffic.launches, traffic.uploads, traffic.downloads];
+            let before = counts(gpu.traffic());
             let answers = gpu.evaluate(requests);
-            let after = gpu.traffic();
-            let counts = [
-                after.launches - before.launches,
-                after.uploads - before.uploads,
-                after.downloads - before.downloads,
-            ];
-            (answers, counts)
+            let after = counts(gpu.traffic());
+            (answers, [0, 1, 2].map(|i| after[i] - before[i]))
         };
         let (parents, whole) = cost(&canary::parents());
         assert_eq!(whole, [1, 1, 1]);

@@ -71,8 +71,8 @@ impl Records {
         self.moves.len() / MOVE
     }
 
-    /// Writes a position, whose new tokens go into the rows `own` of the cache; a slot's row has its
-    /// number.
+    /// Writes a position, whose new tokens go into the rows `own` of the cache; a slot's row has
+    /// its number.
     pub(super) fn push(&mut self, plan: &Plan, own: &[u32]) {
         let position = self.position_count() as u32;
         let first = self.row_count() as u32;
