@@ -3,13 +3,15 @@
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the move generator's
 //!   check;
 //! * [`genfens`] — openings for self-play;
-//! * [`about`], [`doctor`] — the program's version and features; a check of the machine;
+//! * [`about`], [`doctor`], [`benchmark`] — the program's version and features; a check of the
+//!   machine; what its devices can do;
 //! * [`analyse`], [`review`] — positions and games, for other programs and for people;
 //! * [`minimax`], [`enumerate`], [`experience`] — the other searches from the command line.
 
 pub mod about;
 pub mod analyse;
 pub mod bench;
+pub mod benchmark;
 pub mod doctor;
 pub mod enumerate;
 pub mod experience;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 use tesla_engine::commands::analyse::{self as analyse, AnalyseArgs};
+use tesla_engine::commands::benchmark::{self, BenchmarkArgs};
 use tesla_engine::commands::doctor::{self, DoctorArgs};
 use tesla_engine::commands::enumerate::{self as enumerate, EnumerateArgs};
 use tesla_engine::commands::experience::{self as experience, ExperienceCommand};
@@ -69,6 +70,8 @@ enum Command {
     },
     /// Checks this machine and the installation, and says how to fix each problem
     Doctor(DoctorArgs),
+    /// Measures every device with the network, and says which options to set
+    Benchmark(BenchmarkArgs),
     /// Answers queries in JSON, a line each on stdin and stdout: many positions on one device
     Analyse(AnalyseArgs),
     /// Annotates games with what each move lost, and prints a table
@@ -159,6 +162,7 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
         Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),
+        Command::Benchmark(arguments) => finish(benchmark::run(&arguments, output).map(done)),
         Command::Analyse(arguments) => {
             let input = std::io::stdin().lock();
             finish(analyse::run(&arguments, input, output).map(done))

@@ -1,14 +1,21 @@
 //! Which device the network runs on, chosen from what is really there.
 
+#[cfg(feature = "wgpu")]
+mod gpu;
+mod part;
+
 use std::fmt;
 use std::str::FromStr;
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
+pub use self::part::Part;
+use crate::gpu::Adapter;
+
 /// What the user asks for (UCI option `Device`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", into = "String")]
 pub enum DeviceChoice {
     /// A GPU where a real one is found, else the CPU.
     #[default]
@@ -17,6 +24,9 @@ pub enum DeviceChoice {
     Cpu,
     /// A real GPU (burn-wgpu: Vulkan, Metal, DX12).
     Gpu,
+    /// This one of several: `gpu:1` is the second of the list that `tesla doctor` shows, `gpu:4070`
+    /// the first with these letters in its name.
+    Which(Part),
     /// wgpu on whatever adapter there is, software rasterisers included: slow, for tests.
     Software,
 }
@@ -25,24 +35,44 @@ impl FromStr for DeviceChoice {
     type Err = DeviceError;
 
     fn from_str(name: &str) -> Result<Self, DeviceError> {
-        match name.to_ascii_lowercase().as_str() {
+        let unknown = || DeviceError::Unknown(name.to_owned());
+        let lower = name.to_ascii_lowercase();
+        if let Some(part) = lower.strip_prefix("gpu:") {
+            return Part::of(part).map(Self::Which).ok_or_else(unknown);
+        }
+        match lower.as_str() {
             "auto" | "" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "gpu" | "wgpu" => Ok(Self::Gpu),
             "software" => Ok(Self::Software),
-            _ => Err(DeviceError::Unknown(name.to_owned())),
+            _ => Err(unknown()),
         }
     }
 }
 
 impl fmt::Display for DeviceChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-            Self::Gpu => "gpu",
-            Self::Software => "software",
-        })
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Gpu => f.write_str("gpu"),
+            Self::Which(part) => write!(f, "gpu:{part}"),
+            Self::Software => f.write_str("software"),
+        }
+    }
+}
+
+impl TryFrom<String> for DeviceChoice {
+    type Error = DeviceError;
+
+    fn try_from(name: String) -> Result<Self, DeviceError> {
+        name.parse()
+    }
+}
+
+impl From<DeviceChoice> for String {
+    fn from(choice: DeviceChoice) -> Self {
+        choice.to_string()
     }
 }
 
@@ -50,7 +80,10 @@ impl fmt::Display for DeviceChoice {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// Not one of ours.
-    #[error("there is no device called {0}; use auto, cpu, gpu or software")]
+    #[error(
+        "there is no device called {0}; use auto, cpu, gpu, gpu: with a number or a part of its \
+         name, or software"
+    )]
     Unknown(String),
     /// Nothing to run on.
     #[error("no {0} was found ({1}); set Device to auto or cpu")]
@@ -62,6 +95,8 @@ pub enum DeviceError {
 pub struct Chosen {
     /// burn's name for it.
     pub device: Device,
+    /// The same for kernels of our own; none on the CPU.
+    pub adapter: Option<Adapter>,
     /// For people: `CPU`, or the adapter's name.
     pub name: String,
     /// Whether it is a GPU (or pretends to be one).
@@ -75,6 +110,7 @@ pub struct Chosen {
 fn cpu(note: Option<String>) -> Chosen {
     Chosen {
         device: Device::flex(),
+        adapter: None,
         name: "CPU".to_owned(),
         is_gpu: false,
         is_software: false,
@@ -93,77 +129,47 @@ pub fn choose(choice: DeviceChoice) -> Result<Chosen, DeviceError> {
             cpu(Some(format!("no GPU ({why}), so the network runs on the CPU")))
         })),
         DeviceChoice::Gpu => gpu::real().map_err(|why| DeviceError::Absent(choice, why)),
+        DeviceChoice::Which(part) => {
+            gpu::which(part).map_err(|why| DeviceError::Absent(choice, why))
+        }
         DeviceChoice::Software => gpu::any().map_err(|why| DeviceError::Absent(choice, why)),
     }
 }
 
-#[cfg(feature = "wgpu")]
-mod gpu {
-    use std::sync::OnceLock;
+/// All real GPUs, as `gpu:0`, `gpu:1` … count them, each with why it cannot be used where that is
+/// so. Opens them all.
+pub fn gpus() -> Vec<Result<Chosen, String>> {
+    gpu::all().collect()
+}
 
-    use burn::tensor::wgpu::WgpuBackend;
-    use burn::tensor::{Device, DeviceKind};
-
-    use super::Chosen;
-
-    /// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries
-    /// that complain.
-    const APIS: &[WgpuBackend] = if cfg!(target_os = "macos") {
-        &[WgpuBackend::Metal]
-    } else if cfg!(target_os = "windows") {
-        &[WgpuBackend::Vulkan, WgpuBackend::Dx12]
-    } else {
-        &[WgpuBackend::Vulkan]
-    };
-
-    /// wgpu can be set up once per process and kind; later requests get the same device.
-    static REAL: OnceLock<Result<Chosen, String>> = OnceLock::new();
-    static ANY: OnceLock<Result<Chosen, String>> = OnceLock::new();
-
-    pub(super) fn real() -> Result<Chosen, String> {
-        let kinds =
-            [DeviceKind::DiscreteGpu(0), DeviceKind::IntegratedGpu(0), DeviceKind::VirtualGpu(0)];
-        REAL.get_or_init(|| {
-            kinds
-                .into_iter()
-                .find_map(|kind| open(kind).ok())
-                .ok_or_else(|| "none found".to_owned())
-        })
-        .clone()
-    }
-
-    pub(super) fn any() -> Result<Chosen, String> {
-        ANY.get_or_init(|| open(DeviceKind::DefaultDevice)).clone()
-    }
-
-    fn open(kind: DeviceKind) -> Result<Chosen, String> {
-        let is_software = matches!(kind, DeviceKind::DefaultDevice);
-        let mut opened = Err("no graphics API to ask".to_owned());
-        for &api in APIS {
-            let options = Device::wgpu_options().device_kind(kind.clone()).graphics_api(api);
-            opened = options.init().map_err(|error| error.to_string());
-            if opened.is_ok() {
-                break;
-            }
-        }
-        let device = opened?;
-        let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
-        let note =
-            is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
-        Ok(Chosen { device, name, is_gpu: true, is_software, note })
-    }
+/// What ran on this adapter is lost: the next who chooses it gets a new device.
+pub(crate) fn lose(adapter: &Adapter) {
+    gpu::lose(adapter);
 }
 
 #[cfg(not(feature = "wgpu"))]
 mod gpu {
-    use super::Chosen;
+    use super::{Chosen, Part};
+    use crate::gpu::Adapter;
 
     pub(super) fn real() -> Result<Chosen, String> {
         Err("built without the feature wgpu".to_owned())
     }
 
+    pub(super) fn which(_: Part) -> Result<Chosen, String> {
+        real()
+    }
+
+    pub(super) fn all() -> impl Iterator<Item = Result<Chosen, String>> {
+        std::iter::empty()
+    }
+
     pub(super) fn any() -> Result<Chosen, String> {
         real()
+    }
+
+    pub(super) fn lose(adapter: &Adapter) {
+        match *adapter {}
     }
 }
 
@@ -173,12 +179,21 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_auto_always_works() {
-        for choice in
-            [DeviceChoice::Auto, DeviceChoice::Cpu, DeviceChoice::Gpu, DeviceChoice::Software]
-        {
+        let which = DeviceChoice::Which(Part::of("rtx 4070").unwrap());
+        for choice in [
+            DeviceChoice::Auto,
+            DeviceChoice::Cpu,
+            DeviceChoice::Gpu,
+            which,
+            DeviceChoice::Software,
+        ] {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
-        assert!("abacus".parse::<DeviceChoice>().is_err());
+        for name in ["abacus", "gpu:", "gpu1"] {
+            assert!(name.parse::<DeviceChoice>().is_err());
+        }
+        let absent = "gpu:no such name".parse().unwrap();
+        assert!(choose(absent).is_err_and(|why| why.to_string().contains("set Device to auto")));
         assert!(choose(DeviceChoice::Auto).is_ok());
         assert!(!choose(DeviceChoice::Cpu).unwrap().is_gpu);
     }

@@ -175,7 +175,8 @@ pub enum EvalError {
 
 /// [`Evaluator::fixed_cost`] of two threads of a CPU that evaluate incrementally.
 pub const CPU_FIXED_COST: f32 = 2.0;
-/// [`Evaluator::fixed_cost`] of a GPU: a millisecond to start a batch, microseconds a position.
+/// [`Evaluator::fixed_cost`] of a GPU that is not measured: a millisecond to start a batch,
+/// microseconds a position.
 pub const GPU_FIXED_COST: f32 = 500.0;
 
 /// Scores positions in batches.
@@ -190,8 +191,8 @@ pub trait Evaluator: Send {
     fn batch_size(&self) -> usize;
 
     /// Evaluations that take as long as the fixed part of a batch: `t0 / t1` where a batch of `B`
-    /// takes `t0 + t1 · B`. A property of the kind of device, no measurement, so that what follows
-    /// from it can be repeated.
+    /// takes `t0 + t1 · B`. A property of the device, not of its latest answers, so that what
+    /// follows from it can be repeated.
     fn fixed_cost(&self) -> f32 {
         CPU_FIXED_COST
     }

@@ -1,44 +1,77 @@
-//! The transformer on any of burn's devices: whole encodes, and children that run only their new
-//! tokens.
+//! The transformer on a GPU: whole encodes, and children that run only their new tokens.
 //!
-//! What the CPU does with kernels of its own ([`crate::cpu`]) is done here with tensors, for GPUs;
-//! what is kept, and for how long, is `crate::incremental`'s business on both. In reading order:
+//! What the CPU does with kernels of its own ([`crate::cpu`]) is done here with one kernel for the
+//! whole network ([`kernels`](mod@kernels)); burn's tensors are the reference. What is kept, and
+//! for how long, is `crate::incremental`'s business on all of them. In reading order:
 //!
 //! * `engine` — batches: planned and queued at once, answered later;
-//! * `padding` — how large their passes are;
-//! * `pack` — the plans of a pass as index lists of a fixed shape;
-//! * `store` — the cache's rows on the device;
-//! * `pass` — the network over a pack;
+//! * `passes` — what it hands to those who do the arithmetic, and what it gets back;
+//! * `kernels` — those on a GPU: a batch in one launch;
+//! * `tensors` — their reference;
 //! * `reading` — answers on their way back;
 //! * `pending` — attention on its way back.
-//!
-//! **A batch** is two kinds of passes: first the whole encodes, new anchors among them, then the
-//! children. A child has three new tokens (two pieces, of which one mostly is padding, and its
-//! readout). Layer by layer their keys and values go into the cache, and then all that the child
-//! sees is gathered from there. The device works in the order in which it is given its passes, so
-//! a row may be given away as soon as everything that reads it is queued.
 //!
 //! **Nothing depends on when an answer is read.** Everything is decided when a batch is queued:
 //! which slots are filled, which positions are rebuilt, which are evicted. Only the attention, by
 //! which the evicted are chosen, comes later: a batch's counts for its session when the session's
 //! second-next batch is queued, no sooner and no later, and until then its positions are not
-//! evicted.
+//! evicted. The device works in the order in which it is given its batches, so a row may be given
+//! away as soon as everything that reads it is queued.
 //!
-//! **Memory.** The bound is for all sessions together, and allocated at once: the tables, the spare
+//! **Nothing depends on the rest of a batch**, bit by bit: a position's numbers are added up in the
+//! same order wherever it is. (With tensors only the last bits do.)
+//!
+//! **Memory.** The bound is for all sessions together, and allocated at once: the rows, the spare
 //! rows for what is not kept, the host's nodes. Each session has an equal part, so that nobody's
 //! answers depend on how much another keeps. One session more than there are parts is encoded
-//! whole. What a pass needs for a moment comes on top, at most some hundred megabytes for the
-//! largest batches.
+//! whole.
 
 mod engine;
-mod pack;
-mod padding;
-mod pass;
+#[cfg(feature = "wgpu")]
+mod kernels;
+mod passes;
 mod pending;
 mod reading;
-mod store;
+mod tensors;
 #[cfg(test)]
 mod tests;
 
-pub use self::engine::{DeviceEngine, DeviceOptions};
-pub use self::padding::Padding;
+pub use self::engine::{DeviceEngine, DeviceOptions, LoadError};
+#[cfg(feature = "wgpu")]
+pub use self::kernels::Adapter;
+pub use self::passes::Traffic;
+use crate::model::ModelConfig;
+use crate::weights::Source;
+
+/// There is none in a program without the feature `wgpu`.
+#[cfg(not(feature = "wgpu"))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Adapter {}
+
+#[cfg(not(feature = "wgpu"))]
+impl std::fmt::Display for Adapter {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {}
+    }
+}
+
+#[cfg(feature = "wgpu")]
+fn kernels(
+    source: &Source<'_>,
+    config: &ModelConfig,
+    adapter: &Adapter,
+    bytes: usize,
+) -> Result<Box<dyn passes::Passes>, LoadError> {
+    let kernels = kernels::Kernels::load(source, config, adapter, bytes);
+    Ok(Box::new(kernels.map_err(LoadError::Device)?))
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn kernels(
+    _: &Source<'_>,
+    _: &ModelConfig,
+    adapter: &Adapter,
+    _: usize,
+) -> Result<Box<dyn passes::Passes>, LoadError> {
+    match *adapter {}
+}

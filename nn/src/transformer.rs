@@ -1,36 +1,37 @@
 //! The transformer behind the [`Evaluator`] trait: one thread owns the device and its tensors.
 //!
 //! The search thread sends batches of requests over a channel and never waits for the device
-//! except in `collect`. On a CPU the thread runs our own kernels ([`crate::cpu`]), on a GPU burn's
-//! ([`crate::gpu`]), where it queues a batch that is already waiting before it reads the last one
+//! except in `collect`. On a CPU the thread runs the kernels of [`crate::cpu`], on a GPU that of
+//! [`crate::gpu`], where it queues a batch that is already waiting before it reads the last one
 //! back. On both it keeps positions for their children. From the lowest:
 //!
 //! * `panics` — a driver's panic as an error;
 //! * `serve` — the thread;
+//! * `speed` — what batches cost on a GPU;
 //! * `gpu_check` — a GPU before it is used.
 
 mod gpu_check;
 mod panics;
 mod serve;
+mod speed;
 
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use self::gpu_check::Candidate;
 pub use self::panics::panic_text;
 use self::serve::{Answer, Message, Network};
+use self::speed::Speed;
 use crate::cpu::{Engine, Options};
-use crate::device::{Chosen, DeviceChoice, DeviceError, choose};
-use crate::evaluator::{
-    CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, GPU_FIXED_COST, Request,
-};
-use crate::gpu::{DeviceOptions, Padding};
+use crate::device::{self, Chosen, DeviceChoice, DeviceError, choose};
+use crate::evaluator::{CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, Request};
+use crate::gpu::{Adapter, DeviceOptions};
 pub use crate::incremental::AnchorPolicy;
-use crate::shared::MERGED;
 use crate::weights::{self, WeightsError};
 
 /// Positions a CPU thread evaluates at once; larger batches fall out of its cache.
@@ -39,6 +40,10 @@ const CPU_BATCH: usize = 16;
 const MOST_THREADS: usize = 64;
 /// Default batch on a GPU.
 const GPU_BATCH: usize = 256;
+/// How long a GPU may take for a batch: this, and so many times what it usually takes. One that
+/// hangs costs the game so much time, not all.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_BATCHES: u32 = 20;
 /// Searches for which a shared GPU has room in its cache, in equal parts.
 const SHARES: usize = 32;
 
@@ -60,11 +65,8 @@ pub struct TransformerSettings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
-    /// Many searches share the device. A GPU then gets batches of one shape only: its kernels
-    /// differ from shape to shape in the last bits, and with one shape an answer never depends on
-    /// the rest of the batch, at the price of padding where batches are small. The CPU's answers
-    /// never depend on it.
-    pub one_shape: bool,
+    /// Many searches share the device. What one is answered never depends on the others.
+    pub is_shared: bool,
     /// Memory for keys and values of evaluated positions, bytes; 0 = every position is encoded
     /// whole. CPU: per search, allocated on demand. GPU: in total, allocated at the start, split
     /// evenly among up to 32 searches that share it.
@@ -89,12 +91,10 @@ impl TransformerSettings {
 
     /// How a GPU is to run.
     fn on_gpu(&self) -> DeviceOptions {
-        let padding = Padding::One(MERGED * self.batch_size_or(GPU_BATCH));
         DeviceOptions {
             cache_bytes: self.cache_bytes,
-            sessions: if self.one_shape { SHARES } else { 1 },
+            sessions: if self.is_shared { SHARES } else { 1 },
             anchors: self.anchors,
-            padding: if self.one_shape { padding } else { Padding::Few },
         }
     }
 }
@@ -128,6 +128,16 @@ pub struct TransformerEvaluator {
     /// Sentences for the user about how it started.
     pub notes: Vec<String>,
     thread: Option<thread::JoinHandle<()>>,
+    gpu: Option<Gpu>,
+}
+
+/// A GPU in use.
+#[derive(Debug)]
+struct Gpu {
+    adapter: Adapter,
+    /// How long a batch may take.
+    patience: Duration,
+    is_lost: bool,
 }
 
 impl TransformerEvaluator {
@@ -152,13 +162,18 @@ impl TransformerEvaluator {
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let name = format!("network {}-{}", cpu.name(), cpu.short_hash());
         let arithmetic = cpu.arithmetic();
-        let network = load(&chosen, &bytes, cpu, settings, &mut notes);
-        let (on, default_batch, fixed_cost) = match &network {
-            Network::Gpu(_) => (chosen.name, GPU_BATCH, GPU_FIXED_COST),
+        let (network, speed) = load(&chosen, &bytes, cpu, settings, &mut notes);
+        let (on, default_batch) = match &network {
+            Network::Gpu(_) => (chosen.name, GPU_BATCH),
             Network::Cpu(_) => {
-                let on = format!("CPU ({threads} threads, {arithmetic})");
-                (on, CPU_BATCH * threads, CPU_FIXED_COST)
+                (format!("CPU ({threads} threads, {arithmetic})"), CPU_BATCH * threads)
             }
+        };
+        let batch_size = settings.batch_size_or(default_batch);
+        let on_gpu = |(adapter, speed): (Adapter, Speed)| Gpu {
+            adapter,
+            patience: PATIENCE + PATIENCE_BATCHES * speed.time(batch_size),
+            is_lost: false,
         };
         let (messages, inbox) = unbounded();
         let (outbox, answers) = unbounded();
@@ -171,12 +186,13 @@ impl TransformerEvaluator {
             messages: Some(messages),
             answers,
             in_flight: 0,
-            batch_size: settings.batch_size_or(default_batch),
-            fixed_cost,
+            batch_size,
+            fixed_cost: speed.map_or(CPU_FIXED_COST, |speed| speed.fixed_cost()),
             description: format!("{name} on {on}"),
             figures,
             notes,
             thread: Some(thread),
+            gpu: chosen.adapter.zip(speed).map(on_gpu),
         })
     }
 
@@ -196,18 +212,28 @@ fn load(
     mut cpu: Engine,
     settings: TransformerSettings,
     notes: &mut Vec<String>,
-) -> Network {
-    if chosen.is_gpu {
-        let (options, largest) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
-        let candidate = Candidate { chosen, weights, options, largest };
-        if let Some(gpu) = gpu_check::start(candidate, &mut cpu, notes) {
-            return Network::Gpu(Box::new(gpu));
+) -> (Network, Option<Speed>) {
+    if let Some(adapter) = &chosen.adapter {
+        let (options, size) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
+        let may_be_cpu = settings.device == DeviceChoice::Auto;
+        let cpu_size =
+            may_be_cpu.then(|| settings.batch_size_or(CPU_BATCH * settings.cpu_threads()));
+        let candidate = Candidate { chosen, adapter, weights, options, size, cpu_size };
+        if let Some((gpu, speed)) = gpu_check::start(candidate, &mut cpu, notes) {
+            let (fixed, each) = (speed.fixed.as_secs_f64(), speed.each.as_secs_f64());
+            notes.push(format!(
+                "{}: a batch takes {:.2} ms and {:.2} µs for each position",
+                chosen.name,
+                fixed * 1e3,
+                each * 1e6
+            ));
+            return (Network::Gpu(Box::new(gpu)), Some(speed));
         }
     }
     // The first evaluation takes many times as long as the next: not on a clock, then.
     cpu.evaluate(&[Request::single(&shakmaty::Chess::default())]);
     cpu.note(0, &CacheNote::ForgetAll);
-    Network::Cpu(Box::new(cpu))
+    (Network::Cpu(Box::new(cpu)), None)
 }
 
 impl Evaluator for TransformerEvaluator {
@@ -237,8 +263,28 @@ impl Evaluator for TransformerEvaluator {
             return Err(EvalError::NothingInFlight);
         }
         self.in_flight -= 1;
-        let lost = || EvalError::DeviceLost("its thread has ended".to_owned());
-        self.answers.recv().map_err(|_| lost())?
+        let ended = || EvalError::DeviceLost("its thread has ended".to_owned());
+        let Some(gpu) = &mut self.gpu else { return self.answers.recv().map_err(|_| ended())? };
+        if gpu.is_lost {
+            // What it may still say belongs to a batch that nobody waits for.
+            return Err(EvalError::DeviceLost("it was lost before".to_owned()));
+        }
+        let answer = self.answers.recv_timeout(gpu.patience).unwrap_or_else(|error| {
+            Err(match error {
+                RecvTimeoutError::Disconnected => ended(),
+                RecvTimeoutError::Timeout => {
+                    // Whoever waits for it would wait as long as it does.
+                    self.thread = None;
+                    let seconds = gpu.patience.as_secs_f32();
+                    EvalError::DeviceLost(format!("no answer within {seconds:.1} s"))
+                }
+            })
+        });
+        if answer.is_err() {
+            gpu.is_lost = true;
+            device::lose(&gpu.adapter);
+        }
+        answer
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {
@@ -257,5 +303,48 @@ impl Drop for TransformerEvaluator {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(all(test, feature = "wgpu"))]
+mod tests {
+    use cubecl::device::{WgpuBackend, WgpuDeviceKind};
+
+    use super::*;
+
+    /// A drill: a device that never answers costs as long as is set, not the game.
+    #[test]
+    fn a_device_that_hangs_is_lost() {
+        let adapter = Adapter::open_again(WgpuDeviceKind::DefaultDevice, WgpuBackend::Vulkan);
+        let adapter = match adapter {
+            Ok(adapter) => adapter,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        let (messages, inbox) = unbounded::<Message>();
+        let (outbox, answers) = unbounded();
+        let hangs = move || {
+            for _message in inbox {
+                thread::park();
+            }
+            drop(outbox);
+        };
+        let patience = Duration::from_millis(50);
+        let mut device = TransformerEvaluator {
+            messages: Some(messages),
+            answers,
+            in_flight: 0,
+            batch_size: 1,
+            fixed_cost: 1.0,
+            description: String::new(),
+            figures: None,
+            notes: Vec::new(),
+            thread: Some(thread::spawn(hangs)),
+            gpu: Some(Gpu { adapter, patience, is_lost: false }),
+        };
+        for why in ["no answer within 0.1 s", "it was lost before"] {
+            device.submit(Vec::new());
+            assert_eq!(device.collect(), Err(EvalError::DeviceLost(why.to_owned())));
+        }
+        drop(device); // and does not wait
     }
 }

@@ -7,6 +7,7 @@
 //! where the hash is the first eight hexadecimal digits of the file's SHA-256.
 
 mod graft;
+mod source;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::encode::PLAIN_RULE_ROWS;
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
+pub(crate) use self::source::{Linear, Source};
 pub use graft::graft;
 
 /// Version of the layout of the file and of what the network's inputs mean.

@@ -34,7 +34,7 @@ fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
         device: DeviceChoice::Cpu,
         threads,
         batch_size,
-        one_shape: false,
+        is_shared: false,
         cache_bytes: 0,
         anchors: AnchorPolicy::default(),
     };

@@ -1,10 +1,12 @@
 //! `tesla doctor`: what the program sees of this machine, and what to do about each error.
 //!
 //! * [`run`] — all checks in turn, told as they end;
-//! * `system` — processor, memory, drivers, the cache of tuned kernels;
+//! * `system` — processor, memory, drivers;
+//! * `gpus` — the GPUs, and why one is not used;
 //! * `evaluator` — network and device, started and timed as for play.
 
 mod evaluator;
+mod gpus;
 mod system;
 
 use std::fmt::Write as _;
@@ -21,7 +23,7 @@ use crate::setup::settings::Settings;
 /// `tesla doctor`: the choices are those of the UCI options of the same names.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Where the network would run: auto, cpu, gpu or software
+    /// Where the network would run: auto, cpu, gpu, gpu:1, gpu:4070 or software
     #[arg(long, default_value = "auto")]
     device: String,
     /// A network's file; the one inside the program if not given
@@ -113,7 +115,7 @@ pub fn run(args: &DoctorArgs, output: &Output) -> Result<(), String> {
     }
     if cfg!(feature = "wgpu") {
         tell(system::drivers());
-        tell(system::tuned_kernels());
+        gpus::check(&args.device, &mut tell);
     }
     evaluator::check(&settings, &mut tell);
     let count = |wanted| worst.iter().filter(|&&health| health == wanted).count();

@@ -15,7 +15,8 @@ pub struct Machine {
     pub search: SearchMode,
     /// The evaluator.
     pub evaluator: EvaluatorKind,
-    /// Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.
+    /// Where the network runs: `auto`, `cpu`, `gpu`, `gpu:` with a number or a part of its name or,
+    /// for tests, `software`.
     pub device: String,
     /// A network's file; `None` = the embedded one.
     pub weights_file: Option<String>,

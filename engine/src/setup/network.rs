@@ -33,7 +33,7 @@ pub fn device() -> Option<String> {
 
 /// Whether the device of this name is a GPU where there is one.
 pub fn may_use_gpu(device: &str) -> bool {
-    matches!(device.parse(), Ok(DeviceChoice::Auto | DeviceChoice::Gpu))
+    matches!(device.parse(), Ok(DeviceChoice::Auto | DeviceChoice::Gpu | DeviceChoice::Which(_)))
 }
 
 /// Starts the network on its device. The second part is sentences for the user. Where many searches
@@ -56,7 +56,7 @@ pub fn start(
         device,
         threads: 0,
         batch_size: machine.batch_size.unwrap_or(0),
-        one_shape: is_shared,
+        is_shared,
         cache_bytes: kv_cache_mb << 20,
         anchors: AnchorPolicy {
             work: machine.params.anchor_work as u32,

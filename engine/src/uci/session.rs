@@ -5,6 +5,8 @@ mod tests;
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, after, never, select_biased};
@@ -57,6 +59,8 @@ struct Session {
     /// What `search` runs on.
     running: Option<Machine>,
     search: Option<Box<dyn Search>>,
+    /// Whether another device had to take over in this game.
+    has_lost: Arc<AtomicBool>,
     hash_mb: usize,
     /// Endgame tables, and what they were opened for.
     tables: Option<Tables>,
@@ -107,6 +111,7 @@ impl Session {
             tried: None,
             running: None,
             search: None,
+            has_lost: Arc::default(),
             hash_mb: 0,
             tables: None,
             tables_for: tablebase::TablebaseSettings::default(),
@@ -126,6 +131,10 @@ impl Session {
             Job::Clear => {
                 if let Some(search) = &mut self.search {
                     search.clear();
+                }
+                if self.has_lost.swap(false, Ordering::Relaxed) {
+                    self.output.info("the device that was lost is tried again");
+                    self.tried = None;
                 }
             }
             Job::Search(job) => self.search(&job),
@@ -219,9 +228,11 @@ impl Session {
     }
 
     fn adopt(&mut self, mut made: factory::Made, machine: Machine) {
-        let output = self.output.clone();
-        made.search
-            .set_fallbacks(factory::fallbacks(&machine, move |sentence| output.info(sentence)));
+        let (output, has_lost) = (self.output.clone(), Arc::clone(&self.has_lost));
+        made.search.set_fallbacks(factory::fallbacks(&machine, move |sentence| {
+            has_lost.store(true, Ordering::Relaxed);
+            output.info(sentence);
+        }));
         self.running = Some(machine);
         for note in &made.notes {
             self.output.info(note);
@@ -286,8 +297,9 @@ impl Session {
         }
     }
 
-    /// Goes on without the device that failed, until the options name another.
+    /// Goes on without the device that failed, until the options name another or a game begins.
     fn step_down(&mut self) {
+        self.has_lost.store(true, Ordering::Relaxed);
         let Some(mut next) = self.running.clone() else { return };
         if let Some(failed) = self.search.take() {
             discard(failed);
@@ -326,7 +338,14 @@ impl Session {
             Request { repetitions: game.repetitions().min(2) as u8, ..Request::single(position) };
         let requests = less.iter().map(|(_, position)| Request::single(position));
         evaluator.submit(std::iter::once(whole).chain(requests).collect());
-        let answers = evaluator.collect().map_err(|error| error.to_string())?;
+        let answers = match evaluator.collect() {
+            Ok(answers) => answers,
+            Err(error) => {
+                // The next one asks a new device.
+                self.evaluator = None;
+                return Err(error.to_string());
+            }
+        };
         let (evaluation, others) = answers.split_first().ok_or("the evaluator gave no answer")?;
         // As pawns of White's, whoever is to move.
         let side = if position.turn() == Color::White { 0.01 } else { -0.01 };

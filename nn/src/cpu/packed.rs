@@ -1,22 +1,15 @@
 //! The weights file, rearranged for the kernels.
 
-use half::f16;
-use safetensors::{Dtype, SafeTensors};
-
 use super::attention::head_column;
 use super::integers::Unit;
 use super::product::Product;
 use super::short_attention::{Grid, fits};
 use super::vectors::{Aligned, LINE};
 use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, PLACES,
-    PLAIN_RULE_ROWS, RULE_ROWS, TARGETS,
+    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, PLACES, TARGETS,
 };
 use crate::model::{ModelConfig, VALUE_BINS};
-use crate::weights::{self, WeightsError};
-
-/// Linear layers whose sum with another layer has that one's bias.
-const WITHOUT_BIAS: [&str; 2] = ["move_captured", "move_readout"];
+use crate::weights::{self, Linear, Source, WeightsError};
 
 /// One block.
 #[derive(Debug)]
@@ -71,69 +64,14 @@ pub(super) struct Network {
     pub(super) move_out: Product,
 }
 
-struct Source<'a>(SafeTensors<'a>);
-
-impl Source<'_> {
-    fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
-        let missing = |error: safetensors::SafeTensorError| WeightsError::Misfit(error.to_string());
-        let tensor = self.0.tensor(name).map_err(missing)?;
-        if tensor.shape() != shape {
-            let actual = tensor.shape();
-            return Err(WeightsError::Misfit(format!("{name} is {actual:?}, wanted {shape:?}")));
-        }
-        match tensor.dtype() {
-            Dtype::F16 => {
-                let halves = tensor.data().as_chunks::<2>().0.iter();
-                Ok(halves.map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect())
-            }
-            Dtype::F32 => {
-                let words = tensor.data().as_chunks::<4>().0.iter();
-                Ok(words.map(|&bytes| f32::from_le_bytes(bytes)).collect())
-            }
-            other => Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
-        }
-    }
-
-    fn table(&self, name: &str, rows: usize, width: usize) -> Result<Aligned, WeightsError> {
-        Ok(Aligned::of(&self.read(name, &[rows, width])?))
-    }
-
-    /// The rule table; a file may end before the rows of forcing play, which are zeros then.
-    fn rules(&self, width: usize) -> Result<Aligned, WeightsError> {
-        let plain = self.read(weights::RULES, &[PLAIN_RULE_ROWS, width]);
-        let mut rules = plain.or_else(|_| self.read(weights::RULES, &[RULE_ROWS, width]))?;
-        rules.resize(RULE_ROWS * width, 0.0);
-        Ok(Aligned::of(&rules))
-    }
-
-    /// Weights `[k, m]` and bias of a linear layer after a norm's `scale` (empty: none).
-    fn linear(
-        &self,
-        name: &str,
-        k: usize,
-        m: usize,
-        scale: &[f32],
-    ) -> Result<Linear, WeightsError> {
-        let mut weights = self.read(&format!("{name}.weight"), &[k, m])?;
-        for (row, scale) in weights.chunks_exact_mut(m).zip(scale) {
-            for w in row {
-                *w *= scale;
-            }
-        }
-        let bias = if WITHOUT_BIAS.contains(&name) {
-            vec![0.0; m]
-        } else {
-            self.read(&format!("{name}.bias"), &[m])?
-        };
-        Ok(Linear { weights, bias, k, m })
-    }
-}
-
-struct Linear {
-    weights: Vec<f32>,
-    bias: Vec<f32>,
-    k: usize,
-    m: usize,
+/// A table of the weights file.
+fn table(
+    source: &Source<'_>,
+    name: &str,
+    rows: usize,
+    width: usize,
+) -> Result<Aligned, WeightsError> {
+    Ok(Aligned::of(&source.read(name, &[rows, width])?))
 }
 
 impl Linear {
@@ -245,10 +183,10 @@ impl Network {
         Ok(Self {
             short,
             hash,
-            piece_square: source.table("piece_square", PIECE_SQUARES, d)?,
-            piece_state: source.table("piece_state", 12 * ATTACK_STATES, d)?,
-            rules: source.rules(d)?,
-            board: source.table("board", BOARD_FEATURES, d)?,
+            piece_square: table(&source, "piece_square", PIECE_SQUARES, d)?,
+            piece_state: table(&source, "piece_state", 12 * ATTACK_STATES, d)?,
+            rules: Aligned::of(&source.rules(d)?),
+            board: table(&source, "board", BOARD_FEATURES, d)?,
             blocks,
             value_hidden: after_norm("value_hidden", value_hidden)?.packed(unit),
             value_error: Linear::beside(
@@ -260,10 +198,10 @@ impl Network {
             ),
             move_tokens: Linear::beside(&tokens, unit),
             move_readout: after_norm("move_readout", hidden)?.packed(unit),
-            target_gate: source.table("target_gate", TARGETS, hidden)?,
-            target: source.table("target", TARGETS, hidden)?,
-            move_feature: source.table("move_feature", MOVE_FEATURES, hidden)?,
-            move_situation: source.table("move_situation", MOVE_SITUATIONS, hidden)?,
+            target_gate: table(&source, "target_gate", TARGETS, hidden)?,
+            target: table(&source, "target", TARGETS, hidden)?,
+            move_feature: table(&source, "move_feature", MOVE_FEATURES, hidden)?,
+            move_situation: table(&source, "move_situation", MOVE_SITUATIONS, hidden)?,
             move_mix: plain("move_mix", hidden, mix)?.packed(unit),
             move_out: plain("move_out", mix, 2)?.packed(unit),
             config,

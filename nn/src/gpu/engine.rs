@@ -1,17 +1,15 @@
 //! Batches of requests on a device: planned and queued at once, answered later.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use rayon::prelude::*;
 
-use super::pack::{Pack, Shape};
-use super::padding::{Padding, SHAPES, Sizes};
-use super::pass;
+use super::Adapter;
+use super::passes::{Flight, Item, Passes, Traffic};
 use super::pending::{IN_FLIGHT, Pending};
-use super::reading::Reading;
-use super::store::{self, Layout, Store};
+use super::tensors::Tensors;
 use crate::decode::decode;
 use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Handle, Request};
 use crate::incremental::AnchorPolicy;
@@ -19,7 +17,7 @@ use crate::incremental::cache::Cache;
 use crate::incremental::manager::CacheManager;
 use crate::incremental::plan::{Job, Plan, Source};
 use crate::incremental::slots::Seen;
-use crate::model::{Model, ModelConfig, VALUE_BINS};
+use crate::model::{ModelConfig, VALUE_BINS};
 use crate::weights::{self, WeightsError};
 
 /// How to run.
@@ -31,32 +29,30 @@ pub struct DeviceOptions {
     pub sessions: usize,
     /// When a kept position becomes an anchor.
     pub anchors: AnchorPolicy,
-    /// How passes are filled up.
-    pub padding: Padding,
 }
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        Self {
-            cache_bytes: 0,
-            sessions: 1,
-            anchors: AnchorPolicy::default(),
-            padding: Padding::Few,
-        }
+        Self { cache_bytes: 0, sessions: 1, anchors: AnchorPolicy::default() }
     }
+}
+
+/// Why a network does not run on a device.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The weights.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// The device.
+    #[error("{0}")]
+    Device(String),
 }
 
 /// The network and its cache on a device.
 pub struct DeviceEngine {
-    model: Model,
+    passes: Box<dyn Passes>,
     config: ModelConfig,
-    device: Device,
-    padding: Padding,
     manager: CacheManager<()>,
-    /// Nothing where nothing is kept.
-    store: Option<Store>,
-    /// Most children in a pass.
-    children: usize,
     /// Attention that is not counted yet.
     pending: Pending,
     /// Queued, oldest first.
@@ -72,66 +68,58 @@ impl fmt::Debug for DeviceEngine {
     }
 }
 
-/// A position of a batch.
-struct Item {
-    /// Place in the batch; none for a node that is rebuilt.
-    place: Option<usize>,
-    handle: Handle,
-    session: u32,
-    plan: Plan,
-    /// Slots of its tokens.
-    own: Option<Vec<u32>>,
-    /// What it sees, by place among its sources, where the attention is wanted.
-    seen: Vec<(usize, Seen)>,
-}
-
-/// A pass that is queued.
-struct Pass {
-    items: Vec<Item>,
-    pack: Pack,
-    watch: bool,
-}
-
 /// A batch that is queued.
 struct Queued {
     number: u64,
     positions: usize,
-    passes: Vec<Pass>,
-    /// Nothing of an empty batch.
-    found: Option<Reading>,
+    items: Vec<Item>,
+    flight: Flight,
 }
 
 impl DeviceEngine {
-    /// Reads the bytes of a weights file; the cache begins empty, and with all its memory.
+    /// Reads the bytes of a weights file, to run on a GPU; the cache begins empty, and with all its
+    /// memory.
+    ///
+    /// # Errors
+    /// When the bytes are damaged or no Tesla network of this version, or when the GPU cannot run
+    /// it.
+    pub fn on_gpu(
+        weights: &[u8],
+        adapter: &Adapter,
+        options: DeviceOptions,
+    ) -> Result<Self, LoadError> {
+        let (tensors, config) = weights::open(weights)?;
+        let source = weights::Source(tensors);
+        let passes = super::kernels(&source, &config, adapter, options.cache_bytes)?;
+        Ok(Self::new(passes, config, options))
+    }
+
+    /// The same by burn's tensors, the reference.
     ///
     /// # Errors
     /// When the bytes are damaged or no Tesla network of this version.
-    pub fn load(
+    pub fn on_tensors(
         weights: &[u8],
         device: &Device,
         options: DeviceOptions,
     ) -> Result<Self, WeightsError> {
         let weights::Loaded { model, config, .. } = weights::load_bytes(weights, device)?;
-        let batches: &[usize] = match &options.padding {
-            Padding::Few => &SHAPES,
-            Padding::One(shape) => std::slice::from_ref(shape),
-        };
-        let sessions = options.sessions.max(1);
-        let layout = Layout::within(options.cache_bytes, &config, batches);
-        let cache = Cache::new(layout.map_or(0, |layout| layout.slots / sessions), sessions);
-        Ok(Self {
-            manager: CacheManager::new(cache, options.anchors, layout.is_some()),
-            store: layout.map(|layout| Store::new(layout, &config, device)),
-            children: layout.map_or(1, |layout| layout.children),
-            model,
+        let passes = Box::new(Tensors::new(model, &config, device, options.cache_bytes));
+        Ok(Self::new(passes, config, options))
+    }
+
+    fn new(passes: Box<dyn Passes>, config: ModelConfig, options: DeviceOptions) -> Self {
+        let (slots, sessions) = (passes.slots(), options.sessions.max(1));
+        let cache = Cache::new(slots / sessions, sessions);
+        Self {
+            manager: CacheManager::new(cache, options.anchors, slots > 0),
+            passes,
             config,
-            device: device.clone(),
-            padding: options.padding,
             pending: Pending::default(),
             queued: VecDeque::new(),
             ready: VecDeque::new(),
             batches: 0,
-        })
+        }
     }
 
     /// The network's name, for people.
@@ -169,26 +157,12 @@ impl DeviceEngine {
     pub fn close_cache(&mut self) {
         self.pending.clear();
         self.manager.close();
-        self.store = None;
+        self.passes.close_cache();
     }
 
-    /// Runs a pass of every shape that batches of up to `largest` positions are padded to, so that
-    /// their kernels are compiled and tuned before a clock runs; they hold
-    /// no positions and change no cache. Returns how many passes that were.
-    pub fn warm(&mut self, largest: usize) -> usize {
-        let shapes = self.sizes().all(largest);
-        for &(shape, is_whole) in &shapes {
-            let pack = Pack::new(shape, is_whole).pad();
-            let watch = self.store.is_some();
-            let found = pass::run(&self.model, self.store.as_mut(), &pack, watch, &self.device);
-            Reading::begin(Tensor::cat(found, 0)).wait();
-        }
-        shapes.len()
-    }
-
-    /// What decides how large passes are.
-    fn sizes(&self) -> Sizes {
-        Sizes { padding: self.padding, children: self.children, keeps: self.keeps() }
+    /// What the device was asked for so far.
+    pub fn traffic(&self) -> Traffic {
+        self.passes.traffic()
     }
 
     /// Evaluates a batch while nothing is queued. Parents are of earlier batches.
@@ -201,38 +175,16 @@ impl DeviceEngine {
     /// waits for the first.
     ///
     /// A request's answer depends on its session's earlier batches and its own batch's requests of
-    /// the same session, and on nobody else's, but for the last bits where passes have other
-    /// shapes.
+    /// the same session, and on nobody else's.
     pub fn launch(&mut self, requests: &[Request]) {
         while self.queued.len() >= IN_FLIGHT {
             self.read();
         }
-        if self.store.is_none() && self.manager.keeps() {
-            // It was lost when a pass failed.
-            self.close_cache();
-        }
         self.batches += 1;
         let items = self.plan(requests);
-        let (wholes, children): (Vec<Item>, Vec<Item>) =
-            items.into_iter().partition(|item| item.plan.is_whole());
-        let mut store = self.store.take();
-        let (mut passes, mut found) = (Vec::new(), Vec::new());
-        for (items, is_whole) in [(wholes, true), (children, false)] {
-            let most = self.sizes().most_positions(is_whole);
-            let mut items = items.into_iter().peekable();
-            while items.peek().is_some() {
-                let items: Vec<Item> = items.by_ref().take(most).collect();
-                let pack = self.pack(&items, is_whole, store.as_ref());
-                let watch = items.iter().any(|item| !item.seen.is_empty());
-                let store = store.as_mut().filter(|_| pack.is_kept());
-                found.extend(pass::run(&self.model, store, &pack, watch, &self.device));
-                passes.push(Pass { items, pack, watch });
-            }
-        }
-        self.store = store;
-        let found = (!found.is_empty()).then(|| Reading::begin(Tensor::cat(found, 0)));
+        let flight = self.passes.begin(&items);
         let (number, positions) = (self.batches, requests.len());
-        self.queued.push_back(Queued { number, positions, passes, found });
+        self.queued.push_back(Queued { number, positions, items, flight });
     }
 
     /// Waits for the oldest batch that was queued; nothing if there is none.
@@ -255,14 +207,20 @@ impl DeviceEngine {
         }
         let rebuilds = self.manager.prepare(requests, |session| self.pending.nodes(session));
         let mut items = Vec::with_capacity(requests.len() + rebuilds.len());
+        // Of each node that is made again, its item.
+        let mut made: HashMap<(u32, u32), usize> = HashMap::new();
         for rebuild in rebuilds {
-            // What is made from another comes after it, in the same pass or a later one: a pass
-            // writes a layer's rows before it reads any.
             let Some(plan) = self.manager.job(rebuild).map(|job| Plan::new(&job)) else { continue };
             let own = self.manager.rebuild(rebuild, &plan, vec![(); plan.rows()], &[]);
+            // Without room for it, nobody would see it.
+            if own.is_none() {
+                continue;
+            }
             let (handle, session) = (Handle(rebuild.id), rebuild.session);
             let seen = self.seen(&plan, own.as_deref());
-            items.push(Item { place: None, handle, session, plan, own, seen });
+            let after = rebuild.base().and_then(|base| made.get(&(session, base)).copied());
+            made.insert((session, rebuild.id), items.len());
+            items.push(Item { place: None, handle, session, plan, own, seen, after });
         }
         let jobs: Vec<Job<'_>> = self.manager.jobs(requests);
         let plans: Vec<Plan> = jobs.par_iter().map(Plan::new).collect();
@@ -274,7 +232,9 @@ impl DeviceEngine {
                 seen = self.seen(&plan, own.as_deref());
             }
             let session = request.session;
-            items.push(Item { place: Some(place), handle, session, plan, own, seen });
+            let parent = request.parent.map(|(parent, _)| (session, parent.0));
+            let after = parent.and_then(|parent| made.get(&parent).copied());
+            items.push(Item { place: Some(place), handle, session, plan, own, seen, after });
         }
         if self.manager.keeps() {
             for session in sessions {
@@ -297,50 +257,26 @@ impl DeviceEngine {
         slots.map(|(place, slot)| (place, self.manager.cache().seen(slot))).collect()
     }
 
-    fn pack(&self, items: &[Item], is_whole: bool, store: Option<&Store>) -> Pack {
-        let longest = items.iter().map(|item| item.plan.sources.len()).max().unwrap_or(0);
-        let mut pack = Pack::new(self.sizes().shape(is_whole, items.len(), longest), is_whole);
-        for (place, Item { plan, own, .. }) in items.iter().enumerate() {
-            let rows: Vec<i32> = match (own, store) {
-                (Some(own), _) => own.iter().map(|&slot| store::row(slot)).collect(),
-                (None, Some(store)) if !is_whole => store.layout.spare(place).collect(),
-                (None, _) => Vec::new(),
-            };
-            pack.push(plan, &rows);
-        }
-        pack.pad()
-    }
-
     /// Waits for the oldest batch, decodes it and shares out the attention.
     fn read(&mut self) {
         let Some(batch) = self.queued.pop_front() else { return };
-        let found = batch.found.map(Reading::wait).unwrap_or_default();
-        let mut rest = found.as_slice();
+        let Flight { places, reading } = batch.flight;
+        let found = reading.wait();
         let mut answers = vec![Evaluation::default(); batch.positions];
-        for Pass { items, pack, watch } in batch.passes {
-            let Shape { positions, keys, moves, .. } = pack.shape;
-            let mut next = |count: usize| {
-                let (found, later) = rest.split_at(count);
-                rest = later;
-                found
-            };
-            let (values, errors) = (next(positions * VALUE_BINS), next(positions));
-            let (policies, deltas) = (next(moves), next(moves));
-            let attention = if watch { next(positions * keys) } else { &[] };
-            for (index, item) in items.into_iter().enumerate() {
-                if let Some(place) = item.place {
-                    let bins = &values[index * VALUE_BINS..(index + 1) * VALUE_BINS];
-                    let moves = pack.offsets[index]..pack.offsets[index + 1];
-                    let estimates = policies[moves.clone()].iter().zip(&deltas[moves]);
-                    let estimates = estimates.map(|(&policy, &delta)| [policy, delta]);
-                    let answer = decode(bins, errors[index], estimates);
-                    answers[place] = Evaluation { handle: item.handle, ..answer };
-                }
-                let received = item.seen.iter().map(|&(source, seen)| {
-                    (seen, attention[index * keys + pack.key(&item.plan, source)])
-                });
-                self.pending.add(item.session, batch.number, received);
+        for (item, at) in batch.items.into_iter().zip(places) {
+            if let Some(place) = item.place {
+                let bins = &found[at.bins..at.bins + VALUE_BINS];
+                let estimates = &found[at.estimates..at.estimates + 2 * item.plan.moves.len()];
+                let estimates = estimates.as_chunks::<2>().0.iter().copied();
+                let answer = decode(bins, found[at.error], estimates);
+                answers[place] = Evaluation { handle: item.handle, ..answer };
             }
+            let last = item.plan.sources.len() - 1;
+            let received = item.seen.iter().map(|&(source, seen)| {
+                let key = if source == last { at.readout } else { source };
+                (seen, found[at.attention + key])
+            });
+            self.pending.add(item.session, batch.number, received);
         }
         self.ready.push_back(answers);
     }

@@ -1,18 +1,27 @@
 //! Reading back what a batch found, without waiting for batches queued after it.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use burn::tensor::{ExecutionError, Tensor, TensorData};
+/// Floats, or what the device's driver says is wrong.
+type Data = Result<Vec<f32>, String>;
 
-type Data = Result<TensorData, ExecutionError>;
-
-/// A tensor on its way to the host.
+/// Floats on their way to the host.
 pub(super) enum Reading {
     Pending(Pin<Box<dyn Future<Output = Data> + Send>>),
     Ready(Data),
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pending(_) => "Pending",
+            Self::Ready(_) => "Ready",
+        })
+    }
 }
 
 /// Wakes a thread that waits.
@@ -26,16 +35,15 @@ impl Wake for Unpark {
 
 impl Reading {
     /// Queues the reading behind what is queued already, and begins all that.
-    pub(super) fn begin(tensor: Tensor<1>) -> Self {
-        let mut future: Pin<Box<dyn Future<Output = Data> + Send>> =
-            Box::pin(tensor.into_data_async());
+    pub(super) fn begin(data: impl Future<Output = Data> + Send + 'static) -> Self {
+        let mut future: Pin<Box<dyn Future<Output = Data> + Send>> = Box::pin(data);
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(data) => Self::Ready(data),
             Poll::Pending => Self::Pending(future),
         }
     }
 
-    /// Waits for the tensor.
+    /// Waits for the floats.
     #[expect(clippy::panic, reason = "a device that fails, or a bug; the caller catches it")]
     pub(super) fn wait(self) -> Vec<f32> {
         let data = match self {
@@ -50,10 +58,6 @@ impl Reading {
                 }
             }
         };
-        match data.map(|data| data.try_to_vec()) {
-            Ok(Ok(values)) => values,
-            Ok(Err(error)) => panic!("unreadable answer: {error:?}"),
-            Err(error) => panic!("no answer: {error:?}"),
-        }
+        data.unwrap_or_else(|error| panic!("no answer: {error}"))
     }
 }

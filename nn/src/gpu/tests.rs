@@ -32,7 +32,7 @@ fn attention_is_the_kernels() {
     let options = cpu::Options { cache_bytes, ..cpu::Options::default() };
     let mut kernels = cpu::Engine::load(&bytes, options).unwrap();
     let options = DeviceOptions { cache_bytes, ..DeviceOptions::default() };
-    let mut tensors = DeviceEngine::load(&bytes, &device, options).unwrap();
+    let mut tensors = DeviceEngine::on_tensors(&bytes, &device, options).unwrap();
     let made = family(|requests| kernels.evaluate(requests));
     assert_eq!(made, family(|requests| tensors.evaluate(requests)));
 

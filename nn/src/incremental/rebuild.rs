@@ -53,6 +53,11 @@ pub(crate) struct Rebuild {
 }
 
 impl Rebuild {
+    /// The node that it is made from.
+    pub(crate) fn base(&self) -> Option<u32> {
+        self.base.map(|(base, _)| base)
+    }
+
     fn whole(session: u32, id: u32, node: &Node) -> Self {
         Self { session, id, base: None, level: 0, rows: whole_rows(&node.position) }
     }

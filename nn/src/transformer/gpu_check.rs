@@ -1,15 +1,12 @@
-//! A GPU before it is used: it must agree with the CPU, and its kernels are compiled and tuned.
-//!
-//! Reads the clock, to say how long the kernels took.
-
-use std::time::Instant;
+//! A GPU before it is used: it must agree with the CPU, and its speed is measured.
 
 use super::panics::guarded;
+use super::speed::{self, Speed};
 use crate::canary;
 use crate::cpu::Engine;
 use crate::device::Chosen;
 use crate::evaluator::{CacheNote, Evaluation, Handle, Request};
-use crate::gpu::{DeviceEngine, DeviceOptions};
+use crate::gpu::{Adapter, DeviceEngine, DeviceOptions};
 
 /// A GPU's cache of fewer slots for each search is not worth its passes.
 const LEAST_SLOTS: u64 = 256;
@@ -20,11 +17,31 @@ const CANARY_TOLERANCE: f32 = 0.01;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate<'a> {
     pub(super) chosen: &'a Chosen,
+    pub(super) adapter: &'a Adapter,
     /// The weights file.
     pub(super) weights: &'a [u8],
     pub(super) options: DeviceOptions,
-    /// Largest batch that it will be sent.
-    pub(super) largest: usize,
+    /// Positions of a batch that it will be sent.
+    pub(super) size: usize,
+    /// Of a CPU's batch, where it may take the GPU's place because it is faster.
+    pub(super) cpu_size: Option<usize>,
+}
+
+impl Candidate<'_> {
+    /// An error where the CPU evaluates more and may.
+    fn is_worth_it(&self, speed: Speed, cpu: &mut Engine) -> Result<(), String> {
+        let Some(cpu_size) = self.cpu_size else { return Ok(()) };
+        let theirs = speed::measure(|batch| cpu.evaluate(batch), cpu_size).rate(cpu_size);
+        cpu.note(0, &CacheNote::ForgetAll);
+        let ours = speed.rate(self.size);
+        if ours >= theirs {
+            return Ok(());
+        }
+        Err(format!(
+            "{ours:.0} evaluations a second are fewer than the CPU's {theirs:.0} (Device = gpu \
+             takes it all the same)"
+        ))
+    }
 }
 
 /// The network on the GPU, or nothing where it does not work; sentences for the user go to `notes`.
@@ -32,22 +49,28 @@ pub(super) fn start(
     candidate: Candidate<'_>,
     reference: &mut Engine,
     notes: &mut Vec<String>,
-) -> Option<DeviceEngine> {
+) -> Option<(DeviceEngine, Speed)> {
     let name = &candidate.chosen.name;
     let options = candidate.options;
-    let mut ready = ready(candidate, reference);
+    let mut ready = checked(candidate, reference);
     if let Err(why) = &ready
         && options.cache_bytes > 0
     {
         // Its memory may be too small for the cache.
         notes.push(format!("{name}: {why}; tried again without KVCache"));
         let options = DeviceOptions { cache_bytes: 0, ..options };
-        ready = self::ready(Candidate { options, ..candidate }, reference);
+        ready = checked(Candidate { options, ..candidate }, reference);
     }
-    match ready {
-        Ok((gpu, found)) => {
+    let measured = ready.and_then(|(mut gpu, found)| {
+        let speed = attempt(|| Ok(speed::measure(|batch| gpu.evaluate(batch), candidate.size)))?;
+        gpu.note(0, &CacheNote::ForgetAll);
+        candidate.is_worth_it(speed, reference)?;
+        Ok((gpu, found, speed))
+    });
+    match measured {
+        Ok((gpu, found, speed)) => {
             notes.extend(found);
-            Some(gpu)
+            Some((gpu, speed))
         }
         Err(why) => {
             notes.push(format!("{name}: {why}; the network runs on the CPU"));
@@ -56,36 +79,17 @@ pub(super) fn start(
     }
 }
 
-/// The network on the GPU, checked, its kernels compiled and tuned for every size of a pass, and
-/// sentences for the user.
-fn ready(
-    candidate: Candidate<'_>,
-    reference: &mut Engine,
-) -> Result<(DeviceEngine, Vec<String>), String> {
-    let (mut gpu, note) = checked(candidate, reference)?;
-    let mut notes: Vec<String> = note.into_iter().collect();
-    let chosen = candidate.chosen;
-    // A software rasteriser would take minutes, and nobody plays on one.
-    if !chosen.is_software {
-        let began = Instant::now();
-        let passes = attempt(|| Ok(gpu.warm(candidate.largest)))?;
-        let took = began.elapsed().as_secs_f64();
-        notes.push(format!("{}: {passes} sizes of batches readied in {took:.1} s", chosen.name));
-    }
-    Ok((gpu, notes))
-}
-
 /// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
 /// sentence about why it keeps nothing.
 fn checked(
     candidate: Candidate<'_>,
     reference: &mut Engine,
 ) -> Result<(DeviceEngine, Option<String>), String> {
-    let Candidate { chosen, weights, options, .. } = candidate;
+    let Candidate { chosen, adapter, weights, options, .. } = candidate;
     let expected = attempt(|| Ok(reference.evaluate(&canary::requests())))?;
     let mut gpu = attempt(|| {
-        let mut gpu = DeviceEngine::load(weights, &chosen.device, options)
-            .map_err(|error| error.to_string())?;
+        let mut gpu =
+            DeviceEngine::on_gpu(weights, adapter, options).map_err(|error| error.to_string())?;
         let actual = gpu.evaluate(&canary::requests());
         close_enough(&expected, &actual)?;
         Ok(gpu)

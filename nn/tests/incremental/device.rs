@@ -1,6 +1,10 @@
-//! The same with tensors, on burn's CPU device, against our own kernels and whole windows.
+//! The same on a device: with tensors, on burn's CPU device, against our own kernels and whole
+//! windows.
 
-use tesla_nn::gpu::{DeviceEngine, DeviceOptions, Padding};
+use std::sync::OnceLock;
+
+use tesla_nn::device::{DeviceChoice, choose};
+use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions, Traffic};
 
 use super::*;
 
@@ -8,15 +12,35 @@ use super::*;
 const TOLERANCE: f32 = 2e-4;
 
 /// Only a chain that is as long as it may be ends with a new anchor.
-const PATIENT: DeviceOptions = DeviceOptions {
-    cache_bytes: 1 << 24,
-    sessions: 1,
-    anchors: anchors(u32::MAX, 1),
-    padding: Padding::Few,
-};
+const PATIENT: DeviceOptions =
+    DeviceOptions { cache_bytes: 1 << 24, sessions: 1, anchors: anchors(u32::MAX, 1) };
 
-fn device(bytes: &[u8], options: DeviceOptions) -> DeviceEngine {
-    DeviceEngine::load(bytes, &Device::flex(), options).unwrap()
+/// Where a network runs.
+#[derive(Clone, Debug)]
+enum On {
+    /// burn's tensors, the reference.
+    Tensors,
+    /// The kernel of our own, on whatever adapter there is.
+    Gpu(Adapter),
+}
+
+/// All that this machine has; without Vulkan that is the reference.
+#[expect(clippy::print_stdout, reason = "says what is skipped")]
+fn everywhere() -> Vec<On> {
+    static ADAPTER: OnceLock<Option<Adapter>> = OnceLock::new();
+    let adapter = ADAPTER.get_or_init(|| {
+        let chosen =
+            choose(DeviceChoice::Software).map_err(|why| println!("skipped on GPUs: {why}"));
+        chosen.ok().and_then(|chosen| chosen.adapter)
+    });
+    std::iter::once(On::Tensors).chain(adapter.clone().map(On::Gpu)).collect()
+}
+
+fn device(on: &On, bytes: &[u8], options: DeviceOptions) -> DeviceEngine {
+    match on {
+        On::Tensors => DeviceEngine::on_tensors(bytes, &Device::flex(), options).unwrap(),
+        On::Gpu(adapter) => DeviceEngine::on_gpu(bytes, adapter, options).unwrap(),
+    }
 }
 
 impl Keeper for DeviceEngine {
@@ -77,16 +101,15 @@ proptest! {
         let (_, bytes) = network(&ModelConfig::tiny(), 7);
         let line = line(start, &choices);
         let mut kernels = engine(&bytes, 1, 1 << 24);
-        let mut tensors = device(&bytes, PATIENT);
         let expected = along(&mut kernels, &line, 0);
-        for (answer, expected) in along(&mut tensors, &line, 0).iter().zip(&expected) {
-            prop_assert!(agree(answer, expected, TOLERANCE), "{:?} {:?}", answer, expected);
-        }
         let figures = kernels.figures();
-        prop_assert_eq!(
-            CacheFigures { limit: figures.limit, ..tensors.figures() },
-            figures
-        );
+        for on in everywhere() {
+            let mut tensors = device(&on, &bytes, PATIENT);
+            for (answer, expected) in along(&mut tensors, &line, 0).iter().zip(&expected) {
+                prop_assert!(agree(answer, expected, TOLERANCE), "{on:?} {answer:?} {expected:?}");
+            }
+            prop_assert_eq!(CacheFigures { limit: figures.limit, ..tensors.figures() }, figures);
+        }
     }
 
     /// With a cache that holds next to nothing, lines are evaluated all the same: as burn does,
@@ -100,8 +123,10 @@ proptest! {
     ) {
         let (model, bytes) = network(&ModelConfig::tiny(), 7);
         let line = line(start, &choices);
-        let mut tensors = device(&bytes, DeviceOptions { cache_bytes, ..PATIENT });
-        along_forgetting(&mut tensors, &model, &line, forget, TOLERANCE)?;
+        for on in everywhere() {
+            let mut tensors = device(&on, &bytes, DeviceOptions { cache_bytes, ..PATIENT });
+            along_forgetting(&mut tensors, &model, &line, forget, TOLERANCE)?;
+        }
     }
 }
 
@@ -112,21 +137,16 @@ fn mixed_batches_are_the_kernels() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let options = Options { cache_bytes: 1 << 24, anchors: anchors(2, 2), ..FLOATS };
     let lines = lines();
-    for padding in [Padding::Few, Padding::One(24), Padding::One(8)] {
+    for on in everywhere() {
         let mut kernels = Engine::load(&bytes, options).unwrap();
-        let options = DeviceOptions { padding, anchors: anchors(2, 2), ..PATIENT };
-        let mut tensors = device(&bytes, options);
-        // Passes without positions, at three move counts: four sizes whole, and as children of two
-        // lengths.
-        let passes = tensors.warm(40);
-        assert_eq!(passes, if padding == Padding::Few { 4 * 3 * (1 + 2) } else { 2 });
+        let mut tensors = device(&on, &bytes, DeviceOptions { anchors: anchors(2, 2), ..PATIENT });
         let mut parents = [vec![None; lines.len()], vec![None; lines.len()]];
         for ply in 0..9 {
             let asked = parents.each_ref().map(|parents| family(&lines, ply, parents));
             let answers = [kernels.evaluate(&asked[0]), tensors.evaluate(&asked[1])];
             assert!(ply == 0 || asked[0].len() > 24);
             for (place, (ours, theirs)) in answers[1].iter().zip(&answers[0]).enumerate() {
-                assert!(agree(ours, theirs, TOLERANCE), "{padding:?}, ply {ply}, place {place}");
+                assert!(agree(ours, theirs, TOLERANCE), "{on:?}, ply {ply}, place {place}");
             }
             for ((parents, asked), answers) in parents.iter_mut().zip(&asked).zip(&answers) {
                 let mut found = asked.iter().zip(answers);
@@ -145,12 +165,13 @@ fn mixed_batches_are_the_kernels() {
     }
 }
 
-/// A batch of one is the same request in a batch of 64, parents and children.
+/// A batch of one is the same request in a batch of 64, parents and children; bit by bit by the
+/// kernel.
 #[test]
 fn the_rest_of_a_batch_changes_next_to_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 5);
-    for padding in [Padding::Few, Padding::One(64)] {
-        let mut tensors = device(&bytes, DeviceOptions { padding, ..PATIENT });
+    for on in everywhere() {
+        let mut tensors = device(&on, &bytes, PATIENT);
         let parents = canary::parents();
         let handles: Vec<Handle> =
             tensors.evaluate(&parents).iter().map(|answer| answer.handle).collect();
@@ -162,9 +183,9 @@ fn the_rest_of_a_batch_changes_next_to_nothing() {
         for (index, request) in all.iter().enumerate() {
             let alone = tensors.evaluate(std::slice::from_ref(request)).remove(0);
             for other in together.iter().skip(index).step_by(all.len()) {
-                assert!(agree(&alone, other, TOLERANCE), "{padding:?}, request {index}");
+                assert!(agree(&alone, other, TOLERANCE), "{on:?}, request {index}");
                 let same = bits(std::slice::from_ref(&alone)) == bits(std::slice::from_ref(other));
-                assert!(same || padding == Padding::Few, "{padding:?}, request {index}");
+                assert!(same || matches!(on, On::Tensors), "{on:?}, request {index}");
             }
         }
     }
@@ -177,8 +198,8 @@ fn reading_late_changes_nothing() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let lines = lines();
     let options = DeviceOptions { cache_bytes: 900_000, anchors: anchors(1, 1), ..PATIENT };
-    let run = |reads_late: bool| {
-        let mut tensors = device(&bytes, options);
+    let run = |on: &On, reads_late: bool| {
+        let mut tensors = device(on, &bytes, options);
         let mut parents = vec![None; lines.len()];
         let mut answers = Vec::new();
         // Two halves of the lines take turns, so that parents are answered before they are needed.
@@ -210,25 +231,29 @@ fn reading_late_changes_nothing() {
         }
         (answers, tensors.figures())
     };
-    let (early, late) = (run(false), run(true));
-    assert!(early.1.evicted > 0 && early.1.anchored > 0, "{}", early.1);
-    assert_eq!(early.1, late.1);
-    assert!(early.0 == late.0);
+    for on in everywhere() {
+        let (early, late) = (run(&on, false), run(&on, true));
+        assert!(early.1.evicted > 0 && early.1.anchored > 0, "{}", early.1);
+        assert_eq!(early.1, late.1);
+        assert!(early.0 == late.0);
+    }
 }
 
 /// Searches that share a device get what each would get alone, also where the cache is too small.
 #[test]
 fn sessions_do_not_see_each_other() {
+    for on in everywhere() {
+        sessions_alone_and_together(&on);
+    }
+}
+
+fn sessions_alone_and_together(on: &On) {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let lines = lines();
-    let options = DeviceOptions {
-        cache_bytes: 2_200_000,
-        sessions: lines.len(),
-        anchors: anchors(1, 1),
-        ..PATIENT
-    };
-    let mut together = device(&bytes, options);
-    let mut alone: Vec<DeviceEngine> = lines.iter().map(|_| device(&bytes, options)).collect();
+    let options =
+        DeviceOptions { cache_bytes: 2_200_000, sessions: lines.len(), anchors: anchors(1, 1) };
+    let mut together = device(on, &bytes, options);
+    let mut alone: Vec<DeviceEngine> = lines.iter().map(|_| device(on, &bytes, options)).collect();
     let mut parents = vec![[None, None]; lines.len()];
     for ply in (0..3).flat_map(|_| 0..9) {
         let alive: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].len() > ply).collect();
@@ -260,7 +285,7 @@ fn sessions_do_not_see_each_other() {
     let stranger = along(&mut together, &lines[1], 99);
     assert_eq!(together.figures().whole, whole + lines[1].len() as u64);
     let expected =
-        along(&mut device(&bytes, DeviceOptions { cache_bytes: 0, ..options }), &lines[1], 0);
+        along(&mut device(on, &bytes, DeviceOptions { cache_bytes: 0, ..options }), &lines[1], 0);
     for (ours, theirs) in stranger.iter().zip(&expected) {
         assert!(agree(ours, theirs, TOLERANCE));
     }
@@ -274,18 +299,97 @@ fn sessions_do_not_see_each_other() {
 #[test]
 fn empty_batches_are_answered() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
-    let mut tensors = device(&bytes, PATIENT);
-    assert!(tensors.keeps() && tensors.answer().is_empty());
-    for _ in 0..3 {
-        tensors.launch(&[]);
+    for on in everywhere() {
+        let mut tensors = device(&on, &bytes, PATIENT);
+        assert!(tensors.keeps() && tensors.answer().is_empty());
+        for _ in 0..3 {
+            tensors.launch(&[]);
+        }
+        tensors.launch(&canary::parents());
+        for _ in 0..3 {
+            assert!(tensors.answer().is_empty());
+        }
+        assert_eq!(tensors.answer().len(), canary::requests().len());
+        let used = tensors.figures().used;
+        tensors.close_cache();
+        assert!(used > 0 && !tensors.keeps() && tensors.figures().used == 0);
+        assert_eq!(tensors.evaluate(&canary::parents())[0].handle, Handle(0));
     }
-    tensors.launch(&canary::parents());
-    for _ in 0..3 {
-        assert!(tensors.answer().is_empty());
+}
+
+/// A batch of children is one launch, one upload, one download; whole encodes and remade positions
+/// cost a launch more.
+#[test]
+fn a_batch_is_one_launch() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 3);
+    for on in everywhere().iter().filter(|on| matches!(on, On::Gpu(_))) {
+        let mut gpu = device(on, &bytes, PATIENT);
+        let mut cost = |requests: &[Request]| {
+            let counts = |traffic: Traffic| [traffic.launches, traffic.uploads, traffic.downloads];
+            let before = counts(gpu.traffic());
+            let answers = gpu.evaluate(requests);
+            let after = counts(gpu.traffic());
+            (answers, [0, 1, 2].map(|i| after[i] - before[i]))
+        };
+        let (parents, whole) = cost(&canary::parents());
+        assert_eq!(whole, [1, 1, 1]);
+        let handles: Vec<Handle> = parents.iter().map(|answer| answer.handle).collect();
+        let children: Vec<Request> =
+            canary::children(&handles).into_iter().cycle().take(300).collect();
+        assert_eq!(cost(&children).1, [1, 1, 1]);
+        assert_eq!(cost(&[canary::requests(), children].concat()).1, [2, 1, 1]);
+        assert_eq!(cost(&[]).1, [0, 0, 0]);
     }
-    assert_eq!(tensors.answer().len(), canary::requests().len());
-    let used = tensors.figures().used;
-    tensors.close_cache();
-    assert!(used > 0 && !tensors.keeps() && tensors.figures().used == 0);
-    assert_eq!(tensors.evaluate(&canary::parents())[0].handle, Handle(0));
+}
+
+/// Networks of other widths, depths and heads, none of them a multiple of what the kernel takes at
+/// once; and the shapes that are trained.
+#[test]
+fn any_shape_is_the_kernels() {
+    let odd = ModelConfig {
+        name: "odd".to_owned(),
+        width: 48,
+        layers: 3,
+        heads: 4,
+        feed_forward: 90,
+        value_hidden: 35,
+        move_hidden: 22,
+    };
+    let deep = ModelConfig { layers: 10, ..ModelConfig::small() };
+    let wide = ModelConfig { width: 16, heads: 1, move_hidden: 200, ..ModelConfig::tiny() };
+    for config in [odd, wide, deep, ModelConfig::base()] {
+        let (_, bytes) = network(&config, 9);
+        let family = |keeper: &mut dyn Keeper| {
+            let parents = keeper.evaluate(&canary::parents());
+            let handles: Vec<Handle> = parents.iter().map(|answer| answer.handle).collect();
+            [parents, keeper.evaluate(&canary::children(&handles))].concat()
+        };
+        let expected = family(&mut engine(&bytes, 1, 1 << 26));
+        for on in everywhere().iter().filter(|on| matches!(on, On::Gpu(_))) {
+            let options = DeviceOptions { cache_bytes: 1 << 26, ..PATIENT };
+            let answers = family(&mut device(on, &bytes, options));
+            let difference = canary::difference(&expected, &answers);
+            assert!(difference < 2e-5, "{}: {difference}", config.name);
+        }
+    }
+}
+
+/// More positions than there is room for at once, where nothing is kept.
+#[test]
+fn any_number_of_positions_is_answered() {
+    let (_, bytes) = network(&ModelConfig::tiny(), 3);
+    for on in everywhere() {
+        for cache_bytes in [0, 500_000] {
+            let mut device = device(&on, &bytes, DeviceOptions { cache_bytes, ..PATIENT });
+            let requests = canary::requests();
+            let many: Vec<Request> = requests.iter().cycle().take(700).cloned().collect();
+            let answers = device.evaluate(&many);
+            for (index, request) in requests.iter().enumerate() {
+                let alone = device.evaluate(std::slice::from_ref(request)).remove(0);
+                for other in answers.iter().skip(index).step_by(requests.len()) {
+                    assert!(agree(&alone, other, TOLERANCE), "{on:?}");
+                }
+            }
+        }
+    }
 }

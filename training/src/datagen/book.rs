@@ -16,7 +16,7 @@ use tesla_nn::files;
 use super::dice::Dice;
 use super::span::Span;
 use crate::disk::journal::{Journal, Resumed};
-use crate::game::score::Score;
+use crate::game::score::UciScore;
 use crate::game::state::GameState;
 use crate::players::devices::Devices;
 use crate::players::lineup;
@@ -113,7 +113,7 @@ impl BookPlan {
         let allowance = limit.move_time().unwrap_or_default().saturating_add(PATIENCE);
         let turn = Turn { state: &state, limit, clocks: [None; 2], allowance, only: &[] };
         let score = teacher.play(&turn)?.score;
-        Ok(matches!(score, Some(Score::Cp(cp)) if cp.unsigned_abs() <= self.bound_cp))
+        Ok(matches!(score, Some(UciScore::Cp(cp)) if cp.unsigned_abs() <= self.bound_cp))
     }
 
     /// The kept candidates of a round.

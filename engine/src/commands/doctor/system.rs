@@ -1,7 +1,7 @@
 //! The machine, without its devices.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs, thread};
+use std::path::Path;
+use std::{fs, thread};
 
 use tesla_nn::files::read_text;
 use tesla_nn::memory;
@@ -92,47 +92,4 @@ fn drivers_found() -> Vec<String> {
 fn names_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-}
-
-/// Where tuned kernels are kept between starts. The place is cubecl's choice (0.11,
-/// `CacheConfig::Target`).
-pub(super) fn tuned_kernels() -> Finding {
-    let Some(folder) = tuned_folder() else {
-        return Finding::fine("kernels", "tuned again at every start: no cache folder".to_owned());
-    };
-    let place = folder.display();
-    if !folder.exists() {
-        let found = format!("not tuned yet; the first start on a GPU takes longer ({place})");
-        return Finding::fine("kernels", found);
-    }
-    let kilobytes = size(&folder) / 1024;
-    Finding::fine("kernels", format!("{kilobytes} kB in {place}; delete it to tune again"))
-}
-
-/// The outermost package around the working folder has it, else the user's cache.
-fn tuned_folder() -> Option<PathBuf> {
-    let here = env::current_dir().ok()?;
-    let package = here.ancestors().filter(|folder| folder.join("Cargo.toml").exists()).last();
-    if let Some(package) = package {
-        return Some(package.join("target").join("environment"));
-    }
-    let named = |variable| env::var_os(variable).filter(|value| !value.is_empty());
-    let cache = if cfg!(windows) {
-        named("LOCALAPPDATA").map(PathBuf::from)
-    } else {
-        let home = || Some(PathBuf::from(named("HOME")?).join(".cache"));
-        named("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)
-    };
-    Some(cache?.join("cubecl"))
-}
-
-/// Bytes in a folder and those below; what cannot be read counts nothing.
-fn size(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let bytes = entries.map(|entry| match entry.metadata() {
-        Ok(data) if data.is_dir() => size(&entry.path()),
-        Ok(data) => data.len(),
-        Err(_) => 0,
-    });
-    bytes.sum()
 }

@@ -129,7 +129,8 @@ fn network_rows() -> [Row; 4] {
     [
         Row {
             name: "Device",
-            help: "Where the network runs: `auto`, `cpu`, `gpu` or, for tests, `software`.",
+            help: "Where the network runs: `auto`, `cpu`, `gpu`, one GPU of several as `gpu:1` or \
+                   `gpu:4070` or, for tests, `software`.",
             kind: Kind::Text {
                 default: "auto",
                 set: |settings, name| {

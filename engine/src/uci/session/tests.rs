@@ -74,3 +74,20 @@ fn without_time_for_another_device_the_move_comes_first() {
     let text = asked(&mut session, &heard, &limits);
     assert!(text.contains("bestmove ") && !text.contains("stopped answering"), "{text}");
 }
+
+#[test]
+fn a_lost_device_is_tried_again_in_the_next_game() {
+    let (mut session, heard) = session();
+    let limits = Limits { nodes: Some(300), ..Limits::default() };
+    let again = "info string the device that was lost is tried again";
+    session.work(Job::Clear);
+    assert!(!heard.take().contains(again));
+    asked(&mut session, &heard, &limits);
+    session.work(Job::Clear);
+    assert!(heard.take().contains(again));
+    // What the options ask for is loaded before the next search, and is sound here.
+    let text = asked(&mut session, &heard, &limits);
+    assert!(text.contains("info string Tesla search; ") && text.contains("bestmove "), "{text}");
+    session.work(Job::Clear);
+    assert!(!heard.take().contains(again));
+}

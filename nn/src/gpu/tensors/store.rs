@@ -12,8 +12,8 @@ pub(super) const NOTHING: i32 = 0;
 pub(super) const TRASH: i32 = 1;
 /// Rows before the first slot.
 const RESERVED: usize = 2;
-/// Largest tensor; drivers refuse more.
-const MOST_BYTES: usize = 1 << 30;
+/// Most children of a pass.
+const MOST_CHILDREN: usize = 512;
 
 /// Row of a slot.
 pub(super) fn row(slot: u32) -> i32 {
@@ -31,16 +31,13 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The most slots within `bytes`, all tables and the host's nodes together, beside the spare
-    /// rows for one of `batches`. Nothing where that is too little for a single child.
-    pub(super) fn within(bytes: usize, config: &ModelConfig, batches: &[usize]) -> Option<Self> {
+    /// rows. Nothing where that is too little for a single child.
+    pub(super) fn within(bytes: usize, config: &ModelConfig) -> Option<Self> {
         let floats = 2 * config.layers * config.width + 2 * config.move_hidden;
-        let widest = config.width.max(config.move_hidden);
         let rows = slots_within(bytes, floats * size_of::<f32>());
-        let rows = rows.min(MOST_BYTES / (widest * size_of::<f32>()));
-        let fits = |&batch: &usize| batch * CHILD_ROWS <= rows / 4;
-        let children = batches.iter().copied().filter(fits).max()?;
+        let children = (rows / 4 / CHILD_ROWS).min(MOST_CHILDREN);
         let slots = rows.checked_sub(RESERVED + children * CHILD_ROWS)?;
-        (slots > 0).then_some(Self { slots, children })
+        (slots > 0 && children > 0).then_some(Self { slots, children })
     }
 
     /// The spare rows of the child at this place of a pass.
@@ -127,11 +124,10 @@ mod tests {
         let config = ModelConfig::tiny();
         let bytes = |layout: Layout| layout.rows() * (2 * 2 * 32 + 2 * 16) * 4;
         for bound in [60_000, 100_000, 1 << 20, 1 << 28] {
-            let layout = Layout::within(bound, &config, &[1, 8, 32, 512]).unwrap();
+            let layout = Layout::within(bound, &config).unwrap();
             assert!(bytes(layout) <= bound && layout.slots >= layout.rows() / 2, "{layout:?}");
         }
-        assert_eq!(Layout::within(1000, &config, &[1, 8]), None);
-        assert_eq!(Layout::within(1 << 20, &config, &[512]), None);
+        assert_eq!(Layout::within(1000, &config), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Plans as index lists of a fixed shape: everything the device needs of a pass, on the host.
+//! Plans as index lists: everything the device needs of a pass, on the host.
 
 use super::store::{self, NOTHING, TRASH};
 use crate::batch::{HIDDEN, Inputs, Moves, NO_PIECE, pair};
@@ -7,8 +7,6 @@ use crate::incremental::plan::{Plan, Source};
 
 /// Tokens of a whole encode: room for all pieces, and the readout.
 pub(super) const WHOLE_TOKENS: usize = MAX_PIECES + 1;
-/// Fewest moves of a pass.
-const LEAST_MOVES: usize = 64;
 
 /// How large a pass is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +17,6 @@ pub(super) struct Shape {
     pub(super) queries: usize,
     /// Tokens that each sees at most, `t`. A whole encode sees its own tokens.
     pub(super) keys: usize,
-    /// Room for this many moves; it grows to the next power of two.
-    pub(super) moves: usize,
 }
 
 /// Positions packed for one pass. What is not there points to rows that say nothing.
@@ -46,7 +42,7 @@ pub(super) struct Pack {
 
 impl Pack {
     pub(super) fn new(shape: Shape, is_whole: bool) -> Self {
-        let Shape { positions, queries, keys, .. } = shape;
+        let Shape { positions, queries, keys } = shape;
         let pieces = positions * (queries - 1);
         let inputs = Inputs {
             piece_square: vec![0; pieces],
@@ -142,7 +138,7 @@ impl Pack {
     }
 
     fn push_moves(&mut self, index: usize, plan: &Plan) {
-        let Shape { positions, queries, keys, .. } = self.shape;
+        let Shape { positions, queries, keys } = self.shape;
         let zeros = if self.is_whole { (positions * queries) as i32 } else { NOTHING };
         for m in &plan.moves {
             let row = |source: u8| {
@@ -161,10 +157,8 @@ impl Pack {
         self.offsets.push(self.moves.piece.len());
     }
 
-    /// Fills the moves up to their shape.
+    /// Adds a move that nobody reads, for a pass without any.
     pub(super) fn pad(mut self) -> Self {
-        let moves = self.moves.piece.len().max(self.shape.moves).max(LEAST_MOVES);
-        self.shape.moves = moves.next_power_of_two();
         let lists = [
             &mut self.moves.piece,
             &mut self.moves.captured,
@@ -174,7 +168,8 @@ impl Pack {
             &mut self.moves.situation,
         ];
         for list in lists {
-            list.resize(self.shape.moves, 0);
+            let least = list.len().max(1);
+            list.resize(least, 0);
         }
         self
     }

@@ -6,8 +6,8 @@ use super::pack::Pack;
 use super::store::{Store, Table};
 use crate::model::{AttentionShape, Model, VALUE_BINS, indices};
 
-/// Queues a pass. What it found, end to end: value logits, error scales, policy logits, action
-/// deltas, and the attention that each key received, if `watch`.
+/// Queues a pass. What it found, end to end: value logits, error scales, policy logit and action
+/// delta of each move, and the attention that each key received, if `watch`.
 ///
 /// With a store, new tokens go into their rows of it before any of the pass is seen.
 pub(super) fn run(
@@ -62,8 +62,8 @@ pub(super) fn run(
     let mut found = vec![
         output.value_logits.reshape([n * VALUE_BINS]),
         output.log_error,
-        output.policy_logits,
-        output.action_delta,
+        Tensor::stack::<2>(vec![output.policy_logits, output.action_delta], 1)
+            .reshape([2 * pack.moves.piece.len()]),
     ];
     found.extend(attention.map(|sum| received(sum, pack, device)));
     found

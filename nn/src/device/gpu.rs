@@ -1,0 +1,178 @@
+//! The GPUs of this machine, opened once each and again when one was lost.
+
+use std::panic::catch_unwind;
+use std::sync::{Mutex, PoisonError};
+
+use burn::tensor::wgpu::WgpuBackend;
+use burn::tensor::{Device, DeviceKind};
+use cubecl::device::WgpuDeviceKind;
+
+use super::{Chosen, Part};
+use crate::gpu::Adapter;
+
+/// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries
+/// that complain.
+const APIS: &[WgpuBackend] = if cfg!(target_os = "macos") {
+    &[WgpuBackend::Metal]
+} else if cfg!(target_os = "windows") {
+    &[WgpuBackend::Vulkan, WgpuBackend::Dx12]
+} else {
+    &[WgpuBackend::Vulkan]
+};
+
+/// An adapter that was asked for, and what came of it.
+struct Opened {
+    kind: DeviceKind,
+    api: WgpuBackend,
+    chosen: Result<Chosen, String>,
+    is_lost: bool,
+}
+
+/// An adapter can be set up once per process; later requests get the same device.
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// The best real GPU.
+pub(super) fn real() -> Result<Chosen, String> {
+    let opened = list().into_iter().map(|(kind, api)| open(&kind, api));
+    let mut why = "none found".to_owned();
+    for chosen in opened {
+        match chosen {
+            Ok(chosen) => return Ok(chosen),
+            Err(error) => why = error,
+        }
+    }
+    Err(why)
+}
+
+/// The real GPU that is meant, or which there are.
+pub(super) fn which(part: Part) -> Result<Chosen, String> {
+    let gpus = list();
+    if let Some(index) = part.index(gpus.len()) {
+        let (kind, api) = &gpus[index];
+        return open(kind, *api);
+    }
+    let all: Vec<Result<Chosen, String>> = all().collect();
+    let found = all.iter().flatten().find(|chosen| part.is_in(&chosen.name));
+    found.cloned().ok_or_else(|| {
+        let named = |(index, chosen): (usize, &Result<Chosen, String>)| match chosen {
+            Ok(chosen) => format!("gpu:{index} is {}", chosen.name),
+            Err(why) => format!("gpu:{index} cannot be used: {why}"),
+        };
+        let names: Vec<String> = all.iter().enumerate().map(named).collect();
+        if names.is_empty() { "none found".to_owned() } else { names.join(", ") }
+    })
+}
+
+/// All real GPUs, each with why it cannot be used where that is so.
+pub(super) fn all() -> impl Iterator<Item = Result<Chosen, String>> {
+    list().into_iter().map(|(kind, api)| open(&kind, api))
+}
+
+/// Whatever adapter there is, software rasterisers included.
+pub(super) fn any() -> Result<Chosen, String> {
+    let mut opened = Err("no graphics API to ask".to_owned());
+    for &api in APIS {
+        opened = open(&DeviceKind::DefaultDevice, api);
+        if opened.is_ok() {
+            break;
+        }
+    }
+    opened
+}
+
+/// What was on this adapter is lost: the next who asks for it gets a new device.
+pub(super) fn lose(adapter: &Adapter) {
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |entry: &&mut Opened| {
+        entry.chosen.as_ref().is_ok_and(|chosen| chosen.adapter.as_ref() == Some(adapter))
+    };
+    for entry in opened.iter_mut().filter(is_it) {
+        entry.is_lost = true;
+    }
+}
+
+/// The real GPUs, the best first, by the first API that has any.
+fn list() -> Vec<(DeviceKind, WgpuBackend)> {
+    let kinds = [DeviceKind::DiscreteGpu, DeviceKind::IntegratedGpu, DeviceKind::VirtualGpu];
+    for &api in APIS {
+        let of_kind = |kind: fn(usize) -> DeviceKind| {
+            let count = catch_unwind(|| Adapter::count(of_cubecl(&kind(0)), api)).unwrap_or(0);
+            (0..count).map(move |index| (kind(index), api))
+        };
+        let found: Vec<_> = kinds.into_iter().flat_map(of_kind).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+fn open(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
+    let mut all = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = all.iter().position(|opened| opened.kind == *kind && opened.api == api);
+    let Some(known) = known else {
+        let chosen = catch_unwind(|| open_first(kind, api));
+        let chosen = chosen.unwrap_or_else(|_| Err("its driver failed at the start".to_owned()));
+        all.push(Opened { kind: kind.clone(), api, chosen: chosen.clone(), is_lost: false });
+        return chosen;
+    };
+    let Opened { chosen, is_lost, .. } = &mut all[known];
+    if *is_lost && let Ok(known) = chosen {
+        // burn's device stays the lost one: training ends with it.
+        let again = catch_unwind(|| Adapter::open_again(of_cubecl(kind), api));
+        let adapter = again.unwrap_or_else(|_| Err("its driver failed".to_owned()))?;
+        known.adapter = Some(adapter);
+        *is_lost = false;
+    }
+    chosen.clone()
+}
+
+fn open_first(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
+    let is_software = matches!(kind, DeviceKind::DefaultDevice);
+    let options = Device::wgpu_options().device_kind(kind.clone()).graphics_api(api);
+    let device = options.init().map_err(|error| error.to_string())?;
+    let adapter = Some(Adapter::open(of_cubecl(kind), api)?);
+    let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
+    let note = is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
+    Ok(Chosen { device, adapter, name, is_gpu: true, is_software, note })
+}
+
+/// burn's kind of a device as CubeCL calls it.
+fn of_cubecl(kind: &DeviceKind) -> WgpuDeviceKind {
+    match *kind {
+        DeviceKind::DiscreteGpu(index) => WgpuDeviceKind::DiscreteGpu(index),
+        DeviceKind::IntegratedGpu(index) => WgpuDeviceKind::IntegratedGpu(index),
+        DeviceKind::VirtualGpu(index) => WgpuDeviceKind::VirtualGpu(index),
+        DeviceKind::Cpu => WgpuDeviceKind::Cpu,
+        _ => WgpuDeviceKind::DefaultDevice,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{DeviceEngine, DeviceOptions};
+    use crate::model::ModelConfig;
+    use crate::{canary, weights};
+
+    /// A drill: the adapter is given up as lost, and the next who asks gets a device that works
+    /// beside it. Without Vulkan there is nothing to lose.
+    #[test]
+    fn a_lost_device_is_opened_again() {
+        let first = match any() {
+            Ok(first) => first.adapter.unwrap(),
+            Err(why) => return println!("skipped: {why}"),
+        };
+        assert_eq!(any().unwrap().adapter.as_ref(), Some(&first));
+        lose(&first);
+        let second = any().unwrap().adapter.unwrap();
+        assert!(second != first && any().unwrap().adapter.as_ref() == Some(&second));
+        let config = ModelConfig::tiny();
+        let bytes = weights::to_bytes(&config.init(&Device::flex()), &config).unwrap();
+        let answers = [first, second].map(|adapter| {
+            let gpu = DeviceEngine::on_gpu(&bytes, &adapter, DeviceOptions::default());
+            gpu.unwrap().evaluate(&canary::requests())
+        });
+        assert_eq!(answers[0], answers[1]);
+    }
+}

@@ -1,0 +1,119 @@
+//! A GPU, and what it can do.
+
+use std::fmt;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use cubecl::Device;
+use cubecl::client::Client;
+use cubecl::device::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
+use cubecl::wgpu::wgpu::{self, DeviceType};
+use cubecl::wgpu::{RuntimeOptions, WgpuSetup, try_init_device};
+
+use super::sizes::Limits;
+
+/// A GPU that kernels of our own run on.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Adapter(Device);
+
+impl fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Adapter").field(&self.0).finish()
+    }
+}
+
+impl fmt::Display for Adapter {
+    /// What it can do, as far as that matters here.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limits { shared, units, buffer, .. } = self.limits();
+        let (shared, buffer) = (shared >> 10, buffer >> 20);
+        write!(f, "{shared} KiB and {units} units a workgroup, {buffer} MiB a buffer")
+    }
+}
+
+impl Adapter {
+    /// The adapter of this kind that this API has; burn's device of the same names is the same.
+    ///
+    /// # Errors
+    /// A sentence, where there is none.
+    pub fn open(kind: WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
+        let device = Device::wgpu(kind).and_then(|device| device.on(api));
+        device.map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Adapters of this kind, whatever its index, that this API has.
+    pub fn count(kind: WgpuDeviceKind, api: WgpuBackend) -> usize {
+        Device::enumerate(Device::Wgpu(WgpuDevice::new(kind).on(api)).to_id()).len()
+    }
+
+    /// A new device on an adapter that another was on, which is lost.
+    ///
+    /// # Errors
+    /// A sentence, where the driver gives none.
+    pub fn open_again(kind: WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
+        let backend = match api {
+            WgpuBackend::Dx12 => wgpu::Backend::Dx12,
+            WgpuBackend::Metal => wgpu::Backend::Metal,
+            _ => wgpu::Backend::Vulkan,
+        };
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: backend.into(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapters = now(instance.enumerate_adapters(backend.into()));
+        let (wanted, index) = match kind {
+            WgpuDeviceKind::DiscreteGpu(index) => (Some(DeviceType::DiscreteGpu), index),
+            WgpuDeviceKind::IntegratedGpu(index) => (Some(DeviceType::IntegratedGpu), index),
+            WgpuDeviceKind::VirtualGpu(index) => (Some(DeviceType::VirtualGpu), index),
+            _ => (None, 0),
+        };
+        let is_wanted = |adapter: &wgpu::Adapter| {
+            wanted.is_none_or(|wanted| adapter.get_info().device_type == wanted)
+        };
+        let adapter = adapters.into_iter().filter(is_wanted).nth(index);
+        let adapter = adapter.ok_or("the adapter is gone")?;
+        let asked = adapter.request_device(&wgpu::DeviceDescriptor {
+            required_features: adapter
+                .features()
+                .difference(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)
+                .difference(wgpu::Features::all_experimental_mask()),
+            required_limits: adapter.limits(),
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..wgpu::DeviceDescriptor::default()
+        });
+        let (device, queue) = now(asked).map_err(|error| error.to_string())?;
+        let setup = WgpuSetup { instance, adapter, device, queue, backend };
+        let device = try_init_device(setup, RuntimeOptions::default());
+        device.map(|device| Self(Device::Wgpu(device))).map_err(|error| error.to_string())
+    }
+
+    /// The queue of this thread.
+    pub(super) fn client(&self) -> Client {
+        self.0.client()
+    }
+
+    /// What the kernel depends on.
+    pub(super) fn limits(&self) -> Limits {
+        let client = self.client();
+        let properties = client.properties();
+        let hardware = &properties.hardware;
+        Limits {
+            shared: hardware.max_shared_memory_size,
+            units: hardware.max_units_per_cube as usize,
+            buffer: usize::try_from(properties.memory.max_page_size).unwrap_or(usize::MAX),
+            buffers: hardware.max_bindings as usize,
+        }
+    }
+}
+
+/// The outcome of what a native driver answers at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
+            return outcome;
+        }
+        thread::yield_now();
+    }
+}

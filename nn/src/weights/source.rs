@@ -1,0 +1,88 @@
+//! Tensors of a weights file as floats, for those who arrange them anew.
+
+use half::f16;
+use safetensors::{Dtype, SafeTensors};
+
+use super::{RULES, WeightsError};
+use crate::encode::{PLAIN_RULE_ROWS, RULE_ROWS};
+
+/// Linear layers whose sum with another layer has that one's bias.
+const WITHOUT_BIAS: [&str; 2] = ["move_captured", "move_readout"];
+
+/// The tensors of a weights file.
+pub(crate) struct Source<'a>(pub(crate) SafeTensors<'a>);
+
+impl Source<'_> {
+    /// A tensor of this shape.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
+        let missing = |error: safetensors::SafeTensorError| WeightsError::Misfit(error.to_string());
+        let tensor = self.0.tensor(name).map_err(missing)?;
+        if tensor.shape() != shape {
+            let actual = tensor.shape();
+            return Err(WeightsError::Misfit(format!("{name} is {actual:?}, wanted {shape:?}")));
+        }
+        match tensor.dtype() {
+            Dtype::F16 => {
+                let halves = tensor.data().as_chunks::<2>().0.iter();
+                Ok(halves.map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect())
+            }
+            Dtype::F32 => {
+                let words = tensor.data().as_chunks::<4>().0.iter();
+                Ok(words.map(|&bytes| f32::from_le_bytes(bytes)).collect())
+            }
+            other => Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
+        }
+    }
+
+    /// The rule table `[74, width]`; a file may end before the rows of forcing play, which are zeros
+    /// then.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn rules(&self, width: usize) -> Result<Vec<f32>, WeightsError> {
+        let plain = self.read(RULES, &[PLAIN_RULE_ROWS, width]);
+        let mut rules = plain.or_else(|_| self.read(RULES, &[RULE_ROWS, width]))?;
+        rules.resize(RULE_ROWS * width, 0.0);
+        Ok(rules)
+    }
+
+    /// Weights `[k, m]` and bias of a linear layer after a norm's `scale` (empty: none).
+    ///
+    /// # Errors
+    /// When there is no such layer.
+    pub(crate) fn linear(
+        &self,
+        name: &str,
+        k: usize,
+        m: usize,
+        scale: &[f32],
+    ) -> Result<Linear, WeightsError> {
+        let mut weights = self.read(&format!("{name}.weight"), &[k, m])?;
+        for (row, scale) in weights.chunks_exact_mut(m).zip(scale) {
+            for w in row {
+                *w *= scale;
+            }
+        }
+        let bias = if WITHOUT_BIAS.contains(&name) {
+            vec![0.0; m]
+        } else {
+            self.read(&format!("{name}.bias"), &[m])?
+        };
+        Ok(Linear { weights, bias, k, m })
+    }
+}
+
+/// A linear layer.
+pub(crate) struct Linear {
+    /// `[k, m]`.
+    pub(crate) weights: Vec<f32>,
+    /// `[m]`.
+    pub(crate) bias: Vec<f32>,
+    /// Inputs.
+    pub(crate) k: usize,
+    /// Outputs.
+    pub(crate) m: usize,
+}
