@@ -1,7 +1,7 @@
 //! The transformer on a GPU: whole encodes, and children that run only their new tokens.
 //!
 //! What the CPU does with kernels of its own ([`crate::cpu`]) is done here with one kernel for the
-//! whole network ([`kernels`](mod@kernels)); burn's tensors are the reference. What is kept, and
+//! whole network (`kernels`); burn's tensors are the reference. What is kept, and
 //! for how long, is `crate::incremental`'s business on all of them. In reading order:
 //!
 //! * `engine` — batches: planned and queued at once, answered later;
