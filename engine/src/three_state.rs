@@ -222,8 +222,8 @@ fn seconds_planned(task: &Task<'_>) -> Option<f64> {
     task.budget.soft().filter(|_| is_timed).map(|time| time.as_secs_f64())
 }
 
-/// The confidence C of seed 000, Part 2, by its bands of the evaluation (thousandths of a pawn). The
-/// learnt threshold, not C, decides.
+/// The confidence C of seed 000, Part 2, by its bands of the evaluation (thousandths of a pawn).
+/// The learnt threshold, not C, decides.
 fn confidence(value: i32) -> &'static str {
     match value {
         3_000.. => "0.95",

@@ -66,8 +66,8 @@ fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
     assert_eq!(note(&first), "state Ignorant eval +0.00 C 0.50 threshold +2.00 random move of 20");
     search.clear();
     let second = run(&mut search, &start, &nodes(20_000));
-    let told = "state Uncertain eval +0.00 C 0.50 threshold +2.00 seen 1 R 0.86 economic 1.0 objective \
-                1.0 explored 1.0 topology 0.3 depth 6 cut short";
+    let told = "state Uncertain eval +0.00 C 0.50 threshold +2.00 seen 1 R 0.86 economic 1.0 \
+                objective 1.0 explored 1.0 topology 0.3 depth 6 cut short";
     assert_eq!(note(&second), told);
     assert_eq!((second.info.nodes, second.info.depth), (20_000, 6));
     // A clock of a few minutes allows less.

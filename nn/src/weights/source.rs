@@ -37,8 +37,8 @@ impl Source<'_> {
         }
     }
 
-    /// The rule table `[74, width]`; a file may end before the rows of forcing play, which are zeros
-    /// then.
+    /// The rule table `[74, width]`; a file may end before the rows of forcing play, which are then
+    /// zeros.
     ///
     /// # Errors
     /// When there is none.
