@@ -38,7 +38,7 @@ struct Arguments {
     /// Lists the search's tunables among the UCI options, which can be set without it
     #[arg(long)]
     show_hidden: bool,
-    /// The network's file for a session, as the option WeightsFile
+    /// The network's file for a session, as the option `WeightsFile`
     #[arg(long, value_name = "FILE")]
     weights: Option<String>,
     #[command(subcommand)]

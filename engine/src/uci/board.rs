@@ -1,7 +1,7 @@
 //! The board as text, for `d` and `eval`.
 
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, File, Position, PositionError, Rank};
-use shakmaty::{Role, Square};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, File, Piece, Position, PositionError};
+use shakmaty::{Rank, Role, Square};
 
 /// Draws the board with White below, as Stockfish does, with ranks and files; under each piece what
 /// `below` has for its square, where it has anything for any square.
@@ -16,7 +16,7 @@ pub(super) fn draw(position: &Chess, below: &dyn Fn(Square) -> Option<String>) -
     let mut lines = vec![edge.clone()];
     for rank in Rank::ALL.into_iter().rev() {
         let squares = File::ALL.map(|file| Square::from_coords(file, rank));
-        let piece = |square| position.board().piece_at(square).map(|piece| piece.char());
+        let piece = |square| position.board().piece_at(square).map(Piece::char);
         let pieces = squares.map(|square| piece(square).map(String::from).unwrap_or_default());
         lines.push(format!("{} {}", row(pieces), rank.char()));
         if is_annotated {
@@ -67,10 +67,10 @@ mod tests {
     fn the_board_has_ranks_files_and_what_is_below_its_pieces() {
         let plain = draw(&Chess::default(), &|_| None);
         let lines: Vec<&str> = plain.lines().collect();
-        assert_eq!(lines[0], " +---+---+---+---+---+---+---+---+");
-        assert_eq!(lines[1], " | r | n | b | q | k | b | n | r | 8");
-        assert_eq!(lines[15], " | R | N | B | Q | K | B | N | R | 1");
-        assert_eq!(lines[17], "   a   b   c   d   e   f   g   h");
+        assert_eq!(lines.first(), Some(&" +---+---+---+---+---+---+---+---+"));
+        assert_eq!(lines.get(1), Some(&" | r | n | b | q | k | b | n | r | 8"));
+        assert_eq!(lines.get(15), Some(&" | R | N | B | Q | K | B | N | R | 1"));
+        assert_eq!(lines.get(17), Some(&"   a   b   c   d   e   f   g   h"));
         let worth =
             draw(&Chess::default(), &|square| (square == Square::E4).then(|| "+1.25".to_owned()));
         assert!(worth.contains("| +1.25 |") && worth.lines().count() == 8 * 3 + 2, "{worth}");

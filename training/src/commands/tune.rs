@@ -65,7 +65,7 @@ pub struct SpsaArgs {
     /// Evaluations a move [default: 400, where there is no clock].
     #[arg(long)]
     nodes: Option<u64>,
-    /// Clock, which the rules of time need (stop_gain): seconds + increment as in 4+0.04.
+    /// Clock, which the rules of time need (`stop_gain`): seconds + increment as in 4+0.04.
     #[arg(long)]
     tc: Option<TimeControl>,
     /// Count the clock's time in evaluations, so many a millisecond: the games repeat, however busy
