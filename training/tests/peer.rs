@@ -123,7 +123,7 @@ fn what_cannot_be_run_is_told() {
     missing.command = "no/such/engine".into();
     let fault = start_fault(missing);
     assert_eq!(fault.kind(), FaultKind::Setup);
-    assert!(fault.to_string().ends_with("there is no such program; check the path"), "{fault}");
+    assert!(fault.to_string().contains("there is no such program, in PATH"), "{fault}");
     let mut missing = config(&[]);
     missing.directory = Some("no/such/folder".into());
     assert!(start_fault(missing).to_string().contains("its folder no/such/folder"));

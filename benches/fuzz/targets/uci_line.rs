@@ -9,7 +9,7 @@ use tesla_engine::console::lines::{Line, next_line};
 use tesla_engine::console::output::Style;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::uci::command::Command;
-use tesla_engine::uci::limits;
+use tesla_engine::uci::go;
 
 fuzz_target!(|data: &[u8]| {
     let mut input = data;
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// What `go` asks for is about legal moves and a budget that keeps to the clock.
 fn asked(text: &str, game: &Game) {
-    let Ok(go) = limits::parse(text, game.position()) else { return };
+    let Ok(go) = go::parse(text, game.position()) else { return };
     let legal = shakmaty::Position::legal_moves(game.position());
     assert!(go.limits.search_moves.iter().all(|played| legal.contains(played)));
     let castling = shakmaty::Position::castles(game.position()).mode();
