@@ -5,6 +5,7 @@
 //! castling) that each ply moved. Each position of the window has a *readout*, which sees the
 //! pieces still standing and the readouts before it. A window without plies is a whole encode.
 
+mod aftermath;
 pub(crate) mod tactics;
 
 use shakmaty::{
@@ -24,17 +25,22 @@ pub const BOARD_FEATURES: usize = PIECE_SQUARES * ATTACK_STATES;
 /// Most pieces on a legal board.
 pub const MAX_PIECES: usize = 32;
 /// Rule features that a readout always has: side, castling, en passant, fifty moves, repetition;
-/// value, gain and threat of forcing play.
-pub const RULE_FEATURES: usize = 8;
-/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3, then those of forcing play.
-pub const RULE_ROWS: usize = PLAIN_RULE_ROWS + tactics::ROWS;
-/// Rows of the table before those of forcing play: all that networks before 2026-11-24 had.
+/// value, gain and threat of forcing play; the best move and its threat, one ply ahead.
+pub const RULE_FEATURES: usize = 10;
+/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3, those of forcing play, those of moves.
+pub const RULE_ROWS: usize = FORCING_RULE_ROWS + aftermath::ROWS;
+/// Rows of the table before those of forcing play.
 pub(crate) const PLAIN_RULE_ROWS: usize = 38;
+/// Rows of the table before those of moves.
+const FORCING_RULE_ROWS: usize = PLAIN_RULE_ROWS + tactics::ROWS;
+/// Rows of the table in networks of before 2026-11-24 and of that day's morning.
+pub(crate) const OLDER_RULE_ROWS: [usize; 2] = [PLAIN_RULE_ROWS, FORCING_RULE_ROWS];
 /// Rows of a readout without special rules or forcing play.
 pub(crate) const PLAIN_RULES: [u8; RULE_FEATURES] = {
     let [value, gain, threat] = tactics::QUIET;
-    let first = PLAIN_RULE_ROWS as u8;
-    [0, 2, 18, 27, 35, first + value, first + gain, first + threat]
+    let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
+    let [best, next] = aftermath::QUIET;
+    [0, 2, 18, 27, 35, first + value, first + gain, first + threat, moves + best, moves + next]
 };
 /// Destinations: 64 squares (seen from the mover's side) times no promotion, N, B, R, Q.
 pub const TARGETS: usize = 64 * 5;
@@ -42,8 +48,16 @@ pub const TARGETS: usize = 64 * 5;
 /// defended by a friend × gives check directly.
 pub const MOVE_FEATURES: usize = 6 * 6 * 3 * 2 * 2;
 /// What the exchange nets (five classes) × pieces it threatens (none, one, more) × attack state of
-/// the mover where it stood.
-pub const MOVE_SITUATIONS: usize = 5 * 3 * ATTACK_STATES;
+/// the mover where it stood × what the opponent can take elsewhere and what the mover threatens
+/// afterwards.
+pub const MOVE_SITUATIONS: usize = PLAIN_MOVE_SITUATIONS * aftermath::CLASSES;
+/// Lower bounds of the classes of what an exchange nets, in centipawns: sure losses, small losses,
+/// even, a pawn or so, a piece or more.
+const NETS: [i32; EXCHANGES - 1] = [-250, -50, 50, 250];
+/// Classes of what an exchange nets.
+const EXCHANGES: usize = 5;
+/// Rows of the table without what happens afterwards: all that networks before 2026-11-24 had.
+pub(crate) const PLAIN_MOVE_SITUATIONS: usize = EXCHANGES * 3 * ATTACK_STATES;
 /// The square that stands for a readout in the attention bias.
 pub const READOUT_SQUARE: u8 = 64;
 /// Squares and the readout, as the attention bias counts them.
@@ -204,16 +218,29 @@ impl Window {
                 token.piece_square * ATTACK_STATES as u16 + u16::from(token.state)
             })
             .collect();
+        let legal = position.legal_moves();
+        let situations: Vec<_> = legal.iter().map(|&m| Situation::of(position, m)).collect();
+        let outlook = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
+        let is_whole = legal.as_slice() == moves;
+        let tokens = moves.iter().enumerate().filter_map(|(index, &m)| {
+            let situation = if is_whole { situations[index] } else { Situation::of(position, m) };
+            self.move_token(position, m, situation)
+        });
         let readout = Readout {
-            rules: self.rules(position, repetitions),
+            rules: self.rules(position, repetitions, outlook),
             board: summary,
             visible: self.visible(),
-            moves: moves.iter().filter_map(|&m| self.move_token(position, m)).collect(),
+            moves: tokens.collect(),
         };
         self.readouts.push(readout);
     }
 
-    fn rules(&self, position: &Chess, repetitions: u8) -> [u8; RULE_FEATURES] {
+    fn rules(
+        &self,
+        position: &Chess,
+        repetitions: u8,
+        [best, next]: [u8; 2],
+    ) -> [u8; RULE_FEATURES] {
         let castles = position.castles();
         let right = |color, side, bit: u8| if castles.has(color, side) { bit } else { 0 };
         let castling = right(self.side, CastlingSide::KingSide, 1)
@@ -226,7 +253,7 @@ impl Window {
         let is_flipped = position.turn() != self.side;
         let [value, gain, threat] = tactics::rows(position);
         let value = if is_flipped { tactics::mirrored(value) } else { value };
-        let first = PLAIN_RULE_ROWS as u8;
+        let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
         [
             u8::from(is_flipped),
             2 + castling,
@@ -236,10 +263,12 @@ impl Window {
             first + value,
             first + gain,
             first + threat,
+            moves + best,
+            moves + next,
         ]
     }
 
-    fn move_token(&self, position: &Chess, m: Move) -> Option<MoveToken> {
+    fn move_token(&self, position: &Chess, m: Move, situation: Situation) -> Option<MoveToken> {
         let mover = position.turn();
         let from = m.from()?;
         let piece = self.standing[usize::from(from)]?;
@@ -254,7 +283,7 @@ impl Window {
             captured,
             target: u16::from(promotion) * 64 + u16::from(oriented(to, mover)),
             feature: move_feature(position, m, from, to),
-            situation: move_situation(position, m, from, to),
+            situation: situation.row(),
         })
     }
 }
@@ -352,23 +381,48 @@ fn move_feature(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
     ((feature * 3 + threat) * 2 + u16::from(friends.any())) * 2 + u16::from(checks)
 }
 
-fn move_situation(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
-    let board = position.board();
-    let mover = position.turn();
-    let role = m.role();
-    // Sure losses, small losses, even, a pawn or so, a piece or more; in centipawns.
-    let exchange =
-        [-250, -50, 50, 250].iter().filter(|&&net| nets_at_least(position, m, net)).count();
-    let stands = m.promotion().unwrap_or(role);
-    let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
-    let reached = attacks::attacks(to, Piece { color: mover, role: stands }, occupied)
-        & board.by_color(!mover)
-        & !Bitboard::from_square(to);
-    let threatened = |square: &Square| {
-        let dearer = board.role_at(*square).is_some_and(|other| rank_of(other) > rank_of(stands));
-        dearer || board.attacks_to(*square, !mover, occupied).is_empty()
-    };
-    let threats = reached.into_iter().filter(threatened).take(2).count();
-    let state = attack_state(board, from, Piece { color: mover, role });
-    ((exchange * 3 + threats) * ATTACK_STATES) as u16 + u16::from(state)
+/// How a move stands: what it does on its square, and what it leaves behind.
+#[derive(Clone, Copy)]
+struct Situation {
+    /// Class of what the exchange on its square nets.
+    exchange: usize,
+    /// Pieces it threatens: none, one, more.
+    threats: usize,
+    /// Attack state of the mover where it stood.
+    state: u8,
+    /// Classes of what happens afterwards.
+    after: usize,
+}
+
+impl Situation {
+    fn of(position: &Chess, m: Move) -> Self {
+        let board = position.board();
+        let mover = position.turn();
+        let role = m.role();
+        let (to, _) = arrivals(m, mover);
+        let from = m.from().unwrap_or(to); // only drops come from nowhere
+        let exchange = NETS.iter().filter(|&&net| nets_at_least(position, m, net)).count();
+        let stands = m.promotion().unwrap_or(role);
+        let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
+        let reached = attacks::attacks(to, Piece { color: mover, role: stands }, occupied)
+            & board.by_color(!mover)
+            & !Bitboard::from_square(to);
+        let threatened = |square: &Square| {
+            let dearer =
+                board.role_at(*square).is_some_and(|other| rank_of(other) > rank_of(stands));
+            dearer || board.attacks_to(*square, !mover, occupied).is_empty()
+        };
+        Self {
+            exchange,
+            threats: reached.into_iter().filter(threatened).take(2).count(),
+            state: attack_state(board, from, Piece { color: mover, role }),
+            after: aftermath::class(position, m, to),
+        }
+    }
+
+    /// The row of the move-situation table.
+    fn row(self) -> u16 {
+        let plain = (self.exchange * 3 + self.threats) * ATTACK_STATES + usize::from(self.state);
+        (plain * aftermath::CLASSES + self.after) as u16
+    }
 }

@@ -315,7 +315,7 @@ mod tests {
     /// A drill: a device that never answers costs as long as is set, not the game.
     #[test]
     fn a_device_that_hangs_is_lost() {
-        let adapter = Adapter::open_again(WgpuDeviceKind::DefaultDevice, WgpuBackend::Vulkan);
+        let adapter = Adapter::open_again(&WgpuDeviceKind::DefaultDevice, WgpuBackend::Vulkan);
         let adapter = match adapter {
             Ok(adapter) => adapter,
             Err(why) => return println!("skipped: {why}"),

@@ -18,7 +18,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 
-use crate::encode::PLAIN_RULE_ROWS;
+use crate::encode::{OLDER_RULE_ROWS, PLAIN_MOVE_SITUATIONS};
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
@@ -34,6 +34,8 @@ const ENTRY: &str = "tesla";
 
 /// The rule table.
 pub(crate) const RULES: &str = "rules";
+/// Name of the table of moves' situations.
+pub(crate) const SITUATIONS: &str = "move_situation";
 
 /// Most bytes of a weights file: many times those of any network that fits a device.
 const LARGEST: u64 = 1 << 32;
@@ -152,7 +154,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, ModelConfig), Weigh
 /// When the bytes are damaged or no Tesla network.
 pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError> {
     let (tensors, config) = open(bytes)?;
-    if lacks_rule_rows(&tensors) {
+    if is_older(&tensors) {
         let (model, ..) = graft(bytes, &config, device)?;
         return Ok(Loaded { model, config, hash: short_hash(bytes) });
     }
@@ -163,11 +165,20 @@ pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError>
     Ok(Loaded { model, config, hash: short_hash(bytes) })
 }
 
-/// Whether the rule table ends before the rows of forcing play, as in files of before 2026-11-24.
-/// Zeros take their place.
-fn lacks_rule_rows(tensors: &SafeTensors<'_>) -> bool {
-    let rules = tensors.tensor(RULES);
-    rules.is_ok_and(|rules| rules.shape().first() == Some(&PLAIN_RULE_ROWS))
+/// Whether a table has fewer rows than today's, whose rest [`graft`] fills.
+fn is_older(tensors: &SafeTensors<'_>) -> bool {
+    [RULES, SITUATIONS].iter().any(|name| older_rows(tensors, name).is_some())
+}
+
+/// The rows of the table `name` when it is one of an older version.
+fn older_rows(tensors: &SafeTensors<'_>, name: &str) -> Option<usize> {
+    let older: &[usize] = match name {
+        RULES => &OLDER_RULE_ROWS,
+        SITUATIONS => &[PLAIN_MOVE_SITUATIONS],
+        _ => return None,
+    };
+    let table = tensors.tensor(name).ok()?;
+    table.shape().first().copied().filter(|rows| older.contains(rows))
 }
 
 /// The SHA-256 of the tensors' bytes in the order of their names.

@@ -98,7 +98,8 @@ fn situation(fen: &str, played: &str) -> [usize; 3] {
     let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
     let played = played.parse::<UciMove>().unwrap().to_move(&position).unwrap();
     let window = Window::new(&position, 0, &[played]);
-    let row = usize::from(window.readouts[0].moves[0].situation);
+    let afterwards = MOVE_SITUATIONS / (5 * 3 * ATTACK_STATES);
+    let row = usize::from(window.readouts[0].moves[0].situation) / afterwards;
     [row / ATTACK_STATES / 3, row / ATTACK_STATES % 3, row % ATTACK_STATES]
 }
 

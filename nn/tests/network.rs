@@ -12,7 +12,7 @@ use tesla_nn::batch::Batch;
 use tesla_nn::canary;
 use tesla_nn::cpu::{Engine, Options};
 use tesla_nn::device::DeviceChoice;
-use tesla_nn::encode::Window;
+use tesla_nn::encode::{MOVE_SITUATIONS, RULE_ROWS, Window};
 use tesla_nn::evaluator::{EvalError, Evaluator};
 use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
 use tesla_nn::transformer::{
@@ -222,28 +222,40 @@ fn canaries() -> Batch {
     Batch::pack(&windows)
 }
 
-/// The weights file of a network whose rows of forcing play are zeros, and the same without them,
-/// as files of before those rows are.
-fn with_and_without_rows_of_forcing_play() -> [Vec<u8>; 2] {
-    const PLAIN: usize = 38;
+/// The weights file of a network that knows nothing of what its tables tell since 2026-11-24, and
+/// the same as files of before and of that day's morning are, whose tables are shorter.
+fn new_and_older_tables() -> [Vec<u8>; 3] {
+    const RULES: [usize; 2] = [38, 74];
+    const SITUATIONS: usize = 60;
     let (model, config, _) = tiny();
     let bytes = weights::to_exact_bytes(&model, &config).unwrap();
     let whole = SafeTensors::deserialize(&bytes).unwrap();
+    let [rules, situations] = ["rules", "move_situation"].map(|name| whole.tensor(name).unwrap());
     let row = 4 * config.width;
-    let rules = whole.tensor("rules").unwrap();
-    let plain = rules.data()[..PLAIN * row].to_vec();
-    let mut padded = plain.clone();
-    padded.resize(rules.data().len(), 0);
+    let first = rules.data()[..RULES[0] * row].to_vec();
+    let padded = |rows: usize| [&first[..], &vec![0; rows * row - first.len()]].concat();
+    let plain = situations.data()[..SITUATIONS * 4 * config.move_hidden].to_vec();
+    let times = MOVE_SITUATIONS / SITUATIONS;
+    let rows = plain.chunks(4 * config.move_hidden);
+    let repeated: Vec<u8> = rows.flat_map(|row| row.repeat(times)).collect();
     let header = format!(
         r#"{{"format":"{}","config":{}}}"#,
         weights::FORMAT,
         serde_json::to_string(&config).unwrap()
     );
-    [padded, plain].map(|rules| {
-        let shape = vec![rules.len() / row, config.width];
-        let rules = TensorView::new(Dtype::F32, shape, &rules).unwrap();
+    let files =
+        [(padded(RULE_ROWS), repeated), (first.clone(), plain.clone()), (padded(RULES[1]), plain)];
+    files.map(|(rules, situations)| {
+        let table = |bytes, width: usize| {
+            let shape = vec![<[u8]>::len(bytes) / 4 / width, width];
+            TensorView::new(Dtype::F32, shape, bytes).unwrap()
+        };
         let tensors = whole.tensors().into_iter().map(|(name, tensor)| {
-            let tensor = if name == "rules" { rules.clone() } else { tensor };
+            let tensor = match name.as_str() {
+                "rules" => table(&rules, config.width),
+                "move_situation" => table(&situations, config.move_hidden),
+                _ => tensor,
+            };
             (name, tensor)
         });
         let metadata = HashMap::from([("tesla".to_owned(), header.clone())]);
@@ -252,18 +264,19 @@ fn with_and_without_rows_of_forcing_play() -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn a_file_without_rows_of_forcing_play_is_one_with_zeros() {
-    let [whole, old] = with_and_without_rows_of_forcing_play();
-    assert!(old.len() < whole.len());
+fn a_file_with_shorter_tables_answers_as_before() {
+    let files = new_and_older_tables();
+    assert!(files[1].len() < files[2].len() && files[2].len() < files[0].len());
     let device = Device::flex();
-    let answers = [&whole, &old].map(|bytes| {
-        let Loaded { model, .. } = weights::load_bytes(bytes, &device).unwrap();
+    let answers = files.map(|bytes| {
+        let Loaded { model, .. } = weights::load_bytes(&bytes, &device).unwrap();
         let output = model.forward(&canaries(), &device);
-        let mut on_cpu = Engine::load(bytes, Options::default()).unwrap();
+        let mut on_cpu = Engine::load(&bytes, Options::default()).unwrap();
         let answers = on_cpu.evaluate(&canary::requests());
         (host(output.log_error), host(output.policy_logits), answers)
     });
     assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[2]);
 }
 
 #[test]

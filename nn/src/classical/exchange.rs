@@ -1,7 +1,7 @@
 //! Static exchange evaluation: what a capture wins once both sides have taken on its square with
 //! their least valuable pieces, as long as it pays. Pins are ignored.
 
-use shakmaty::{Bitboard, Board, Chess, Move, Position, Role, Square, attacks};
+use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
 
 /// Value of a role in centipawns for exchanges; the king's is beyond all others together.
 pub const fn role_value(role: Role) -> i32 {
@@ -83,10 +83,39 @@ pub fn net_gain(position: &Chess, played: Move) -> i32 {
     low
 }
 
+/// The most that `side` wins by beginning an exchange on `square`, where a piece of the other side
+/// stands, in centipawns; 0 where it had better not. Promotions and pins are ignored.
+pub fn best_capture(board: &Board, square: Square, side: Color) -> i32 {
+    let Some(victim) = board.role_at(square) else { return 0 };
+    let mut occupied = board.occupied();
+    if board.attacks_to(square, side, occupied).is_empty() {
+        return 0;
+    }
+    let mut attackers = all_attackers(board, square, occupied);
+    // What each capture leaves the side that makes it, if the exchange ends with it.
+    let mut nets = [0; 32];
+    let mut count = 0;
+    let (mut turn, mut standing) = (side, role_value(victim));
+    while let Some((from, role)) = least_valuable(board, attackers & board.by_color(turn)) {
+        if role == Role::King && (attackers & board.by_color(!turn)).any() {
+            break; // the king may not take a defended piece
+        }
+        nets[count] = standing - if count == 0 { 0 } else { nets[count - 1] };
+        count += 1;
+        standing = role_value(role);
+        occupied = occupied.without(from);
+        attackers = (attackers | sliders_through(board, square, occupied)) & occupied;
+        turn = !turn;
+    }
+    // Backwards: each side goes on only where that is better than to stop.
+    let best = nets[..count].iter().rev().copied().reduce(|after, net| net.min(-after));
+    best.unwrap_or(0).max(0)
+}
+
 fn all_attackers(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
     let [white, black] = [board.white(), board.black()];
-    (attacks::pawn_attacks(shakmaty::Color::White, to) & board.pawns() & black)
-        | (attacks::pawn_attacks(shakmaty::Color::Black, to) & board.pawns() & white)
+    (attacks::pawn_attacks(Color::White, to) & board.pawns() & black)
+        | (attacks::pawn_attacks(Color::Black, to) & board.pawns() & white)
         | (attacks::knight_attacks(to) & board.knights())
         | (attacks::king_attacks(to) & board.kings())
         | sliders_through(board, to, occupied)

@@ -5,9 +5,7 @@ use super::integers::Unit;
 use super::product::Product;
 use super::short_attention::{Grid, fits};
 use super::vectors::{Aligned, LINE};
-use crate::encode::{
-    ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, MOVE_SITUATIONS, PIECE_SQUARES, PLACES, TARGETS,
-};
+use crate::encode::{ATTACK_STATES, BOARD_FEATURES, MOVE_FEATURES, PIECE_SQUARES, PLACES, TARGETS};
 use crate::model::{ModelConfig, VALUE_BINS};
 use crate::weights::{self, Linear, Source, WeightsError};
 
@@ -201,7 +199,7 @@ impl Network {
             target_gate: table(&source, "target_gate", TARGETS, hidden)?,
             target: table(&source, "target", TARGETS, hidden)?,
             move_feature: table(&source, "move_feature", MOVE_FEATURES, hidden)?,
-            move_situation: table(&source, "move_situation", MOVE_SITUATIONS, hidden)?,
+            move_situation: Aligned::of(&source.situations(hidden)?),
             move_mix: plain("move_mix", hidden, mix)?.packed(unit),
             move_out: plain("move_out", mix, 2)?.packed(unit),
             config,

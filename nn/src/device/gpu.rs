@@ -119,7 +119,7 @@ fn open(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
     let Opened { chosen, is_lost, .. } = &mut all[known];
     if *is_lost && let Ok(known) = chosen {
         // burn's device stays the lost one: training ends with it.
-        let again = catch_unwind(|| Adapter::open_again(of_cubecl(kind), api));
+        let again = catch_unwind(|| Adapter::open_again(&of_cubecl(kind), api));
         let adapter = again.unwrap_or_else(|_| Err("its driver failed".to_owned()))?;
         known.adapter = Some(adapter);
         *is_lost = false;
@@ -137,7 +137,7 @@ fn open_first(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
     Ok(Chosen { device, adapter, name, is_gpu: true, is_software, note })
 }
 
-/// burn's kind of a device as CubeCL calls it.
+/// burn's kind of a device as `CubeCL` calls it.
 fn of_cubecl(kind: &DeviceKind) -> WgpuDeviceKind {
     match *kind {
         DeviceKind::DiscreteGpu(index) => WgpuDeviceKind::DiscreteGpu(index),

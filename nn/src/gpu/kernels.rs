@@ -1,4 +1,4 @@
-//! A batch as one launch: the network as one kernel of our own, through CubeCL.
+//! A batch as one launch: the network as one kernel of our own, through `CubeCL`.
 //!
 //! In reading order:
 //!
@@ -21,9 +21,15 @@
 
 mod adapter;
 mod arrange;
+#[expect(clippy::manual_is_multiple_of, reason = "kernels have no such method")]
 mod attention;
 mod embedding;
 mod heads;
+#[expect(
+    clippy::assign_op_pattern,
+    clippy::too_many_lines,
+    reason = "kernels assign to shared memory so, and are one function with their barriers"
+)]
 mod pass;
 mod product;
 mod records;

@@ -118,7 +118,7 @@ impl Passes for Tensors {
         }
         let data = Tensor::cat(found, 0).into_data_async();
         let reading = Reading::begin(async move {
-            let data = data.await.map_err(|error| format!("{error:?}"))?;
+            let data = Box::pin(data).await.map_err(|error| format!("{error:?}"))?;
             data.try_to_vec().map_err(|error| format!("{error:?}"))
         });
         Flight { places, reading }

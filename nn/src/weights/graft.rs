@@ -6,11 +6,12 @@ use burn::tensor::Device;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
+use super::source::repeat_rows;
 use super::{
-    ENTRY, FORMAT, Header, RULES, WeightsError, check_finite, lacks_rule_rows, load_bytes,
+    ENTRY, FORMAT, Header, RULES, SITUATIONS, WeightsError, check_finite, load_bytes, older_rows,
     payload_of, to_exact_bytes,
 };
-use crate::encode::{PLAIN_RULE_ROWS, RULE_ROWS};
+use crate::encode::{MOVE_SITUATIONS, RULE_ROWS};
 use crate::model::{Model, ModelConfig};
 
 /// A fresh network of shape `config` that takes from the weights file `bytes` every tensor whose
@@ -18,7 +19,7 @@ use crate::model::{Model, ModelConfig};
 ///
 /// A network with more layers takes all layers of the old one and repeats some of them, spread
 /// evenly. What a repeated layer adds to its input is zero at first, so the deeper network answers
-/// as the old one does. So does one whose file lacks the rule table's rows of forcing play.
+/// as the old one does. So does one whose file has the shorter tables of an older version.
 ///
 /// The file may be of another shape and of an older [`FORMAT`]: this is how a run starts from an
 /// earlier network after a part of the network changed.
@@ -38,13 +39,13 @@ pub fn graft(
     let fresh = SafeTensors::deserialize(&fresh).map_err(damaged)?;
     let largest = fresh.tensors().iter().map(|(_, tensor)| tensor.data().len()).max();
     let zeros = vec![0; largest.unwrap_or(0)];
-    let rules = padded_rules(&old);
+    let tables = [RULES, SITUATIONS].map(|name| (name, padded(&old, name)));
     let mut taken = 0;
     let mut views: Vec<(String, TensorView<'_>)> = Vec::new();
     for (name, own) in fresh.tensors() {
         let donor = donor(&name, old_layers, config.layers);
-        let other = match &rules {
-            Some(rules) if name == RULES => rules.view().ok(),
+        let other = match tables.iter().find(|(table, _)| *table == name) {
+            Some((_, Some(padded))) => padded.view().ok(),
             _ => old.tensor(&donor.name).ok(),
         };
         let other = other.filter(|other| other.shape() == own.shape());
@@ -82,13 +83,20 @@ impl Padded {
     }
 }
 
-/// The rule table with zeros for the rows that it lacks, if it lacks any.
-fn padded_rules(old: &SafeTensors<'_>) -> Option<Padded> {
-    let rules = old.tensor(RULES).ok().filter(|_| lacks_rule_rows(old))?;
-    let mut bytes = rules.data().to_vec();
-    bytes.resize(bytes.len() / PLAIN_RULE_ROWS * RULE_ROWS, 0);
-    let shape = [&[RULE_ROWS], &rules.shape()[1..]].concat();
-    Some(Padded { dtype: rules.dtype(), shape, bytes })
+/// The table `name` with the rows that it lacks, if it lacks any: zeros for rules that it does not
+/// tell of, the same row for moves that it does not tell apart.
+fn padded(old: &SafeTensors<'_>, name: &str) -> Option<Padded> {
+    let before = older_rows(old, name)?;
+    let now = if name == RULES { RULE_ROWS } else { MOVE_SITUATIONS };
+    let table = old.tensor(name).ok()?;
+    let row = table.data().len() / before;
+    let bytes = if name == RULES {
+        [table.data(), &vec![0; (now - before) * row]].concat()
+    } else {
+        repeat_rows(table.data(), row, now / before)
+    };
+    let shape = [&[now], &table.shape()[1..]].concat();
+    Some(Padded { dtype: table.dtype(), shape, bytes })
 }
 
 /// The layer that a block's tensor belongs to, and its name within the block.

@@ -3,8 +3,8 @@
 use half::f16;
 use safetensors::{Dtype, SafeTensors};
 
-use super::{RULES, WeightsError};
-use crate::encode::{PLAIN_RULE_ROWS, RULE_ROWS};
+use super::{RULES, SITUATIONS, WeightsError};
+use crate::encode::{MOVE_SITUATIONS, OLDER_RULE_ROWS, PLAIN_MOVE_SITUATIONS, RULE_ROWS};
 
 /// Linear layers whose sum with another layer has that one's bias.
 const WITHOUT_BIAS: [&str; 2] = ["move_captured", "move_readout"];
@@ -37,16 +37,31 @@ impl Source<'_> {
         }
     }
 
-    /// The rule table `[74, width]`; a file may end before the rows of forcing play, which are then
-    /// zeros.
+    /// The rule table `[87, width]`; the rows that an older file does not have are zeros.
     ///
     /// # Errors
     /// When there is none.
     pub(crate) fn rules(&self, width: usize) -> Result<Vec<f32>, WeightsError> {
-        let plain = self.read(RULES, &[PLAIN_RULE_ROWS, width]);
-        let mut rules = plain.or_else(|_| self.read(RULES, &[RULE_ROWS, width]))?;
+        let older = OLDER_RULE_ROWS.iter().find_map(|&rows| self.read(RULES, &[rows, width]).ok());
+        let mut rules = match older {
+            Some(older) => older,
+            None => self.read(RULES, &[RULE_ROWS, width])?,
+        };
         rules.resize(RULE_ROWS * width, 0.0);
         Ok(rules)
+    }
+
+    /// The table of moves' situations `[1500, hidden]`; a file may tell nothing of what happens
+    /// after a move, whose classes have the same row then.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn situations(&self, hidden: usize) -> Result<Vec<f32>, WeightsError> {
+        let whole = self.read(SITUATIONS, &[MOVE_SITUATIONS, hidden]);
+        whole.or_else(|_| {
+            let plain = self.read(SITUATIONS, &[PLAIN_MOVE_SITUATIONS, hidden])?;
+            Ok(repeat_rows(&plain, hidden, MOVE_SITUATIONS / PLAIN_MOVE_SITUATIONS))
+        })
     }
 
     /// Weights `[k, m]` and bias of a linear layer after a norm's `scale` (empty: none).
@@ -73,6 +88,11 @@ impl Source<'_> {
         };
         Ok(Linear { weights, bias, k, m })
     }
+}
+
+/// Each row of `width` of them, `times` times over.
+pub(super) fn repeat_rows<T: Copy>(rows: &[T], width: usize, times: usize) -> Vec<T> {
+    rows.chunks_exact(width).flat_map(|row| row.repeat(times)).collect()
 }
 
 /// A linear layer.

@@ -50,7 +50,7 @@ impl Adapter {
     ///
     /// # Errors
     /// A sentence, where the driver gives none.
-    pub fn open_again(kind: WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
+    pub fn open_again(kind: &WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
         let backend = match api {
             WgpuBackend::Dx12 => wgpu::Backend::Dx12,
             WgpuBackend::Metal => wgpu::Backend::Metal,
@@ -61,7 +61,7 @@ impl Adapter {
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
         let adapters = now(instance.enumerate_adapters(backend.into()));
-        let (wanted, index) = match kind {
+        let (wanted, index) = match *kind {
             WgpuDeviceKind::DiscreteGpu(index) => (Some(DeviceType::DiscreteGpu), index),
             WgpuDeviceKind::IntegratedGpu(index) => (Some(DeviceType::IntegratedGpu), index),
             WgpuDeviceKind::VirtualGpu(index) => (Some(DeviceType::VirtualGpu), index),

@@ -6,6 +6,7 @@ use super::pass::Chunk;
 use super::product::{Four, load};
 use super::records;
 use super::sizes::Sizes;
+use crate::encode::RULE_FEATURES;
 use crate::incremental::plan::MAX_SOURCES;
 
 /// A readout: the sum of its rule features and of the board's pieces.
@@ -26,13 +27,9 @@ fn readout<W: Float>(
         sum += load::<W>(w, sizes.places.board + rows / 65536 * sizes.width4 + i);
     }
     #[unroll]
-    for word in 0..2usize {
-        let mut rules = ints[at + records::RULES + word] as usize;
-        #[unroll]
-        for _k in 0..4usize {
-            sum += load::<W>(w, sizes.places.rules + rules % 256 * sizes.width4 + i);
-            rules /= 256;
-        }
+    for k in 0..RULE_FEATURES {
+        let rows = ints[at + records::RULES + k / 4] >> (8 * (k % 4) as u32);
+        sum += load::<W>(w, sizes.places.rules + (rows % 256) as usize * sizes.width4 + i);
     }
     sum
 }

@@ -202,7 +202,7 @@ fn hidden<W: Float>(
     let table = sum * load::<W>(w, sizes.places.gate + target)
         + load::<W>(w, sizes.places.target + target)
         + load::<W>(w, sizes.places.feature + b % 512 * n + i)
-        + load::<W>(w, sizes.places.situation + b / 512 % 64 * n + i);
+        + load::<W>(w, sizes.places.situation + b / 512 % records::SITUATIONS * n + i);
     max(table, Four::new(0.0f32))
 }
 

@@ -10,7 +10,7 @@
 //! | move | tokens and tables |
 
 use crate::batch::NO_PIECE;
-use crate::encode::{ATTACK_STATES, MAX_PIECES};
+use crate::encode::{ATTACK_STATES, MAX_PIECES, MOVE_FEATURES, MOVE_SITUATIONS, RULE_FEATURES};
 use crate::incremental::plan::{MAX_SOURCES, Plan, Source};
 
 /// Words of the head: these, and room.
@@ -32,7 +32,7 @@ pub(super) const MOVE: usize = 2;
 
 /// Places in a position's words; the first three are visible tokens, first row and rows.
 pub(super) const RULES: usize = 3;
-pub(super) const BOARD: usize = 5;
+pub(super) const BOARD: usize = RULES + RULE_FEATURES.div_ceil(4);
 pub(super) const ENTRIES: usize = BOARD + MAX_PIECES / 2;
 
 /// A token is `square + STATES · state`, its square that of a piece of its kind; or this.
@@ -43,7 +43,10 @@ pub(super) const PLACES_OF_ROW: usize = 1 << 7;
 /// The captured piece of a move that captures none.
 pub(super) const NO_CAPTURE: usize = 63;
 /// A move's second word is `feature + 512 · situation + POSITION_OF · position`.
-pub(super) const POSITION_OF: usize = 1 << 15;
+pub(super) const POSITION_OF: usize = 512 * SITUATIONS;
+/// Room for a situation.
+pub(super) const SITUATIONS: usize = 1 << 11;
+const _: () = assert!(MOVE_FEATURES <= 512 && MOVE_SITUATIONS <= SITUATIONS);
 
 /// The parts, while they are written.
 #[derive(Debug, Default)]
@@ -83,8 +86,11 @@ impl Records {
         self.rows.extend([READOUT as u32, own[plan.tokens.len()], position]);
         let (pieces, sources) = (plan.pieces as u32, plan.sources.len() as u32);
         self.positions.extend([pieces + 256 * sources, first, plan.rows() as u32]);
-        let words = plan.rules.as_chunks::<4>().0.iter();
-        self.positions.extend(words.map(|&rows| u32::from_le_bytes(rows)));
+        let words = plan
+            .rules
+            .chunks(4)
+            .map(|rows| rows.iter().rev().fold(0, |word, &row| word << 8 | u32::from(row)));
+        self.positions.extend(words);
         let piece = |place: usize| plan.board.get(place).map_or(NO_PIECE as u32, |&r| r.into());
         let pairs = (0..MAX_PIECES / 2).map(|pair| piece(2 * pair) | piece(2 * pair + 1) << 16);
         self.positions.extend(pairs);

@@ -46,7 +46,10 @@ pub(in crate::gpu) struct Kernels {
 
 impl std::fmt::Debug for Kernels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kernels").field("sizes", &self.sizes).field("rows", &self.rows).finish()
+        f.debug_struct("Kernels")
+            .field("sizes", &self.sizes)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
     }
 }
 

@@ -128,7 +128,7 @@ fn heads(
     let gate = table("target_gate", TARGETS)?;
     let target = table("target", TARGETS)?;
     let feature = table("move_feature", MOVE_FEATURES)?;
-    let situation = table("move_situation", MOVE_SITUATIONS)?;
+    let situation = packed.table(&source.situations(hidden)?, MOVE_SITUATIONS);
     let places = Places { gate, target, feature, situation, ..packed.places };
     let move_mix = packed.matrix(&[plain("move_mix", hidden, mix)?], fours(hidden));
     let move_out = packed.matrix(&[plain("move_out", mix, 2)?], fours(mix));

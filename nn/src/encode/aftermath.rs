@@ -1,0 +1,164 @@
+//! What a move leaves behind, in classes: what the opponent can take next, and what the mover
+//! threatens to take after that.
+//!
+//! The exchange on the move's own square has its class elsewhere (`move_situation`); here is the
+//! rest of the board: pieces left hanging, threats met or overlooked, attacks opened, mates. The
+//! best of all moves by these classes is told to the readout: whether every move loses something,
+//! and whether a safe one threatens more.
+
+use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
+
+use crate::classical::exchange::{best_capture, role_value};
+
+/// Lower bounds, in centipawns, of the classes of what the opponent can take elsewhere: a pawn, a
+/// minor piece, a rook, a queen.
+const LOSSES: [i32; 4] = [50, 180, 420, 800];
+/// Lower bounds of the classes of what the mover threatens to take: a pawn, a piece, a queen.
+const GAINS: [i32; 3] = [50, 180, 800];
+/// The class of a move that mates.
+const MATE: usize = GAINS.len() + 1;
+
+/// Classes of what the opponent can take.
+const LOSS_CLASSES: usize = LOSSES.len() + 1;
+/// Classes of what the mover threatens.
+const GAIN_CLASSES: usize = MATE + 1;
+/// All pairs of classes.
+pub(super) const CLASSES: usize = LOSS_CLASSES * GAIN_CLASSES;
+
+/// What the classes of an exchange on the move's square stand for, in centipawns.
+const NETS: [i32; super::EXCHANGES] = [-300, -100, 0, 100, 400];
+/// What the classes of what the opponent can take elsewhere stand for.
+const TAKEN: [i32; LOSS_CLASSES] = [0, 100, 300, 500, 950];
+/// A mate, beyond all material.
+const MATED: i32 = 10_000;
+/// Lower bounds of the classes of the best move: what its exchange nets less what the opponent can
+/// take elsewhere afterwards.
+const BEST: [i32; 7] = [-600, -350, -150, -50, 50, 250, MATED];
+/// A move that loses no more than this is safe.
+const SAFE: i32 = -50;
+
+/// Rows that tell of the best move and of the largest threat that a safe move makes.
+pub(super) const ROWS: usize = BEST.len() + 1 + GAIN_CLASSES;
+
+/// Rows of a position in which nothing happens.
+pub(super) const QUIET: [u8; 2] = [4, BEST.len() as u8 + 1];
+
+/// The pair of classes of `played`, legal in `position`, which takes its piece to `to`.
+pub(super) fn class(position: &Chess, played: Move, to: Square) -> usize {
+    let mut after = position.clone();
+    after.play_unchecked(played);
+    let (board, mover) = (after.board(), position.turn());
+    let checks = after.is_check();
+    if checks && after.legal_moves().is_empty() {
+        return MATE;
+    }
+    // In check the opponent has other things to do.
+    let loss = if checks { 0 } else { largest_capture(board, mover, Some(to)) };
+    let gain = largest_capture(board, !mover, None);
+    reached(&LOSSES, loss) * GAIN_CLASSES + reached(&GAINS, gain)
+}
+
+/// The rows of a position, counted from the first of them, whose legal moves have these classes of
+/// exchanges and of what happens afterwards.
+pub(super) fn rows(moves: impl Iterator<Item = (usize, usize)>) -> [u8; 2] {
+    let (mut best, mut threat) = (None, 0);
+    for (exchange, after) in moves {
+        let (loss, gain) = (after / GAIN_CLASSES, after % GAIN_CLASSES);
+        let net = if gain == MATE { MATED } else { NETS[exchange] - TAKEN[loss] };
+        best = best.max(Some(net));
+        if net >= SAFE {
+            threat = threat.max(gain);
+        }
+    }
+    // Without moves the game is over, and the evaluation of no interest.
+    [reached(&BEST, best.unwrap_or(0)) as u8, (BEST.len() + 1 + threat) as u8]
+}
+
+/// The most that the other side wins by one exchange on a square of `side`'s pieces, its king
+/// left out and the square `except` too.
+fn largest_capture(board: &Board, side: Color, except: Option<Square>) -> i32 {
+    const DEAREST_FIRST: [Role; 5] =
+        [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
+    let own = board.by_color(side);
+    let mut most = 0;
+    for role in DEAREST_FIRST {
+        if most >= role_value(role) {
+            break;
+        }
+        for square in own & board.by_role(role) {
+            if Some(square) != except {
+                most = most.max(best_capture(board, square, !side));
+            }
+        }
+    }
+    most
+}
+
+/// The class of a value: how many bounds it has reached.
+fn reached(bounds: &[i32], value: i32) -> usize {
+    bounds.iter().filter(|&&bound| value >= bound).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::CastlingMode;
+    use shakmaty::fen::Fen;
+    use shakmaty::uci::UciMove;
+
+    use super::super::{FORCING_RULE_ROWS, Window};
+    use super::*;
+
+    /// Classes of what the opponent can take and of what the mover threatens.
+    fn classes(fen: &str, played: &str) -> [usize; 2] {
+        let setup: Fen = fen.parse().unwrap();
+        let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
+        let played = played.parse::<UciMove>().unwrap().to_move(&position).unwrap();
+        let class = class(&position, played, played.to());
+        [class / GAIN_CLASSES, class % GAIN_CLASSES]
+    }
+
+    #[test]
+    fn hanging_pieces_are_seen_wherever_they_stand() {
+        // A pawn attacks the knight: the king's move leaves it, the knight's own saves it.
+        let threatened = "4k3/8/8/8/3p4/4N3/8/4K3 w - - 0 1";
+        assert_eq!(classes(threatened, "e1d1"), [2, 0]);
+        assert_eq!(classes(threatened, "e3g4"), [0, 0]);
+        // A rook defends it against the bishop; a move away along the file keeps it defended.
+        let defended = "4k3/8/8/2b5/8/4N3/8/1K2R3 w - - 0 1";
+        assert_eq!(classes(defended, "e1e2"), [0, 0]);
+        assert_eq!(classes(defended, "e1d1"), [2, 0]);
+    }
+
+    #[test]
+    fn threats_opened_lines_and_mates_are_seen() {
+        // The bishop leaves the line of its rook, which attacks the queen then.
+        assert_eq!(classes("3q2k1/8/8/8/3B4/8/8/3RK3 w - - 0 1", "d4f2"), [0, 3]);
+        assert_eq!(classes("3nk3/8/8/8/3B4/8/8/3RK3 w - - 0 1", "d4f2"), [0, 0]);
+        // A mate, and a check that leaves the queen en prise: the king has to be answered first.
+        assert_eq!(classes("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8"), [0, MATE]);
+        assert_eq!(classes("4k3/8/8/q7/1Q6/8/6K1/R7 w - - 0 1", "b4b8"), [0, 3]);
+    }
+
+    /// Classes of the best move and of the largest threat.
+    fn outlook(fen: &str) -> [usize; 2] {
+        let setup: Fen = fen.parse().unwrap();
+        let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
+        let window = Window::new(&position, 0, &[]);
+        let [.., best, next] = window.readouts[0].rules.map(usize::from);
+        [best - FORCING_RULE_ROWS, next - FORCING_RULE_ROWS - BEST.len() - 1]
+    }
+
+    #[test]
+    fn the_best_move_tells_of_forks_met_and_made() {
+        let quiet = QUIET.map(usize::from);
+        assert_eq!(outlook("4k3/8/8/8/8/8/8/R3K3 w - - 0 1"), [quiet[0], 0]);
+        // A pawn forks two knights: one of them is lost. With one attacked it just leaves.
+        let [forked, _] = outlook("4k3/8/8/8/3p4/2N1N3/8/4K3 w - - 0 1");
+        assert_eq!(forked, 2);
+        let [single, _] = outlook("4k3/8/8/8/3p4/4N3/8/4K3 w - - 0 1");
+        assert_eq!(single, quiet[0]);
+        // A knight forks king and queen; a rook mates on the last rank.
+        assert_eq!(outlook("q3k3/8/8/3N4/8/8/8/4K3 w - - 0 1"), [quiet[0], 3]);
+        assert_eq!(outlook("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"), [BEST.len(), MATE]);
+    }
+}
