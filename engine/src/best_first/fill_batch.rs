@@ -1,5 +1,5 @@
-//! Fills a batch by Tesla's rule: a budget of evaluations flows from the root to the leaves with the
-//! best benefit-cost ratios.
+//! Fills a batch by Tesla's rule: a budget of evaluations flows from the root to the leaves with
+//! the best benefit-cost ratios.
 //!
 //! At each node the child with the best ratio is granted evaluations until another child's ratio is
 //! better, and passes them on in the same way. A leaf that is reached is queued and counts as
