@@ -1,14 +1,11 @@
 //! Starting a network from another one, which may be of another shape.
 
-use std::collections::HashMap;
-
 use burn::tensor::Device;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
 use super::{
-    ENTRY, FORMAT, Header, RULES, WeightsError, check_finite, lacks_rule_rows, load_bytes,
-    payload_of, to_exact_bytes,
+    RULES, WeightsError, assemble, check_finite, lacks_rule_rows, load_bytes, to_exact_bytes,
 };
 use crate::encode::{PLAIN_RULE_ROWS, RULE_ROWS};
 use crate::model::{Model, ModelConfig};
@@ -20,8 +17,8 @@ use crate::model::{Model, ModelConfig};
 /// evenly. What a repeated layer adds to its input is zero at first, so the deeper network answers
 /// as the old one does. So does one whose file lacks the rule table's rows of forcing play.
 ///
-/// The file may be of another shape and of an older [`FORMAT`]: this is how a run starts from an
-/// earlier network after a part of the network changed.
+/// The file may be of another shape and of an older [`FORMAT`](super::FORMAT): this is how a run
+/// starts from an earlier network after a part of the network changed.
 ///
 /// # Errors
 /// When the bytes are damaged.
@@ -60,12 +57,7 @@ pub fn graft(
         views.push((name, view));
     }
     let total = views.len();
-    let payload = Some(payload_of(views.clone()));
-    let header = Header { format: FORMAT.to_owned(), config: config.clone(), payload };
-    let header =
-        serde_json::to_string(&header).map_err(|error| WeightsError::Damaged(error.to_string()))?;
-    let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
-    let merged = safetensors::serialize(views, Some(metadata)).map_err(damaged)?;
+    let merged = assemble(views, config)?;
     Ok((load_bytes(&merged, device)?.model, taken, total))
 }
 
