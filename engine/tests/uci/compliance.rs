@@ -90,7 +90,7 @@ fn search(engine: &mut Engine, position: &str, go: &str) -> String {
 
 #[test]
 fn fastchess_finds_nothing_to_complain_about() {
-    for mode in SEARCHES.iter().copied() {
+    for mode in SEARCHES {
         let mut engine = Engine::start();
         engine.send("uci");
         let read = engine.read_to("uciok");
@@ -138,7 +138,7 @@ fn fastchess_finds_nothing_to_complain_about() {
 /// good as the first.
 #[test]
 fn ready_while_searching() {
-    for mode in SEARCHES.iter().copied() {
+    for &mode in SEARCHES {
         let mut engine = Engine::with_search(mode);
         for _ in 0..3 {
             engine.send("position startpos");
