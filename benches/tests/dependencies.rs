@@ -1,11 +1,14 @@
 //! What the programs are built from: licences that allow it, no crate twice without a reason,
-//! nothing that nobody keeps. Asks cargo, needs no network; who adds a crate that fails here either
-//! takes another one or adds a line with the reason.
+//! nothing that nobody keeps, the GPU stack once ([`built_once`]). Asks cargo, needs no network;
+//! who adds a crate that fails here either takes another one or adds a line with the reason.
 //!
 //! Only on Linux, because other systems build a few other crates.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+#[path = "dependencies/built_once.rs"]
+mod built_once;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -102,9 +105,12 @@ struct Built {
 
 /// All crates that are built for this system.
 fn built() -> Vec<Built> {
-    let offline = |features: &[&str]| tree(&["--offline"], features);
+    const WORDS: &str = "--workspace --edges normal,build --prefix none --format {p}|{l}";
+    let small_offline = [&["--offline"], &SMALL[..]].concat();
     // Cargo may want to read manifests of crates that no build has fetched yet.
-    let text = offline(&[]).or_else(|_| offline(&SMALL)).or_else(|_| tree(&[], &SMALL));
+    let text = cargo_tree(WORDS, &["--offline"])
+        .or_else(|_| cargo_tree(WORDS, &small_offline))
+        .or_else(|_| cargo_tree(WORDS, &SMALL));
     let text = text.expect("cargo tells what it builds");
     let mut found: Vec<Built> = text.lines().filter_map(parsed).collect();
     found.sort();
@@ -114,13 +120,11 @@ fn built() -> Vec<Built> {
 }
 
 /// What `cargo tree` prints, or why it does not.
-fn tree(flags: &[&str], features: &[&str]) -> Result<String, String> {
-    const WORDS: &str = "tree --locked --workspace --edges normal,build --prefix none";
+fn cargo_tree(words: &str, flags: &[&str]) -> Result<String, String> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args(WORDS.split(' '))
-        .args(["--format", "{p}|{l}"])
+        .args(["tree", "--locked"])
+        .args(words.split(' '))
         .args(flags)
-        .args(features)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .output()
         .map_err(|error| error.to_string())?;

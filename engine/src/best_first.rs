@@ -2,9 +2,9 @@
 //!
 //! * [`search`] — the loop: select, evaluate, expand, back up;
 //! * [`rule`] — what a selection rule decides, and its three implementations:
-//!   * [`benefit`] — benefit per cost: [`select`] is its way down the tree, [`rates`] the
-//!     ratio of the probability that a move overtakes the best ([`overtake`]) to the [`mod@cost`]
-//!     of one more ply;
+//!   * [`tesla`] — benefit per cost: [`fill_batch`] is its way down the tree,
+//!     [`benefit_cost_ratio`] the ratio of the probability that a move overtakes the best
+//!     ([`overtake`]) to the [`mod@cost`] of one more ply;
 //!   * [`puct`] — the control;
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
 //! * [`lead`] — the two best children; [`error_model`] — how far a value may still move;
@@ -18,26 +18,26 @@
 
 pub mod backup;
 mod batch_size;
-pub mod benefit;
+pub mod benefit_cost_ratio;
 pub mod cost;
 mod device;
 pub mod error_model;
 pub mod explain;
+pub mod fill_batch;
 pub mod lead;
 pub mod mate;
 pub mod overtake;
 pub mod params;
 pub mod puct;
-pub mod rates;
 mod report;
 pub mod root;
 pub mod rule;
 pub mod search;
-pub mod select;
 mod share;
 mod snapshot;
 mod start;
 pub mod stop;
+pub mod tesla;
 
 pub use self::params::Params;
 pub use self::search::BestFirst;

@@ -4,21 +4,21 @@
 //!   evaluated;
 //! * [`mod@edge`] — a legal move that has no node yet;
 //! * [`arena`] — all of them, under a hard cap of memory;
-//! * [`effort`] — depth in plies from evaluations and back; the cost of one more ply;
-//! * [`leaf`], [`batch`] — what the evaluator is asked, and what needs no evaluator;
+//! * [`depth`] — depth in plies from evaluations and back;
+//! * [`leaf`], [`leaf_queue`] — what the evaluator is asked, and what needs no evaluator;
 //! * [`evaluations`] — what it answered, so that it is asked once;
 //! * [`expand`] — answers into the tree; [`sweep`] — values up to the root;
 //! * [`remember`] — values between the tree and the transposition table;
 //! * [`reuse`] — what survives from one search to the next.
 
 pub mod arena;
-pub mod batch;
+pub mod depth;
 pub mod edge;
-pub mod effort;
 pub mod evaluations;
 pub mod expand;
 pub mod expansion;
 pub mod leaf;
+pub mod leaf_queue;
 pub mod node;
 pub mod remember;
 pub mod reuse;

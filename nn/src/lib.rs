@@ -5,27 +5,27 @@
 //! to wait a moment for a fuller batch; never to decide an answer. Files that do so say so at their
 //! head.
 //!
-//! In reading order:
+//! In order, each one built on those above it:
 //!
+//! * [`files`] — reading and writing files safely, for all crates;
+//! * [`memory`] — how much of it this process may take;
 //! * [`evaluator`] — the one trait between search and device: submit a batch, collect the answers;
 //! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
 //!   search research, and the alpha-beta baseline's leaves);
+//! * [`meter`] — where an evaluator's time goes, batch by batch;
 //! * [`guess`] — noise without knowledge, to measure the search's own work;
 //! * [`simulated`] — any evaluator behind a fixed latency, so that overlap can be tested anywhere;
-//! * [`meter`] — where an evaluator's time goes, batch by batch;
-//! * [`shared`] — one device for many searches, which fill its batches together;
-//! * [`files`] — reading and writing files safely, for all crates;
-//! * [`memory`] — how much of it this process may take.
+//! * [`shared`] — one device for many searches, which fill its batches together.
 //!
 //! The network (feature `net`):
 //!
 //! * [`encode`] — positions and moves as tokens and features;
 //! * [`mod@batch`] — windows of positions as index lists;
+//! * `kernels` — the arithmetic of the CPU;
 //! * [`model`] — the transformer on burn, as it is trained;
 //! * [`weights`] — its file;
 //! * [`decode`] — the network's outputs as an evaluation;
 //! * `incremental` — the key-value cache: what is kept of evaluated positions for their children;
-//! * `kernels` — the arithmetic of the CPU;
 //! * [`cpu`] — the transformer on those kernels;
 //! * [`gpu`] — the transformer on burn's tensors, for GPUs;
 //! * [`device`] — the choice of the device;

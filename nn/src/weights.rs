@@ -241,13 +241,22 @@ fn serialise(model: &Model, config: &ModelConfig, dtype: DType) -> Result<Vec<u8
     // Serialised again so that the header holds our entry only and the file depends on nothing
     // but the weights.
     let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(&error))?;
-    let mut views: Vec<(String, TensorView<'_>)> = tensors.tensors().into_iter().collect();
-    views.sort_by(|a, b| a.0.cmp(&b.0));
-    let payload = Some(payload_of(views.clone()));
+    assemble(tensors.tensors(), config)
+}
+
+/// The bytes of a weights file of these tensors, with its header.
+fn assemble(
+    mut tensors: Vec<(String, TensorView<'_>)>,
+    config: &ModelConfig,
+) -> Result<Vec<u8>, WeightsError> {
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    let payload = Some(payload_of(tensors.clone()));
     let header = Header { format: FORMAT.to_owned(), config: config.clone(), payload };
-    let header = serde_json::to_string(&header).map_err(|error| damaged(&error))?;
+    let header =
+        serde_json::to_string(&header).map_err(|error| WeightsError::Damaged(error.to_string()))?;
     let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
-    safetensors::serialize(views, Some(metadata)).map_err(|error| damaged(&error))
+    safetensors::serialize(tensors, Some(metadata))
+        .map_err(|error| WeightsError::Damaged(error.to_string()))
 }
 
 /// Writes `tesla-<shape>-<hash>.safetensors` into `folder`, made if need be, and returns its path.

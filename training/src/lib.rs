@@ -2,8 +2,9 @@
 //!
 //! * [`console`], [`disk`], [`statistics`] — options and tables; files that survive a crash; Elo,
 //!   error bars and SPRT;
+//! * [`game`] — one game by the rules;
 //! * [`labelled`] — labelled games on disk;
-//! * [`game`] — one game by the rules; [`players`] — who plays it;
+//! * [`players`] — who plays;
 //! * [`mod@matches`] — games between configurations and UCI engines; [`suite`] — test positions;
 //! * [`train`] — batches of games, and the training loop; [`evaluate`] — held-out figures and
 //!   puzzles;

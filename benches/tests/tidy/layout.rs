@@ -25,73 +25,33 @@ const CLOCK: &str = "Reads the clock";
 /// Files whose lines may be long, and why.
 const LONG: [(&str, &str); 0] = [];
 
-/// The folders of each crate, the lowest first: a folder knows itself and those before it.
+/// The folders of one crate, the lowest first: a folder knows itself and those before it.
 ///
 /// A single file at the top of a crate is a folder of its own. `lib.rs` and `main.rs` know all.
-const FLOORS: [(&str, &[&str]); 3] = [
-    (
-        "nn",
-        &[
-            "files",
-            "memory",
-            "evaluator",
-            "classical",
-            "meter",
-            "guess",
-            "simulated",
-            "shared",
-            "encode",
-            "batch",
-            "kernels",
-            "model",
-            "weights",
-            "decode",
-            "incremental",
-            "cpu",
-            "gpu",
-            "device",
-            "canary",
-            "transformer",
-        ],
-    ),
-    (
-        "engine",
-        &[
-            "chess",
-            "search",
-            "console",
-            "tree",
-            "best_first",
-            "alphabeta",
-            "minimax",
-            "three_state",
-            "enumerate",
-            "setup",
-            "commands",
-            "uci",
-            "view",
-        ],
-    ),
-    (
-        "training",
-        &[
-            "console",
-            "disk",
-            "statistics",
-            "game",
-            "labelled",
-            "players",
-            "matches",
-            "suite",
-            "train",
-            "evaluate",
-            "datagen",
-            "tune",
-            "report",
-            "commands",
-        ],
-    ),
-];
+pub(crate) struct Floors {
+    room: String,
+    folders: Vec<String>,
+}
+
+impl Floors {
+    /// In the order of the map at the head of this `lib.rs`; `None` for any other file.
+    pub(crate) fn read(source: &Source) -> Option<Self> {
+        let room = source.path.strip_suffix("/src/lib.rs")?.to_owned();
+        let head = source.head();
+        let map = &head[head.find("//! * ")?..];
+        let place = |module: &&str| names_of(module).iter().filter_map(|n| map.find(n)).min();
+        let declared = source.code.iter().filter_map(|line| declared(line));
+        let mut placed: Vec<(usize, &str)> =
+            declared.filter_map(|module| Some((place(&module)?, module))).collect();
+        placed.sort_unstable();
+        let folders = placed.into_iter().map(|(_, module)| module.to_owned()).collect();
+        Some(Self { room, folders })
+    }
+
+    fn height(&self, name: &str) -> Option<usize> {
+        self.folders.iter().position(|folder| folder == name)
+    }
+}
 
 pub(crate) fn long_file(source: &Source) -> Vec<String> {
     let lines = source.text.lines().count();
@@ -115,12 +75,15 @@ pub(crate) fn modules_off_the_map(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let head = source.head();
-    let names = |module: &str| {
-        [format!("`{module}`"), format!("`mod@{module}`")].iter().any(|word| head.contains(word))
-    };
+    let names = |module: &str| names_of(module).iter().any(|word| head.contains(word));
     let modules = source.code.iter().filter_map(|line| declared(line));
     let missing = modules.filter(|module| !names(module));
     missing.map(|module| format!("{}: the map leaves out `{module}`", source.path)).collect()
+}
+
+/// How a map names a module.
+fn names_of(module: &str) -> [String; 2] {
+    [format!("`{module}`"), format!("`mod@{module}`")]
 }
 
 /// The module that a line declares.
@@ -160,43 +123,21 @@ pub(crate) fn other_doors(source: &Source) -> Vec<String> {
 }
 
 /// Uses of a folder that lies above the file's own.
-pub(crate) fn climbs(source: &Source) -> Vec<String> {
+pub(crate) fn climbs(source: &Source, crates: &[Floors]) -> Vec<String> {
     let Some((room, modules)) = source.module() else { return Vec::new() };
-    let Some(floors) = floors(room) else { return Vec::new() };
+    let Some(floors) = crates.iter().find(|floors| floors.room == room) else { return Vec::new() };
     let Some(own) = modules.first() else { return Vec::new() };
-    let height = |name: &str| floors.iter().position(|floor| *floor == name);
-    let here = height(own);
+    let here = floors.height(own);
     let mut found = Vec::new();
     for (number, line, name) in uses(source, modules.len()) {
-        // What has no place at all is told once, by `orphans`.
-        let there = height(&name);
+        // What has no place at all is told once, by `modules_off_the_map`.
+        let there = floors.height(&name);
         if name != *own && here.is_some() && there.is_some() && there > here {
             let path = &source.path;
             found.push(format!("{path}:{number}: `{own}` knows `{name}` above it: {line}"));
         }
     }
     found
-}
-
-/// Folders without a place in [`FLOORS`], and places without a folder.
-pub(crate) fn orphans(sources: &[Source]) -> Vec<String> {
-    let mut found = Vec::new();
-    for (room, floors) in FLOORS {
-        let inside = sources.iter().filter_map(Source::module).filter(|(other, _)| *other == room);
-        let mut names: Vec<&str> =
-            inside.filter_map(|(_, modules)| modules.first().copied()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let homeless = names.iter().filter(|name| !floors.contains(name));
-        found.extend(homeless.map(|name| format!("{room}/src/{name} has no place in FLOORS")));
-        let empty = floors.iter().filter(|name| !names.contains(name));
-        found.extend(empty.map(|name| format!("{room}/src/{name} is in FLOORS and nowhere else")));
-    }
-    found
-}
-
-fn floors(room: &str) -> Option<&'static [&'static str]> {
-    FLOORS.iter().find(|(name, _)| *name == room).map(|(_, floors)| *floors)
 }
 
 /// The folders of the own crate that a file names: line, what stands there, folder.

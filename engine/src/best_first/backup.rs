@@ -121,7 +121,7 @@ fn recompute(tree: &mut Tree, model: &Model, id: ExpansionId) {
         }
         ([None, _], None) => (Verdict::Open, None),
     };
-    let fresh_depth = model.effort.depth(1 + summary.visits);
+    let fresh_depth = model.branching.depth(1 + summary.visits);
     let is_known = expansion.known_depth > fresh_depth;
     let mut rests_on_path = match verdict {
         Verdict::Draw => summary.any_path_draw || is_refuted,
@@ -152,7 +152,7 @@ fn recompute(tree: &mut Tree, model: &Model, id: ExpansionId) {
     let node = tree.node_mut(id_of_node);
     node.verdict = verdict;
     node.value = value;
-    node.depth = model.effort.depth(node.visits).max(expansion.known_depth);
+    node.depth = model.branching.depth(node.visits).max(expansion.known_depth);
     node.mark(PATH, rests_on_path);
     // A proof is this tree's own.
     node.mark(KNOWN, is_known && verdict == Verdict::Open);

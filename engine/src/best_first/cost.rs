@@ -1,4 +1,5 @@
-//! The cost of one more ply below a child; the law behind it is [`crate::tree::effort`].
+//! The cost of one more ply, in evaluations: a ply multiplies them by the effective branching
+//! factor. What it buys is in [`super::overtake`]; [`super::benefit_cost_ratio`] divides the two.
 
 use crate::best_first::error_model::Model;
 use crate::tree::node::{KNOWN, Node};
@@ -6,6 +7,11 @@ use crate::tree::node::{KNOWN, Node};
 /// Evaluations that one more ply below this child costs.
 pub fn cost(child: &Node, model: &Model) -> f32 {
     let visits = child.visits as f32;
-    let known = if child.has(KNOWN) { model.effort.visits(child.depth) } else { 0.0 };
-    model.effort.cost(visits.max(known))
+    let known = if child.has(KNOWN) { model.branching.visits(child.depth) } else { 0.0 };
+    cost_at(visits.max(known), model)
+}
+
+/// Evaluations that one more ply costs below a node with this many visits.
+pub fn cost_at(visits: f32, model: &Model) -> f32 {
+    ((model.branching.factor() - 1.0) * visits).max(1.0)
 }

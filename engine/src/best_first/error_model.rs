@@ -4,12 +4,12 @@
 //! (here: *spread*) comes from the evaluator's own error. The probability that a move behind by a
 //! gap overtakes the best is `S(gap / s)`, the survival function of the error's distribution; its
 //! integral `ψ` is the expected gain. Depth is what an ordinary search would reach with the same
-//! number of evaluations ([`Effort`]).
+//! number of evaluations ([`EffectiveBranching`]).
 
 use statrs::function::erf::erfc;
 
 use crate::best_first::params::Params;
-use crate::tree::effort::Effort;
+use crate::tree::depth::EffectiveBranching;
 
 /// Steps per ply in the table of error scales.
 const SCALE_STEPS: f32 = 64.0;
@@ -74,7 +74,7 @@ impl Family {
 pub struct Model {
     pub(super) family: Family,
     /// Depth and evaluations.
-    pub effort: Effort,
+    pub branching: EffectiveBranching,
     unevaluated_variance: f32,
     /// Taken off the value of an unevaluated child, score units.
     pub doubt: f32,
@@ -99,7 +99,7 @@ impl Model {
         let decays = (0..WORK_TABLE).map(|visits| exact_decay(visits as f32, params.error_decay));
         Self {
             family: Family::from_number(params.error_family),
-            effort: Effort::new(params.branching),
+            branching: EffectiveBranching::new(params.branching),
             unevaluated_variance: params.unevaluated_error.powi(2),
             doubt: params.unevaluated_doubt * params.unevaluated_error,
             static_weight: params.static_weight,
@@ -149,11 +149,6 @@ impl Model {
     /// Expected gain from learning an error of this scale behind the gap, score units.
     pub fn gain(&self, gap: f32, scale: f32) -> f32 {
         scale * self.family.excess(gap / scale)
-    }
-
-    /// Benefit-cost ratio of a child: the probability, per evaluation, that the choice changes.
-    pub fn value_of_computation(&self, overtake: f32, policy: f32, cost: f32) -> f32 {
-        ((1.0 - self.policy_floor) * overtake + self.policy_floor * policy) / cost
     }
 }
 

@@ -1,13 +1,13 @@
 //! The ratings of all children of a node in full, for display: the same numbers as
-//! [`rates`](crate::best_first::rates), which keeps only the highest.
+//! [`benefit_cost_ratio`](crate::best_first::benefit_cost_ratio), which keeps only the highest.
 
 use crate::best_first::backup::{child_value, prior_value};
-use crate::best_first::cost::cost;
+use crate::best_first::benefit_cost_ratio::{Rater, error_scale};
+use crate::best_first::cost::{cost, cost_at};
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Rater, error_scale};
 use crate::best_first::share::{next_evaluations, shares};
 use crate::chess::score::Verdict;
 use crate::search::report::Rating;
@@ -137,7 +137,7 @@ impl Rated<'_> {
         } else {
             overtake
         };
-        let benefit = self.model.value_of_computation(weighed, candidate.policy, 1.0);
+        let benefit = self.model.benefit(weighed, candidate.policy);
         Rating {
             error: Some(candidate.scale),
             overtake: Some(overtake),
@@ -162,7 +162,7 @@ impl Rated<'_> {
                 return 0.0;
             };
             // Evaluations cost in proportion to those that are there already.
-            let each = f64::from(self.model.effort.cost(1e6)) / 1e6;
+            let each = f64::from(cost_at(1e6, self.model)) / 1e6;
             let more = (f64::from(benefit) / level - f64::from(cost)) / each;
             if f64::from(rate) > level { more } else { 0.0 }
         })

@@ -16,8 +16,8 @@ use crate::best_first::stop::Spent;
 use crate::chess::score::{Score, Verdict};
 use crate::search::Task;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{BatchRequest, Selected};
 use crate::tree::leaf::Leaf;
+use crate::tree::leaf_queue::{BatchRequest, Selected};
 use crate::tree::node::{EXCLUDED, ExpansionId, NodeId, ROOT};
 use crate::tree::sweep::Backup;
 

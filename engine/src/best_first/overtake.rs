@@ -1,5 +1,5 @@
 //! The probability that a child overtakes the best one: what one more ply is worth. The default
-//! rule has the same formula in SIMD (`Student` in `rates.rs`); a test compares them.
+//! rule has the same formula in SIMD (`Student` in `benefit_cost_ratio.rs`); a test compares them.
 
 use crate::best_first::error_model::{Family, Model};
 

@@ -32,8 +32,8 @@ use crate::best_first::stop::Spent;
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Batch, BatchRequest, Picked, Selected, give_up};
 use crate::tree::leaf::Leaf;
+use crate::tree::leaf_queue::{BatchRequest, LeafQueue, Picked, Selected, give_up};
 use crate::tree::node::{EXCLUDED, ExpansionId, NONE, Node, NodeId, ROOT, Slot};
 use crate::tree::sweep::Backup;
 
@@ -119,33 +119,33 @@ impl Puct {
     fn descend(
         &mut self,
         tree: &mut Tree,
-        batch: &mut Batch<'_>,
+        queue: &mut LeafQueue<'_>,
         root: &Chess,
         remaining: u32,
     ) -> Descent {
-        let above = batch.keys.len();
+        let above = queue.keys.len();
         let mut position = root.clone();
         let mut path = vec![Slot::ROOT];
         let mut slot = Slot::ROOT;
         let picked = loop {
             let here = *tree.node(tree.at(slot));
             if here.is_proven() {
-                batch.settle();
+                queue.settle();
                 break Picked::Settled;
             }
             if !here.is_expanded() {
-                break batch.pick(
+                break queue.pick(
                     tree,
-                    &self.model.effort,
+                    &self.model.branching,
                     slot,
                     (&position, position_key(&position)),
                 );
             }
             let parent = here.expansion;
-            batch.keys.push(tree.expansion(parent).key);
+            queue.keys.push(tree.expansion(parent).key);
             let index = match self.best_child(tree, parent, remaining) {
                 Some(Child::Node(index)) => Some(index as u8),
-                Some(Child::Edge(edge)) => batch.create_child(tree, parent, edge, &position),
+                Some(Child::Edge(edge)) => queue.create_child(tree, parent, edge, &position),
                 None => None,
             };
             let Some(index) = index else { break Picked::Refused };
@@ -153,7 +153,7 @@ impl Puct {
             position.play_unchecked(tree.node(tree.at(slot)).played);
             path.push(slot);
         };
-        batch.keys.truncate(above);
+        queue.keys.truncate(above);
         match picked {
             Picked::Queued => {
                 for (index, &slot) in path.iter().enumerate() {
@@ -168,7 +168,7 @@ impl Puct {
                 self.visit_freely(tree, &path);
                 Descent::Visited
             }
-            Picked::Refused if batch.is_full => Descent::Full,
+            Picked::Refused if queue.is_full => Descent::Full,
             Picked::Refused => {
                 for &slot in &path {
                     self.in_flight.entry(slot).or_default().collided += 1;
@@ -231,7 +231,7 @@ impl Backup for Puct {
         }
         let id_of_node = tree.node_of(&expansion);
         let node = tree.node(id_of_node);
-        if node.is_proven() || expansion.known_depth > self.model.effort.depth(total as u32) {
+        if node.is_proven() || expansion.known_depth > self.model.branching.depth(total as u32) {
             return;
         }
         let share = self.params.puct_minimax;
@@ -253,17 +253,17 @@ impl Rule for Puct {
 
     fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
         let BatchRequest { root, size, remaining, .. } = *request;
-        let mut batch = Batch::new(tree, request);
+        let mut queue = LeafQueue::new(tree, request);
         let mut collisions = collisions_allowed(tree.node(ROOT).visits as f32);
         let mut free_visits = 1 + (FREE_VISITS * size as f32) as u32;
-        while batch.left() > 0 && batch.may_go_on() && !tree.node(ROOT).is_proven() {
-            let left = remaining.saturating_sub(batch.picked());
-            match self.descend(tree, &mut batch, root, left) {
+        while queue.left() > 0 && queue.may_go_on() && !tree.node(ROOT).is_proven() {
+            let left = remaining.saturating_sub(queue.picked());
+            match self.descend(tree, &mut queue, root, left) {
                 Descent::Queued => {}
                 Descent::Visited => {
                     free_visits -= 1;
                     if free_visits == 0 {
-                        batch.pause();
+                        queue.pause();
                     }
                 }
                 Descent::Collided => {
@@ -275,7 +275,7 @@ impl Rule for Puct {
                 Descent::Full => break,
             }
         }
-        batch.finish(tree)
+        queue.finish(tree)
     }
 
     fn receive(&mut self, tree: &Tree, leaf: &Leaf, answer: &mut Evaluation) {
@@ -285,7 +285,7 @@ impl Rule for Puct {
 
     fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
         self.land(tree, leaf);
-        give_up(tree, &self.model.effort, leaf);
+        give_up(tree, &self.model.branching, leaf);
     }
 
     /// Forgets the collisions.

@@ -5,12 +5,12 @@ use shakmaty::{Chess, Move, Position};
 use tesla_nn::evaluator::EvalError;
 
 use crate::best_first::backup::child_value;
+use crate::best_first::benefit_cost_ratio::error_scale;
 use crate::best_first::cost::cost;
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
-use crate::best_first::rates::error_scale;
 use crate::chess::game::{Game, position_key};
 use crate::chess::score::{Score, Verdict};
 use crate::chess::verdicts::mating_move;

@@ -1,6 +1,6 @@
 //! What a selection rule decides; tree, batches, evaluator and clock are the same for all rules.
 //!
-//! [`BenefitCost`](crate::best_first::benefit::BenefitCost) is the rule this engine is about,
+//! [`Tesla`](crate::best_first::tesla::Tesla) is the rule this engine is about,
 //! [`Puct`](crate::best_first::puct::Puct) its control, and
 //! [`MateSearch`](crate::best_first::mate::MateSearch) turns either into a search for a mate.
 
@@ -13,8 +13,8 @@ use crate::best_first::root;
 use crate::best_first::stop::Spent;
 use crate::chess::score::Score;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{BatchRequest, Selected, give_up};
 use crate::tree::leaf::Leaf;
+use crate::tree::leaf_queue::{BatchRequest, Selected, give_up};
 use crate::tree::node::{ExpansionId, NodeId};
 use crate::tree::sweep::Backup;
 
@@ -34,7 +34,7 @@ pub trait Rule: Backup + Debug + Send {
 
     /// A leaf that will not be answered.
     fn give_up(&mut self, tree: &mut Tree, leaf: &Leaf) {
-        give_up(tree, &self.model().effort, leaf);
+        give_up(tree, &self.model().branching, leaf);
     }
 
     /// A batch has been answered, or is lost.

@@ -20,10 +20,10 @@ use crate::search::table::Table;
 use crate::search::watch::Watched;
 use crate::search::{Info, Task};
 use crate::tree::arena::Tree;
-use crate::tree::batch::{BatchRequest, Selected};
 use crate::tree::evaluations::Evaluations;
 use crate::tree::expand::{Knowledge, Scratch};
 use crate::tree::leaf::{Leaf, Source};
+use crate::tree::leaf_queue::{BatchRequest, Selected};
 use crate::tree::node::{EXCLUDED, ROOT};
 use crate::tree::remember;
 use crate::tree::sweep::Sweep;
@@ -32,8 +32,7 @@ use crate::tree::sweep::Sweep;
 pub(super) type MakeRule = fn(&Params) -> Box<dyn Rule>;
 
 /// Best-first search by one of two rules on the same tree:
-/// [`BenefitCost`](crate::best_first::benefit::BenefitCost) or
-/// [`Puct`](crate::best_first::puct::Puct).
+/// [`Tesla`](crate::best_first::tesla::Tesla) or [`Puct`](crate::best_first::puct::Puct).
 pub struct BestFirst {
     pub(super) device: Device,
     pub(super) params: Params,

@@ -6,7 +6,6 @@ use std::{fmt, thread};
 use shakmaty::{Move, Position as _};
 use tesla_nn::evaluator::Evaluator;
 
-use crate::best_first::benefit::BenefitCost;
 use crate::best_first::device::Device;
 use crate::best_first::error_model::Model;
 use crate::best_first::mate::{self, MateSearch};
@@ -15,6 +14,7 @@ use crate::best_first::puct::Puct;
 use crate::best_first::report::{Counts, LastReport};
 use crate::best_first::root;
 use crate::best_first::search::{BestFirst, MakeRule};
+use crate::best_first::tesla::Tesla;
 use crate::chess::tablebase::Tables;
 use crate::search::snapshot::{NodeSnapshot, Progress, Snapshot, Stop};
 use crate::search::table::Table;
@@ -35,7 +35,7 @@ const IDLE: Duration = Duration::from_millis(2);
 impl BestFirst {
     /// A search over this evaluator by benefit per cost, with the default tunables.
     pub fn new(evaluator: Box<dyn Evaluator>) -> Self {
-        Self::with_rule(evaluator, |params| Box::new(BenefitCost::new(params)))
+        Self::with_rule(evaluator, |params| Box::new(Tesla::new(params)))
     }
 
     /// The same tree, batches and evaluator under PUCT.

@@ -1,4 +1,4 @@
-//! Parses `go …` into limits; the session's `SearchJob` answers it.
+//! Parses `go …` into limits; a `SearchJob` holds them for the session.
 
 use std::iter::Peekable;
 use std::str::SplitWhitespace;

@@ -1,4 +1,5 @@
-//! Answers one `go` (parsed by [`super::go`]): runs the search, prints its reports and `bestmove`.
+//! One `go` (parsed by [`super::go`]): runs the search, prints its reports and writes the answer,
+//! which the session prints once the job has ended.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub struct SearchJob {
     pub style: Style,
     /// Whether to report why the search ended and what the evaluator did (`debug on`).
     pub debug: bool,
-    /// Cleared directly before `bestmove`.
+    /// Ended directly before `bestmove` is printed.
     pub busy: Busy,
 }
 
@@ -157,8 +158,9 @@ impl SearchJob {
         }
     }
 
-    /// The final `info` and, directly behind it, `bestmove`, which is the first move of its line.
-    pub(super) fn answer(&self, mut outcome: Outcome, settings: &ReportSettings) -> String {
+    /// The answer: the final `info` and, directly behind it, `bestmove`, which is the first move of
+    /// its line.
+    pub(super) fn answer_text(&self, mut outcome: Outcome, settings: &ReportSettings) -> String {
         if outcome.info.pv.first() != Some(&outcome.best) {
             outcome.info.pv = vec![outcome.best];
         }

@@ -38,7 +38,7 @@ pub enum Job {
     Ready(Busy),
     /// Forget earlier searches.
     Clear,
-    /// Search and answer with `bestmove`.
+    /// Search, then print `bestmove`.
     Search(Box<SearchJob>),
     /// Show what the evaluator thinks of a position.
     Eval(Box<Game>, Style),
@@ -281,7 +281,7 @@ impl Session {
                 for note in outcome.notes.iter().chain(&error) {
                     self.output.info(note);
                 }
-                job.answer(outcome, &settings)
+                job.answer_text(outcome, &settings)
             }
             Ok(None) => format!("bestmove {}", job.style.written(first)),
             Err(_) => {

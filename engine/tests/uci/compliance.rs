@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 
 use shakmaty::uci::UciMove;
 
+use crate::SEARCHES;
 use crate::process::Engine;
-
-/// All search modes.
-const SEARCHES: [&str; 5] = ["Tesla", "AlphaBeta", "PUCT", "Minimax", "ThreeState"];
 
 /// Words of `info` that one whole number follows, none of them negative.
 const NUMBERS: [&str; 9] = [
@@ -140,7 +138,7 @@ fn fastchess_finds_nothing_to_complain_about() {
 /// good as the first.
 #[test]
 fn ready_while_searching() {
-    for mode in SEARCHES {
+    for &mode in SEARCHES {
         let mut engine = Engine::with_search(mode);
         for _ in 0..3 {
             engine.send("position startpos");

@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn every_go_ends(
-        search in prop::sample::select(&crate::SEARCHES[..]),
+        search in prop::sample::select(crate::SEARCHES),
         option in 0..4_usize,
         fen in prop::sample::select(&CROWDED[..]),
         limit in prop::sample::select(&LIMITS[..]),

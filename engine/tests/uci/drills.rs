@@ -18,7 +18,7 @@ fn shuffled(plies: usize) -> String {
 
 #[test]
 fn ten_thousand_moves_are_read_at_once() {
-    for search in [&SEARCHES[..], &["PUCT"]].concat() {
+    for &search in SEARCHES {
         let mut engine = Engine::alone(search);
         let began = Instant::now();
         engine.send(&shuffled(10_000));
@@ -59,7 +59,7 @@ fn one_wrong_move_behind_ten_thousand_gets_one_sentence() {
 
 #[test]
 fn clocks_without_sense_cost_no_game() {
-    for search in SEARCHES {
+    for &search in SEARCHES {
         let mut engine = Engine::alone(search);
         for (go, most_ms) in [
             ("wtime -9223372036854775808 btime -1 winc -5 binc -5 movestogo -3", 150),
@@ -84,7 +84,7 @@ fn clocks_without_sense_cost_no_game() {
 
 #[test]
 fn the_end_of_stdin_ends_every_search_soon() {
-    for search in [&SEARCHES[..], &["PUCT"]].concat() {
+    for &search in SEARCHES {
         let mut engine = Engine::alone(search);
         engine.send("go infinite");
         std::thread::sleep(Duration::from_millis(100));

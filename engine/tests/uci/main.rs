@@ -22,9 +22,10 @@ use std::time::{Duration, Instant};
 use process::Engine;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use tesla_engine::setup::mode::SearchMode;
 
 /// Every search keeps the protocol.
-const SEARCHES: [&str; 4] = ["Tesla", "AlphaBeta", "Minimax", "ThreeState"];
+const SEARCHES: &[&str] = SearchMode::NAMES;
 
 /// How soon `stop` must be answered.
 const PROMPT: Duration =
@@ -32,7 +33,7 @@ const PROMPT: Duration =
 
 #[test]
 fn stop_is_answered_at_once_at_any_moment() {
-    for search in SEARCHES {
+    for &search in SEARCHES {
         // The small one is soon full, and then folded again and again.
         for hash_mb in [256, 2] {
             let mut engine = Engine::alone(search);
@@ -104,7 +105,7 @@ fn the_end_of_stdin_is_the_end() {
 
 #[test]
 fn infinite_and_ponder_wait_although_the_search_has_ended() {
-    for search in SEARCHES {
+    for &search in SEARCHES {
         infinite_and_ponder_wait_although_the_search_has_ended_with(Engine::with_search(search));
     }
 }
@@ -128,7 +129,7 @@ fn infinite_and_ponder_wait_although_the_search_has_ended_with(mut engine: Engin
 
 #[test]
 fn a_clock_runs_from_ponderhit() {
-    for search in SEARCHES {
+    for &search in SEARCHES {
         a_clock_runs_from_ponderhit_with(Engine::alone(search));
     }
 }
@@ -145,7 +146,7 @@ fn a_clock_runs_from_ponderhit_with(mut engine: Engine) {
 
 #[test]
 fn the_clock_is_kept() {
-    for search in SEARCHES {
+    for &search in SEARCHES {
         the_clock_is_kept_with(Engine::alone(search));
     }
 }

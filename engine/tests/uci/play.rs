@@ -57,7 +57,7 @@ fn play(start: &Chess, search: &str, chess960: bool) {
 
 #[test]
 fn a_short_game() {
-    for search in SEARCHES {
+    for &search in SEARCHES {
         play(&Chess::default(), search, false);
     }
 }

@@ -1,15 +1,12 @@
 //! Starting a network from another one, which may be of another shape.
 
-use std::collections::HashMap;
-
 use burn::tensor::Device;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
 use super::source::repeat_rows;
 use super::{
-    ENTRY, FORMAT, Header, RULES, SITUATIONS, WeightsError, check_finite, load_bytes, older_rows,
-    payload_of, to_exact_bytes,
+    RULES, SITUATIONS, WeightsError, assemble, check_finite, load_bytes, older_rows, to_exact_bytes,
 };
 use crate::encode::{MOVE_SITUATIONS, RULE_ROWS};
 use crate::model::{Model, ModelConfig};
@@ -21,8 +18,8 @@ use crate::model::{Model, ModelConfig};
 /// evenly. What a repeated layer adds to its input is zero at first, so the deeper network answers
 /// as the old one does. So does one whose file has the shorter tables of an older version.
 ///
-/// The file may be of another shape and of an older [`FORMAT`]: this is how a run starts from an
-/// earlier network after a part of the network changed.
+/// The file may be of another shape and of an older [`FORMAT`](super::FORMAT): this is how a run
+/// starts from an earlier network after a part of the network changed.
 ///
 /// # Errors
 /// When the bytes are damaged.
@@ -61,12 +58,7 @@ pub fn graft(
         views.push((name, view));
     }
     let total = views.len();
-    let payload = Some(payload_of(views.clone()));
-    let header = Header { format: FORMAT.to_owned(), config: config.clone(), payload };
-    let header =
-        serde_json::to_string(&header).map_err(|error| WeightsError::Damaged(error.to_string()))?;
-    let metadata = HashMap::from([(ENTRY.to_owned(), header)]);
-    let merged = safetensors::serialize(views, Some(metadata)).map_err(damaged)?;
+    let merged = assemble(views, config)?;
     Ok((load_bytes(&merged, device)?.model, taken, total))
 }
 

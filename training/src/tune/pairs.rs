@@ -41,9 +41,9 @@ impl Pair {
 
     /// Plies that the move lacked, with these tunables.
     pub fn missing(&self, model: &Model, params: &Params) -> f64 {
-        let missing = model.effort.depth(self.work) + params.horizon
+        let missing = model.branching.depth(self.work) + params.horizon
             - 1.0
-            - model.effort.depth(self.child_work);
+            - model.branching.depth(self.child_work);
         f64::from(missing.max(params.missing_min))
     }
 }

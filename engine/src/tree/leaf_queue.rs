@@ -1,4 +1,5 @@
-//! Leaves for a batch: what an evaluator is asked, and what needs no evaluator.
+//! The queue of leaves that becomes a batch: what an evaluator is asked, and what needs none. Which
+//! leaves come, the selection rule decides.
 //!
 //! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
 //! the spot; one that the table knows starts from there. No position is evaluated twice: what is
@@ -15,7 +16,7 @@ use crate::chess::tablebase::Tables;
 use crate::chess::verdicts::{decide, repetitions};
 use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::effort::Effort;
+use crate::tree::depth::EffectiveBranching;
 use crate::tree::evaluations::Evaluations;
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{ExpansionId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Slot, UNEVALUATED};
@@ -73,9 +74,9 @@ pub enum Picked {
     Refused,
 }
 
-/// A batch in the making.
+/// The leaves of a batch in the making.
 #[derive(Debug)]
-pub struct Batch<'a> {
+pub struct LeafQueue<'a> {
     request: BatchRequest<'a>,
     /// Keys of the game, then of the path; the present node's ancestors.
     pub keys: Vec<u64>,
@@ -93,8 +94,8 @@ pub struct Batch<'a> {
     free: u32,
 }
 
-impl<'a> Batch<'a> {
-    /// An empty batch.
+impl<'a> LeafQueue<'a> {
+    /// An empty queue.
     pub fn new(tree: &Tree, request: &BatchRequest<'a>) -> Self {
         // Tables know no distance to mate, and a mate in the transposition table may be too long.
         let is_known = tree.goal() == Goal::Result;
@@ -169,7 +170,7 @@ impl<'a> Batch<'a> {
     pub fn pick(
         &mut self,
         tree: &mut Tree,
-        effort: &Effort,
+        branching: &EffectiveBranching,
         slot: Slot,
         (position, key): (&Chess, u64),
     ) -> Picked {
@@ -218,7 +219,7 @@ impl<'a> Batch<'a> {
         let leaf = tree.node_mut(node);
         leaf.mark(PENDING, true);
         leaf.visits += 1;
-        leaf.depth = leaf.depth.max(effort.depth(leaf.visits));
+        leaf.depth = leaf.depth.max(branching.depth(leaf.visits));
         let repetitions = visits.in_all.min(2) as u8;
         let (position, moves) = (position.clone(), moves.iter().copied().collect());
         let source = Source::Asked;
@@ -242,11 +243,11 @@ impl<'a> Batch<'a> {
 }
 
 /// Takes back the virtual visits of a leaf that will not be answered.
-pub fn give_up(tree: &mut Tree, effort: &Effort, leaf: &Leaf) {
+pub fn give_up(tree: &mut Tree, branching: &EffectiveBranching, leaf: &Leaf) {
     let take_back = |node: &mut Node| {
         node.visits = node.visits.saturating_sub(1);
         if !node.has(KNOWN) {
-            node.depth = if node.has(UNEVALUATED) { -1.0 } else { effort.depth(node.visits) };
+            node.depth = if node.has(UNEVALUATED) { -1.0 } else { branching.depth(node.visits) };
         }
     };
     let node = tree.at(leaf.slot);

@@ -1,41 +1,42 @@
-//! The rule this engine is about: each evaluation goes where its benefit per cost is highest.
+//! Tesla's rule, which this engine is about: each evaluation goes where its benefit per cost is
+//! highest ([`super::benefit_cost_ratio`]).
 
 use crate::best_first::error_model::Model;
 use crate::best_first::explain::{Ratings, ratings};
+use crate::best_first::fill_batch::BatchFiller;
 use crate::best_first::params::Params;
 use crate::best_first::root;
 use crate::best_first::rule::{Rule, TableUse};
-use crate::best_first::select::Selector;
 use crate::best_first::stop::Spent;
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Batch, BatchRequest, Selected};
+use crate::tree::leaf_queue::{BatchRequest, LeafQueue, Selected};
 use crate::tree::node::{ExpansionId, NodeId, ROOT};
 use crate::tree::sweep::Backup;
 
 /// The gain of further search is not estimated before one part in this many of the planned time.
 const FIRST_LOOK: f32 = 20.0;
 
-/// Benefit per cost, and minimax.
+/// Selection by benefit per cost, backup by minimax.
 #[derive(Debug)]
-pub struct BenefitCost {
+pub struct Tesla {
     params: Params,
     model: Model,
 }
 
-impl BenefitCost {
+impl Tesla {
     /// The rule with these tunables.
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), model: Model::new(params) }
     }
 }
 
-impl Backup for BenefitCost {
+impl Backup for Tesla {
     fn recompute(&self, tree: &mut Tree, id: ExpansionId) {
         self.model.recompute(tree, id);
     }
 }
 
-impl Rule for BenefitCost {
+impl Rule for Tesla {
     fn name(&self) -> &'static str {
         "Tesla"
     }
@@ -45,8 +46,8 @@ impl Rule for BenefitCost {
     }
 
     fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
-        let batch = Batch::new(tree, request);
-        Selector::new(tree, &self.model, &self.params, batch).select(request.root)
+        let queue = LeafQueue::new(tree, request);
+        BatchFiller::new(tree, &self.model, &self.params, queue).select(request.root)
     }
 
     fn table_use(&self) -> TableUse {

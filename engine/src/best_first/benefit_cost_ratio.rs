@@ -1,6 +1,6 @@
-//! The benefit-cost ratio of the next evaluation below each child of a node, for many children at
-//! once by SIMD: the probability that the child overtakes the best ([`super::overtake`]) over the
-//! cost of one more ply ([`super::cost`]).
+//! The benefit-cost ratio of the next evaluation below each child of a node, by which the children
+//! rank: the probability that the child overtakes the best ([`super::overtake`]) over the cost of
+//! one more ply ([`super::cost`]), for many children at once by SIMD.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -12,6 +12,15 @@ use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::tree::arena::Tree;
 use crate::tree::node::{BLOCKED, EXCLUDED, ExpansionId, Node, PENDING};
+
+impl Model {
+    /// Benefit of one more ply below a child: the probability that the choice changes, of which the
+    /// policy has a share.
+    pub fn benefit(&self, overtake: f32, policy: f32) -> f32 {
+        let floor = self.policy_floor();
+        (1.0 - floor) * overtake + floor * policy
+    }
+}
 
 /// Children whose rates are computed together.
 const LANES: usize = 16;
@@ -187,7 +196,7 @@ impl<'a> Rater<'a> {
     fn rate_of_best(&self, row: &Row, lane: usize, lead: &Lead, verify: f32) -> f32 {
         let overtake = self.model.overtake(lead.first - lead.second, row.scales[lane]);
         let overtake = overtake + verify * (0.5 - overtake);
-        self.model.value_of_computation(overtake, row.policies[lane], row.costs[lane])
+        self.model.benefit(overtake, row.policies[lane]) / row.costs[lane]
     }
 
     /// Benefit-cost ratios of a row of children, of which the first is `first`; negative infinity
@@ -218,7 +227,7 @@ impl<'a> Rater<'a> {
             let overtake = self.model.overtake(row.gaps[lane], row.scales[lane]);
             let overtake = posterior(overtake, self.odds(row.policies[lane], lead.policy));
             let (policy, cost) = (row.policies[lane], row.costs[lane]);
-            self.model.value_of_computation(overtake, policy, cost)
+            self.model.benefit(overtake, policy) / cost
         })
     }
 
@@ -257,7 +266,7 @@ mod tests {
         for (lane, rate) in rater.rates_of_others(&row, &lead).into_iter().enumerate() {
             let overtake = model.overtake(row.gaps[lane], row.scales[lane]);
             let overtake = posterior(overtake, row.policies[lane] / 0.4);
-            let rule = model.value_of_computation(overtake, row.policies[lane], row.costs[lane]);
+            let rule = model.benefit(overtake, row.policies[lane]) / row.costs[lane];
             assert!((rate / rule - 1.0).abs() < 1e-4, "{lane}: {rate} {rule}");
         }
     }

@@ -1,4 +1,4 @@
-//! Selection by benefit per cost: a budget of evaluations flows from the root to the leaves with
+//! Fills a batch by Tesla's rule: a budget of evaluations flows from the root to the leaves with
 //! the best benefit-cost ratios.
 //!
 //! At each node the child with the best ratio is granted evaluations until another child's ratio is
@@ -9,13 +9,13 @@
 
 use shakmaty::{Chess, Position};
 
+use crate::best_first::benefit_cost_ratio::{Pick, Rater};
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::Child;
 use crate::best_first::params::Params;
-use crate::best_first::rates::{Pick, Rater};
 use crate::chess::game::{key_after, position_key};
 use crate::tree::arena::Tree;
-use crate::tree::batch::{Batch, Picked, Selected};
+use crate::tree::leaf_queue::{LeafQueue, Picked, Selected};
 use crate::tree::node::{BLOCKED, ExpansionId, NONE, ROOT, Slot};
 use crate::tree::sweep::Backup as _;
 
@@ -36,29 +36,34 @@ struct VisitBudget {
     depth: f32,
 }
 
-/// Selects the leaves of one batch; each batch has a new selector.
+/// Fills one batch; each batch has a new filler.
 #[derive(Debug)]
-pub struct Selector<'a> {
+pub struct BatchFiller<'a> {
     tree: &'a mut Tree,
     model: &'a Model,
     params: &'a Params,
-    batch: Batch<'a>,
+    queue: LeafQueue<'a>,
     rater: Rater<'a>,
     blocked: Vec<Slot>,
 }
 
-impl<'a> Selector<'a> {
-    /// A selector that adds leaves of this tree to `batch`.
-    pub fn new(tree: &'a mut Tree, model: &'a Model, params: &'a Params, batch: Batch<'a>) -> Self {
+impl<'a> BatchFiller<'a> {
+    /// One that adds leaves of this tree to `queue`.
+    pub fn new(
+        tree: &'a mut Tree,
+        model: &'a Model,
+        params: &'a Params,
+        queue: LeafQueue<'a>,
+    ) -> Self {
         let rater = Rater::new(model, params);
-        Self { tree, model, params, batch, rater, blocked: Vec::new() }
+        Self { tree, model, params, queue, rater, blocked: Vec::new() }
     }
 
     /// Picks leaves below the root until the batch is full.
     pub fn select(mut self, root: &Chess) -> Selected {
-        while self.batch.left() > 0 && self.batch.may_go_on() && !self.tree.node(ROOT).is_proven() {
+        while self.queue.left() > 0 && self.queue.may_go_on() && !self.tree.node(ROOT).is_proven() {
             let depth = self.tree.node(ROOT).depth + self.params.horizon;
-            let budget = VisitBudget { evaluations: self.batch.left(), depth };
+            let budget = VisitBudget { evaluations: self.queue.left(), depth };
             let grant = self.visit(Slot::ROOT, root, budget);
             if grant.used == 0 && !grant.changed {
                 break;
@@ -68,7 +73,7 @@ impl<'a> Selector<'a> {
             let node = self.tree.at(slot);
             self.tree.node_mut(node).mark(BLOCKED, false);
         }
-        self.batch.finish(self.tree)
+        self.queue.finish(self.tree)
     }
 
     /// Spends the budget at and below the node in this slot.
@@ -79,9 +84,9 @@ impl<'a> Selector<'a> {
         if id == NONE {
             return self.pick(slot, position, position_key(position));
         }
-        self.batch.keys.push(self.tree.expansion(id).key);
+        self.queue.keys.push(self.tree.expansion(id).key);
         let mut total = Grant::default();
-        while total.used < budget.evaluations && self.batch.may_go_on() {
+        while total.used < budget.evaluations && self.queue.may_go_on() {
             let Some(pick) = self.rater.best_pick(self.tree, id, budget.depth) else {
                 self.block(slot);
                 break;
@@ -91,7 +96,7 @@ impl<'a> Selector<'a> {
             total.used += grant.used;
             let here = self.tree.node_mut(node);
             here.visits += grant.used;
-            here.depth = here.depth.max(self.model.effort.depth(here.visits));
+            here.depth = here.depth.max(self.model.branching.depth(here.visits));
             if grant.changed {
                 total.changed = true;
                 self.model.recompute(self.tree, id);
@@ -100,7 +105,7 @@ impl<'a> Selector<'a> {
                 }
             }
         }
-        self.batch.keys.pop();
+        self.queue.keys.pop();
         total
     }
 
@@ -108,7 +113,7 @@ impl<'a> Selector<'a> {
     fn descend(&mut self, id: ExpansionId, pick: Pick, at: &Chess, left: VisitBudget) -> Grant {
         let index = match pick.child {
             Child::Node(index) => index as u8,
-            Child::Edge(edge) => match self.batch.create_child(self.tree, id, edge, at) {
+            Child::Edge(edge) => match self.queue.create_child(self.tree, id, edge, at) {
                 Some(index) => index,
                 None => return Grant::default(),
             },
@@ -133,7 +138,7 @@ impl<'a> Selector<'a> {
 
     /// Queues a leaf for evaluation, or settles it without one.
     fn pick(&mut self, slot: Slot, position: &Chess, key: u64) -> Grant {
-        match self.batch.pick(self.tree, &self.model.effort, slot, (position, key)) {
+        match self.queue.pick(self.tree, &self.model.branching, slot, (position, key)) {
             Picked::Queued => Grant { used: 1, changed: false },
             Picked::Settled => Grant { used: 0, changed: true },
             Picked::Refused => {
