@@ -9,7 +9,8 @@
 //!   * [`mod@mate`] — either of them in search of a mate (`go mate`);
 //! * [`lead`] — the two best children; [`error_model`] — how far a value may still move;
 //!   [`backup`] — a node's value from its children's;
-//! * [`stop`] — when a search ends; [`root`] — from the tree to the move; `report` — what is
+//! * [`stop`] — when a search ends; [`satisfaction`] — when more search is not worth its time;
+//!   [`root`] — from the tree to the move; `report` — what is
 //!   reported on the way;
 //! * [`explain`] — how a rule rates all children of a node, for display; `share` — the shares of
 //!   the next evaluations; `snapshot` — the search seen from outside;
@@ -32,6 +33,7 @@ pub mod puct;
 mod report;
 pub mod root;
 pub mod rule;
+pub mod satisfaction;
 pub mod search;
 mod share;
 mod snapshot;

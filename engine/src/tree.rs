@@ -4,7 +4,7 @@
 //!   evaluated;
 //! * [`mod@edge`] — a legal move that has no node yet;
 //! * [`arena`] — all of them, under a hard cap of memory;
-//! * [`depth`] — depth in plies from evaluations and back;
+//! * [`effective_branching`] — depth in plies from evaluations and back;
 //! * [`leaf`], [`leaf_queue`] — what the evaluator is asked, and what needs no evaluator;
 //! * [`evaluations`] — what it answered, so that it is asked once;
 //! * [`expand`] — answers into the tree; [`sweep`] — values up to the root;
@@ -12,8 +12,8 @@
 //! * [`reuse`] — what survives from one search to the next.
 
 pub mod arena;
-pub mod depth;
 pub mod edge;
+pub mod effective_branching;
 pub mod evaluations;
 pub mod expand;
 pub mod expansion;

@@ -1,12 +1,13 @@
 //! The Universal Chess Interface: text in, text out. Nothing else in the engine prints.
 //!
 //! The thread that reads stdin answers at once, also while a search runs. The [`session`] thread
-//! owns search and evaluator: [`go`] is parsed, and becomes a [`search_job`]. Bad input is answered
-//! by a sentence.
+//! owns search and evaluator: [`go`] is parsed, becomes a [`search_job`] and is answered by
+//! `bestmove`. Bad input is answered by a sentence.
 
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod bestmove;
 mod board;
 pub mod command;
 pub mod go;

@@ -9,7 +9,7 @@
 use statrs::function::erf::erfc;
 
 use crate::best_first::params::Params;
-use crate::tree::depth::EffectiveBranching;
+use crate::tree::effective_branching::EffectiveBranching;
 
 /// Steps per ply in the table of error scales.
 const SCALE_STEPS: f32 = 64.0;

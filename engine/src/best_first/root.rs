@@ -6,10 +6,7 @@ use tesla_nn::evaluator::EvalError;
 
 use crate::best_first::backup::child_value;
 use crate::best_first::benefit_cost_ratio::error_scale;
-use crate::best_first::cost::cost;
 use crate::best_first::error_model::Model;
-use crate::best_first::lead::{Child, Lead};
-use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::chess::game::{Game, position_key};
 use crate::chess::score::{Score, Verdict};
@@ -30,12 +27,12 @@ fn desired(tree: &Tree, params: &Params) -> f32 {
 }
 
 /// Error scale of a root move's value, score units.
-fn root_error(tree: &Tree, child: &Node, model: &Model, params: &Params) -> f32 {
+pub(super) fn root_error(tree: &Tree, child: &Node, model: &Model, params: &Params) -> f32 {
     model.decay(tree.node(ROOT).visits) * error_scale(child, desired(tree, params), model)
 }
 
 /// The root's children, all of which have nodes, and the first one's id.
-fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
+pub(super) fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
     let children = |expansion| (tree.at(Slot { parent: 0, index: 0 }), tree.children(expansion));
     tree.expansion_of(ROOT).map_or((NONE, &[]), children)
 }
@@ -98,37 +95,6 @@ pub fn searched_moves(tree: &Tree) -> usize {
 pub fn child(tree: &Tree, played: Option<Move>) -> Option<NodeId> {
     let mut children = tree.expansion_of(ROOT)?.children();
     children.find(|&child| Some(tree.node(child).played) == played)
-}
-
-/// The gain that `evaluations` more promise of each root move, score units: how much better than
-/// the present choice it would be where it overtakes, times the probability of that by which the
-/// search ranks the moves, with the policy as prior.
-pub fn gains(tree: &Tree, model: &Model, params: &Params, evaluations: f32) -> Vec<f32> {
-    let (_, children) = root_children(tree);
-    let lead = Lead::of(children, &[], model);
-    let is_open = |child: &Node| !child.has(EXCLUDED) && !child.is_proven();
-    let is_rival = |&(index, child): &(usize, &Node)| {
-        Child::Node(index) != lead.best && is_open(child) && !child.has(UNEVALUATED)
-    };
-    let value = |child: &Node| child_value(child, model);
-    let rivals = children.iter().enumerate().filter(is_rival);
-    let second = rivals.max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)));
-    let gain = |(index, child): (usize, &Node)| {
-        if !is_open(child) {
-            return 0.0;
-        }
-        let is_best = Child::Node(index) == lead.best;
-        // The best loses its place to the second.
-        let rival =
-            if is_best { second.map_or(1.0, |(_, second)| second.policy) } else { child.policy };
-        let odds = (rival / lead.policy.max(f32::MIN_POSITIVE)).powf(params.policy_trust);
-        let gap = lead.gap(Child::Node(index), value(child));
-        let scale = root_error(tree, child, model, params);
-        let overtake = model.overtake(gap, scale);
-        let share = posterior(overtake, odds) / overtake.max(f32::MIN_POSITIVE);
-        share * model.gain(gap, scale) * (evaluations / cost(child, model)).min(1.0)
-    };
-    children.iter().enumerate().map(gain).collect()
 }
 
 /// The root's score if it plays `best`.

@@ -16,7 +16,7 @@ use crate::chess::tablebase::Tables;
 use crate::chess::verdicts::{decide, repetitions};
 use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::depth::EffectiveBranching;
+use crate::tree::effective_branching::EffectiveBranching;
 use crate::tree::evaluations::Evaluations;
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{ExpansionId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Slot, UNEVALUATED};

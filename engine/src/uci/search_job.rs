@@ -1,12 +1,10 @@
-//! One `go` (parsed by [`super::go`]): runs the search, prints its reports and writes the answer,
-//! which the session prints once the job has ended.
+//! One `go` (parsed by [`super::go`]): runs the search and prints its reports. The session prints
+//! the answer ([`super::bestmove`]) once the job has ended.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::Receiver;
-use shakmaty::{Chess, Position};
 
 use crate::chess::game::Game;
 use crate::chess::tablebase::{Advice, Tables};
@@ -73,7 +71,7 @@ pub(super) struct ReportSettings {
 
 impl ReportSettings {
     /// Positions found in endgame tables.
-    fn hits(&self) -> u64 {
+    pub(super) fn hits(&self) -> u64 {
         self.tables.as_ref().map_or(0, Tables::hits)
     }
 }
@@ -156,26 +154,6 @@ impl SearchJob {
             // Nothing is ever sent: the error tells that the other end was dropped.
             let _ = hold.recv();
         }
-    }
-
-    /// The answer: the final `info` and, directly behind it, `bestmove`, which is the first move of
-    /// its line.
-    pub(super) fn answer_text(&self, mut outcome: Outcome, settings: &ReportSettings) -> String {
-        if outcome.info.pv.first() != Some(&outcome.best) {
-            outcome.info.pv = vec![outcome.best];
-        }
-        let mut text = format!(
-            "{}\nbestmove {}",
-            self.style.info(&outcome.info, settings.hits()),
-            self.style.written(outcome.best)
-        );
-        let mut next: Chess = self.game.position().clone();
-        next.play_unchecked(outcome.best);
-        if let Some(ponder) = outcome.ponder.filter(|&ponder| next.is_legal(ponder)) {
-            // Writing to a String cannot fail.
-            let _ = write!(text, " ponder {}", self.style.written(ponder));
-        }
-        text
     }
 }
 

@@ -13,9 +13,9 @@ use crossbeam_channel::{Receiver, after, never, select_biased};
 use shakmaty::{Chess, Color, Move, Position, Square};
 use tesla_nn::evaluator::{Evaluation, Evaluator, Request, centipawns_from_score};
 
-use super::board;
 use super::search_job::ReportSettings;
 pub use super::search_job::{Busy, SearchJob};
+use super::{bestmove, board};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{self, Tables};
 use crate::commands::genfens::GenfensOrder;
@@ -249,7 +249,7 @@ impl Session {
             job.wait();
             self.output.info("the game is over in this position: there is no move to search");
             job.busy.end();
-            self.output.print("bestmove 0000");
+            self.output.print(bestmove::NO_MOVE);
             return;
         };
         let mut settings = ReportSettings {
@@ -281,13 +281,13 @@ impl Session {
                 for note in outcome.notes.iter().chain(&error) {
                     self.output.info(note);
                 }
-                job.answer_text(outcome, &settings)
+                bestmove::searched(job.style, job.game.position(), outcome, settings.hits())
             }
-            Ok(None) => format!("bestmove {}", job.style.written(first)),
+            Ok(None) => bestmove::unsearched(job.style, first),
             Err(_) => {
                 self.output.info("internal error in the search; please report it");
                 (self.search, self.tried) = (None, None);
-                format!("bestmove {}", job.style.written(first))
+                bestmove::unsearched(job.style, first)
             }
         };
         job.busy.end();
