@@ -211,19 +211,22 @@ impl Window {
 
     fn read_out(&mut self, position: &Chess, repetitions: u8, moves: &[Move]) {
         let board = position.board();
+        let mut states = [0; 64];
         let summary = board
             .into_iter()
             .map(|(square, piece)| {
                 let token = self.token(board, square, piece);
+                states[usize::from(square)] = token.state;
                 token.piece_square * ATTACK_STATES as u16 + u16::from(token.state)
             })
             .collect();
+        let situation = |&m: &Move| Situation::of(position, m, &states);
         let legal = position.legal_moves();
-        let situations: Vec<_> = legal.iter().map(|&m| Situation::of(position, m)).collect();
+        let situations: Vec<_> = legal.iter().map(situation).collect();
         let outlook = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
         let is_whole = legal.as_slice() == moves;
         let tokens = moves.iter().enumerate().filter_map(|(index, &m)| {
-            let situation = if is_whole { situations[index] } else { Situation::of(position, m) };
+            let situation = if is_whole { situations[index] } else { situation(&m) };
             self.move_token(position, m, situation)
         });
         let readout = Readout {
@@ -395,13 +398,22 @@ struct Situation {
 }
 
 impl Situation {
-    fn of(position: &Chess, m: Move) -> Self {
+    /// Of a legal move, where `states` are the attack states of the pieces by their squares.
+    fn of(position: &Chess, m: Move, states: &[u8; 64]) -> Self {
         let board = position.board();
         let mover = position.turn();
         let role = m.role();
         let (to, _) = arrivals(m, mover);
         let from = m.from().unwrap_or(to); // only drops come from nowhere
-        let exchange = NETS.iter().filter(|&&net| nets_at_least(position, m, net)).count();
+        // From the middle: most moves win nothing and lose nothing, which two questions tell.
+        let nets = |class: usize| nets_at_least(position, m, NETS[class - 1]);
+        let exchange = if nets(3) {
+            3 + usize::from(nets(4))
+        } else if nets(2) {
+            2
+        } else {
+            usize::from(nets(1))
+        };
         let stands = m.promotion().unwrap_or(role);
         let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
         let reached = attacks::attacks(to, Piece { color: mover, role: stands }, occupied)
@@ -415,7 +427,7 @@ impl Situation {
         Self {
             exchange,
             threats: reached.into_iter().filter(threatened).take(2).count(),
-            state: attack_state(board, from, Piece { color: mover, role }),
+            state: states[usize::from(from)],
             after: aftermath::class(position, m, to),
         }
     }
