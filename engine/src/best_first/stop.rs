@@ -1,5 +1,6 @@
 //! When a search stops: at its limits, at a proof, when its time is over, or because further search
-//! is not worth its time, which the [`Rule`](crate::best_first::rule::Rule) decides.
+//! is not worth its time, which the [`Rule`](crate::best_first::rule::Rule) decides: Tesla's in
+//! [`super::satisfaction`].
 
 use std::time::Duration;
 
