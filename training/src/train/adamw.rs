@@ -16,7 +16,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use tesla_nn::model::Model;
 
 use super::muon;
-use super::optimizer::Optimizer;
+use super::optimizer::{NEGLIGIBLE, Optimizer};
 use matrices::{Step, moved};
 
 pub use saved::StateError;
@@ -188,7 +188,9 @@ impl ModuleMapper for Mover<'_> {
             return Param::from_mapped_value(id, moved, mapper);
         }
         let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);
+        let first = muon::without_negligible(first);
         let second = old.second * beta_2 + grad.powi_scalar(2) * (1.0 - beta_2);
+        let second = muon::without_negligible(second);
         let steps = self.state.steps as i32;
         let first_unbiased = first.clone() / (1.0 - beta_1.powi(steps));
         let second_unbiased = second.clone() / (1.0 - beta_2.powi(steps));
@@ -223,12 +225,17 @@ impl ListMover<'_> {
         let moments = first.iter_mut().zip(second);
         for ((value, grad), (first, second)) in values.iter_mut().zip(grads).zip(moments) {
             let grad = grad * self.clip;
-            *first = *first * beta_1 + grad * (1.0 - beta_1);
-            *second = *second * beta_2 + grad * grad * (1.0 - beta_2);
+            *first = or_zero(*first * beta_1 + grad * (1.0 - beta_1));
+            *second = or_zero(*second * beta_2 + grad * grad * (1.0 - beta_2));
             let step = *first * unbias_1 / ((*second * unbias_2).sqrt() + epsilon);
             *value = *value * keep - step * self.rate;
         }
     }
+}
+
+/// `moment`, or zero where it is [`NEGLIGIBLE`].
+fn or_zero(moment: f32) -> f32 {
+    if moment.abs() < NEGLIGIBLE { 0.0 } else { moment }
 }
 
 /// A tensor's numbers, and the memory that they are in, where nobody else has it.
@@ -269,5 +276,31 @@ impl ModuleMapper for ListMover<'_> {
         self.state.moments.insert(path, Moments { first, second });
         let moved = Tensor::from_data(TensorData::new(values, shape), &device);
         Param::from_mapped_value(id, Tensor::from_inner(moved).require_grad(), mapper)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tesla_nn::model::ModelConfig;
+
+    use super::*;
+
+    #[test]
+    fn moments_that_nothing_moves_end_at_zero() {
+        let mut model = ModelConfig::tiny().init(&Device::flex());
+        let length = model.parameters().1;
+        let settings = Optimizer { muon: 1.0, ..Optimizer::default() };
+        let mut state = State::default();
+        // One gradient, then none; the momentum of .95 would be subnormal after 1,700 steps.
+        for step in 0..2_000 {
+            let grad = if step == 0 { 1e-4 } else { 0.0 };
+            let gradient = State::measured(&model, Grads::List(vec![grad; length]), 1.0);
+            model = state.step(&settings, 1e-3, model, gradient);
+        }
+        for (path, moments) in state.moments {
+            for list in [moments.first, moments.second].map(numbers) {
+                assert!(list.iter().all(|&moment| moment == 0.0), "{path}");
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use burn::tensor::Tensor;
 
-use super::optimizer::Optimizer;
+use super::optimizer::{NEGLIGIBLE, Optimizer};
 
 /// Steps of the Newton-Schulz iteration.
 const ITERATIONS: usize = 5;
@@ -33,12 +33,18 @@ pub(super) fn step(
 ) -> [Tensor<2>; 2] {
     let Optimizer { momentum: keep, muon, weight_decay, .. } = *settings;
     let [rows, columns] = matrix.dims();
-    let momentum = momentum * keep + grad.clone() * (1.0 - keep);
+    let momentum = without_negligible(momentum * keep + grad.clone() * (1.0 - keep));
     let ahead = momentum.clone() * keep + grad * (1.0 - keep);
     let rate = rate * muon;
     let scale = rate * ADAMW_STEP * (rows.max(columns) as f32).sqrt();
     let matrix = matrix * (1.0 - rate * weight_decay) - orthogonal(ahead) * scale;
     [matrix, momentum]
+}
+
+/// `x` with zeros in place of its [`NEGLIGIBLE`] elements.
+pub(super) fn without_negligible<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    let is_negligible = x.clone().abs().lower_elem(NEGLIGIBLE);
+    x.mask_fill(is_negligible, 0.0)
 }
 
 /// A matrix with the singular vectors of `x` and singular values of about 1.
