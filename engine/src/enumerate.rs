@@ -4,7 +4,12 @@
 //! *closure* of a position is what can be reached from it by other moves; its roots are where the
 //! zeroing moves from all of these lead. Roots are filed in *hives* by the pieces of each side and
 //! the side to move, because positions of different hives cannot be equal. The tree of all games
-//! falls into closures this way, and the enumerator closes one.
+//! falls into closures this way; the enumerator closes one, or one after the other (`spaces`).
+//!
+//! The rules are those of US Chess (*Official Rules of Chess*, 7th edition), as seed 001 has it; as
+//! far as they bear on a position FIDE's are the same: moves by rule 8 (castling and en passant in
+//! it), none that leaves the king in check by rule 12, and two positions are one where rule 14C
+//! calls them so: the same side to move, pieces and possible moves.
 //!
 //! In reading order:
 //!
@@ -17,7 +22,8 @@
 //! * `worker_pool`, `context`, `clock`, `progress` — threads, bounds, time;
 //! * `log`, `folder`, `edges`, `hives` — files;
 //! * `tally` — the table; `show`, `retract` — files read back;
-//! * `plies` — distinct positions after each number of plies.
+//! * `plies` — distinct positions after each number of plies;
+//! * `spaces` — the closures of the roots, and of their roots, with one store of roots for all.
 
 mod bucket;
 mod buckets;
@@ -42,6 +48,7 @@ mod retract;
 mod run;
 mod show;
 mod space;
+mod spaces;
 mod tally;
 #[cfg(test)]
 mod test_folder;
@@ -54,7 +61,8 @@ pub use context::Resources;
 pub use error::EnumerateError;
 pub use plies::{PliesRequest, count_plies};
 pub use run::{Request, enumerate};
-pub use show::{Archive, Edge};
+pub use show::{Archive, Edge, write_roots};
 pub use space::Space;
+pub use spaces::{Roots, SpacesFound, SpacesRequest, enumerate_spaces};
 pub(crate) use tally::grouped;
 pub use tally::{Found, Hive};

@@ -1,5 +1,6 @@
 //! What the rules of chess decide without an evaluator: mate, stalemate, bare kings, repetition,
-//! the fifty-move rule; and a mate in one, which is seen as quickly. Who generates no list of moves
+//! the fifty-move rule (US Chess rules 13A, 14A, 14D, 14C, 14F; FIDE articles 5 and 9); and a mate
+//! in one, which is seen as quickly. Who generates no list of moves
 //! applies the same rules piece by piece: `settle` in `tree/expand.rs`, and `is_draw` of the
 //! alpha-beta and minimax searches.
 

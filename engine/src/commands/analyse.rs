@@ -65,10 +65,14 @@ impl AnalyseArgs {
             settings.set(name, value).map_err(|error| error.to_string())?;
         }
         let machine = settings.machine();
-        if SearchMode::WATCHABLE.contains(&machine.search) {
+        if SearchMode::ANALYSING.contains(&machine.search) {
             return Ok((machine, settings.hash_mb));
         }
-        Err(format!("Search is Tesla, PUCT or AlphaBeta here, not {}", machine.search))
+        Err(format!(
+            "{} plays at random in positions that it has not met, so it judges none; Search is \
+             Tesla, PUCT, AlphaBeta or Minimax here",
+            machine.search
+        ))
     }
 }
 

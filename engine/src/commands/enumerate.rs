@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use crate::chess::notation::from_fen;
 use crate::console::output::Output;
 use crate::console::terminal::{INTERRUPTED, complain, interruptible};
 use crate::enumerate::{
-    self, Archive, Ended, EnumerateError, PliesRequest, Request, Resources, count_plies, grouped,
+    self, Archive, Ended, EnumerateError, PliesRequest, Request, Resources, SpacesRequest,
+    count_plies, enumerate_spaces, grouped,
 };
 
 /// Minimum memory, MiB; buffers and the program itself need some of it.
@@ -33,7 +34,7 @@ const SETS: u64 = 2;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct EnumerateArgs {
     #[command(subcommand)]
-    show: Option<Show>,
+    other: Option<Other>,
     /// The first position; the start position if not given
     #[arg(long)]
     fen: Option<String>,
@@ -43,13 +44,6 @@ pub struct EnumerateArgs {
     /// Count the distinct positions after each number of plies up to this one, instead
     #[arg(long, value_name = "N", conflicts_with_all = ["edges", "roots"])]
     plies: Option<u32>,
-    /// Maximum memory; with --dir, what does not fit goes to files
-    #[arg(long, value_name = "MIB", default_value_t = 4096,
-        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
-    memory: u64,
-    /// Threads; as many as there are cores if not given
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
     /// Folder for checkpoints, edges, roots and what does not fit memory; the same command resumes
     /// from it
     #[arg(long, value_name = "FOLDER")]
@@ -60,13 +54,41 @@ pub struct EnumerateArgs {
     /// Write all roots to the folder, hive by hive
     #[arg(long, requires = "dir")]
     roots: bool,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// How.
+#[derive(Debug, Args)]
+struct ResourceArgs {
+    /// Maximum memory; what does not fit goes to files in --dir
+    #[arg(long, value_name = "MIB", default_value_t = 4096,
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+    memory: u64,
+    /// Threads; as many as there are cores if not given
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
     /// Time between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     checkpoint: f64,
 }
 
+impl ResourceArgs {
+    fn resources(&self) -> Resources {
+        let threads = self.threads.or_else(|| thread::available_parallelism().ok());
+        Resources {
+            memory: ((self.memory - OWN_MEMORY) << 20) / SETS,
+            threads: threads.map_or(1, NonZeroUsize::get),
+            checkpoint: Duration::from_secs_f64(self.checkpoint),
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
-enum Show {
+enum Other {
+    /// Goes on from the roots: closes space after space, with one store of roots for all of them,
+    /// until none is left or as many as --spaces says
+    Spaces(SpacesArgs),
     /// Lists the moves from a position and those that lead to it, as an enumeration with --edges
     /// kept them
     Edges {
@@ -77,12 +99,39 @@ enum Show {
         #[arg(long)]
         fen: Option<String>,
     },
-    /// Lists the roots that an enumeration with --roots kept: a line for each, its hive and its FEN
+    /// Lists the roots that an enumeration with --roots kept, of one closure or of many spaces: a
+    /// line for each, its hive and its FEN
     Roots {
         /// The enumeration's folder
         #[arg(long, value_name = "FOLDER")]
         dir: PathBuf,
     },
+}
+
+/// Which spaces.
+#[derive(Debug, Args)]
+struct SpacesArgs {
+    /// A first position, as often as there are some; without one and without --run the start
+    /// position
+    #[arg(long)]
+    fen: Vec<String>,
+    /// A finished enumeration with --roots to go on from, as often as there are some
+    #[arg(long, value_name = "FOLDER")]
+    run: Vec<PathBuf>,
+    /// Take the castling rights of the first positions away
+    #[arg(long)]
+    no_castling: bool,
+    /// Folder for the roots and checkpoints; the same command goes on from it
+    #[arg(long, value_name = "FOLDER")]
+    dir: PathBuf,
+    /// Spaces to close now; without it, all
+    #[arg(long, value_name = "N")]
+    spaces: Option<u64>,
+    /// Keep the roots of closed spaces, hive by hive
+    #[arg(long)]
+    roots: bool,
+    #[command(flatten)]
+    resources: ResourceArgs,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -97,8 +146,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// When it cannot be done; the error is a sentence for people.
 pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
-    match &arguments.show {
-        Some(Show::Edges { dir, fen }) => {
+    match &arguments.other {
+        Some(Other::Spaces(arguments)) => spaces(arguments, output),
+        Some(Other::Edges { dir, fen }) => {
             let archive = Archive::open(dir)?;
             let position = match fen {
                 Some(fen) => from_fen(fen, false)?,
@@ -107,9 +157,9 @@ pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enume
             output.print(&archive.edges_text(&position)?);
             Ok(ExitCode::SUCCESS)
         }
-        Some(Show::Roots { dir }) => {
+        Some(Other::Roots { dir }) => {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            match Archive::open(dir)?.write_roots(&mut out) {
+            match enumerate::write_roots(dir, &mut out) {
                 // A reader that has gone away has read enough.
                 Err(error) if error.is_broken_pipe() => Ok(ExitCode::SUCCESS),
                 result => result.map(|()| ExitCode::SUCCESS),
@@ -120,13 +170,8 @@ pub fn run(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enume
 }
 
 fn count(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
-    let start = start(arguments)?;
-    let threads = arguments.threads.or_else(|| thread::available_parallelism().ok());
-    let resources = Resources {
-        memory: ((arguments.memory - OWN_MEMORY) << 20) / SETS,
-        threads: threads.map_or(1, NonZeroUsize::get),
-        checkpoint: Duration::from_secs_f64(arguments.checkpoint),
-    };
+    let start = start(arguments.fen.as_deref(), arguments.no_castling)?;
+    let resources = arguments.resources.resources();
     let folder = arguments.dir.clone();
     // Not earlier: what only lists files may end at any moment.
     let stop = interruptible().map_err(EnumerateError::Signals)?;
@@ -143,21 +188,52 @@ fn count(arguments: &EnumerateArgs, output: &Output) -> Result<ExitCode, Enumera
             Ended::Stopped => None,
         }
     };
+    Ok(report(text, arguments.dir.as_deref(), output))
+}
+
+/// Prints the result, or says how to go on.
+fn report(text: Option<String>, dir: Option<&Path>, output: &Output) -> ExitCode {
     if let Some(text) = text {
         output.print(&text);
-        return Ok(ExitCode::SUCCESS);
+        return ExitCode::SUCCESS;
     }
-    complain(&match &arguments.dir {
+    complain(&match dir {
         Some(dir) => format!("stopped; the same command resumes in {}", dir.display()),
         None => "stopped, and nothing was kept; to keep it, name a folder with --dir".to_owned(),
     });
-    Ok(ExitCode::from(INTERRUPTED))
+    ExitCode::from(INTERRUPTED)
 }
 
-fn start(arguments: &EnumerateArgs) -> Result<Chess, EnumerateError> {
-    let start =
-        arguments.fen.as_deref().map_or(Ok(Chess::default()), |fen| from_fen(fen, false))?;
-    if !arguments.no_castling {
+fn spaces(arguments: &SpacesArgs, output: &Output) -> Result<ExitCode, EnumerateError> {
+    let mut starts = Vec::new();
+    for fen in &arguments.fen {
+        starts.push(start(Some(fen), arguments.no_castling)?);
+    }
+    for run in &arguments.run {
+        starts.push(Archive::open(run)?.start().clone());
+    }
+    if starts.is_empty() {
+        starts.push(start(None, arguments.no_castling)?);
+    }
+    let request = SpacesRequest {
+        starts,
+        runs: arguments.run.clone(),
+        folder: arguments.dir.clone(),
+        roots: arguments.roots,
+        limit: arguments.spaces,
+        resources: arguments.resources.resources(),
+    };
+    let stop = interruptible().map_err(EnumerateError::Signals)?;
+    let text = match enumerate_spaces(&request, &stop)? {
+        Ended::Complete(found) => Some(found.text()),
+        Ended::Stopped => None,
+    };
+    Ok(report(text, Some(&arguments.dir), output))
+}
+
+fn start(fen: Option<&str>, no_castling: bool) -> Result<Chess, EnumerateError> {
+    let start = fen.map_or(Ok(Chess::default()), |fen| from_fen(fen, false))?;
+    if !no_castling {
         return Ok(start);
     }
     let mut setup = start.to_setup(EnPassantMode::Legal);

@@ -8,16 +8,20 @@ pub mod judgement;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use crossbeam_channel::{Receiver, unbounded};
-use shakmaty::Position as _;
+use shakmaty::fen::Epd;
+use shakmaty::san::SanPlus;
+use shakmaty::{Chess, EnPassantMode, Move, Position as _};
 use tesla_nn::files;
 
 use self::game::{Annotation, ReadGame, games};
-use self::judgement::{Judgement, Loss, Summary};
+use self::judgement::Summary;
+use crate::chess::notation::parse_move;
 use crate::commands::analyse::AnalyseArgs;
 use crate::commands::analyse::pool::{Pool, Tell, Work};
 use crate::commands::analyse::query::{Include, Position};
@@ -31,6 +35,9 @@ use crate::setup::mode::SearchMode;
 /// Largest PGN that is reviewed, bytes: it is in memory whole.
 const LARGEST_PGN: u64 = 1 << 26;
 
+/// Plies of Minimax where nothing else is said.
+const MINIMAX_DEPTH: u32 = 4;
+
 /// What to review, and how.
 #[derive(Clone, Debug, Args)]
 pub struct ReviewArgs {
@@ -39,6 +46,13 @@ pub struct ReviewArgs {
     /// Where the annotated games go; without it, only the table is printed
     #[arg(long)]
     pub out: Option<PathBuf>,
+    /// Where the positions of the mistakes go, EPD with the better move (`bm`)
+    #[arg(long)]
+    pub epd: Option<PathBuf>,
+    /// Depth of every search, plies, in place of a number of evaluations; 4 for Minimax, which has
+    /// no use for a number
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub depth: Option<u32>,
     /// How it is searched
     #[command(flatten)]
     pub searches: AnalyseArgs,
@@ -53,6 +67,8 @@ pub struct Assessment {
     pub error: f32,
     /// What is proven, for the side to move.
     pub proof: Option<Proof>,
+    /// The move to play there.
+    pub best: Option<Move>,
 }
 
 /// Reviews games and prints a table of each.
@@ -61,6 +77,8 @@ pub struct Assessment {
 /// A sentence, when a file, an option or the device cannot be used, or a search fails.
 pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     let (machine, hash_mb) = args.searches.machine()?;
+    // Without the network, which takes a while to load, where nobody asks it.
+    let machine = machine.used();
     let path = args.pgn.display();
     let text = files::read_bounded(&args.pgn, LARGEST_PGN).map_err(|error| error.to_string())?;
     let games = games(&text).map_err(|fault| format!("{path}: {fault}"))?;
@@ -71,21 +89,40 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     });
     let size = (args.searches.concurrency as usize, hash_mb);
     let (pool, _) = Pool::start(&machine, size, tell, &complain)?;
-    let desk = Desk { pool, told, search: machine.search, nodes: args.searches.nodes };
-    let mut annotated = String::new();
+    let desk = Desk { pool, told, search: machine.search };
+    let (mut annotated, mut epd) = (String::new(), String::new());
     for (number, game) in (1..).zip(&games) {
-        let verdicts = desk.verdicts(game)?;
-        let (annotations, summary) = judged(game, &verdicts);
+        let before = desk.verdicts(game, &limits(args, machine.search, 0))?;
+        let after = match machine.search {
+            SearchMode::Minimax => &desk.verdicts(game, &limits(args, machine.search, 1))?,
+            _ => &before,
+        };
+        let (annotations, summary) = judged(game, &before, after);
         annotated += &game.written(&annotations);
         if number > 1 {
             output.print("");
         }
-        output.print(&format!("{}\n{summary}", game.title()));
+        epd += &positions(game, &annotations);
+        let mistakes = mistakes(game, &annotations);
+        output.print(&format!("{}\n{summary}{mistakes}", game.title()));
     }
-    match &args.out {
-        Some(out) => files::replace(out, annotated.as_bytes()).map_err(|error| error.to_string()),
-        None => Ok(()),
+    for (file, text) in [(&args.out, annotated), (&args.epd, epd)] {
+        if let Some(file) = file {
+            files::replace(file, text.as_bytes()).map_err(|error| error.to_string())?;
+        }
     }
+    Ok(())
+}
+
+/// Limits of a search, so many plies less deep.
+///
+/// What plain minimax says of a position depends on whose move is the last one that it sees, so a
+/// position behind a move is searched one ply less deep than the one before it: both see the same
+/// last move. Other searches end where the position is quiet.
+fn limits(args: &ReviewArgs, search: SearchMode, less: u32) -> Limits {
+    let depth = args.depth.or((search == SearchMode::Minimax).then_some(MINIMAX_DEPTH));
+    let nodes = depth.is_none().then_some(args.searches.nodes);
+    Limits { nodes, depth: depth.map(|depth| depth - less), ..Limits::default() }
 }
 
 /// Where positions are sent and answers come back.
@@ -93,19 +130,17 @@ struct Desk {
     pool: Pool,
     told: Receiver<Reply>,
     search: SearchMode,
-    nodes: u64,
 }
 
 impl Desk {
     /// What is known of each position of a game, its last among them.
-    fn verdicts(&self, game: &ReadGame) -> Result<Vec<Assessment>, String> {
-        let positions = game.positions();
-        let count = positions.len();
-        let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
-        for (turn, game) in positions.into_iter().enumerate() {
+    fn verdicts(&self, game: &ReadGame, limits: &Limits) -> Result<Vec<Assessment>, String> {
+        let games = game.positions();
+        let count = games.len();
+        for (turn, game) in games.iter().enumerate() {
             self.pool.add(Work {
                 id: String::new(),
-                position: Position { turn, game, limits: limits.clone() },
+                position: Position { turn, game: game.clone(), limits: limits.clone() },
                 search: self.search,
                 multipv: 1,
                 report_every: None,
@@ -117,9 +152,10 @@ impl Desk {
         for _ in 0..count {
             match self.told.recv().map_err(|error| error.to_string())? {
                 Reply::Answer(answer) => {
-                    let verdict = verdict(&answer);
-                    if let Some(place) = verdicts.get_mut(answer.turn) {
-                        *place = Some(verdict);
+                    if let (Some(place), Some(game)) =
+                        (verdicts.get_mut(answer.turn), games.get(answer.turn))
+                    {
+                        *place = Some(verdict(&answer, game.position()));
                     }
                 }
                 Reply::Refusal(refusal) => return Err(refusal.error),
@@ -131,7 +167,7 @@ impl Desk {
     }
 }
 
-fn verdict(answer: &Answer) -> Assessment {
+fn verdict(answer: &Answer, position: &Chess) -> Assessment {
     let root = &answer.root;
     let best = root.moves.first();
     Assessment {
@@ -139,23 +175,66 @@ fn verdict(answer: &Answer) -> Assessment {
         value: best.and_then(|best| best.value).or(root.value).unwrap_or(50.0),
         error: root.error.unwrap_or_default(),
         proof: root.proof,
+        best: best.and_then(|best| parse_move(&best.uci, position).ok()),
     }
 }
 
-/// What each move is worth, and all of them together.
-fn judged(game: &ReadGame, verdicts: &[Assessment]) -> (Vec<Annotation>, Summary) {
+/// What each move is worth, and all of them together: by what is known of the positions before it
+/// (`before`, of the whole game) and behind it (`after`).
+fn judged(
+    game: &ReadGame,
+    before: &[Assessment],
+    after: &[Assessment],
+) -> (Vec<Annotation>, Summary) {
     let (mut annotations, mut summary) = (Vec::new(), Summary::default());
     let mut turn = game.start().turn();
-    for pair in verdicts.windows(2) {
-        let &[before, after] = pair else { continue };
-        let loss = Loss::of(before, after);
-        summary.add(turn, loss);
-        annotations.push(Annotation {
-            verdict: after,
-            to_move: !turn,
-            judgement: Judgement::of(loss),
-        });
+    for (&before, &after) in before.iter().zip(after.iter().skip(1)) {
+        let annotation = Annotation::between(before, after, !turn);
+        summary.add(turn, annotation.loss);
+        annotations.push(annotation);
         turn = !turn;
     }
     (annotations, summary)
+}
+
+/// A line for each move with a judgement: what it lost, and what was better.
+fn mistakes(game: &ReadGame, annotations: &[Annotation]) -> String {
+    let mut text = String::new();
+    for ((position, played), annotation) in game.moves().zip(annotations) {
+        let Some(judgement) = annotation.judgement else { continue };
+        let dots = if position.turn().is_white() { "." } else { "..." };
+        let san = SanPlus::from_move(position.clone(), played);
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n{}{dots} {san} {} lost {:.1} points",
+            position.fullmoves(),
+            judgement.sign(),
+            annotation.loss.0
+        );
+        if let Some(better) = annotation.better_than(played) {
+            let _ = write!(text, "; {} was better", SanPlus::from_move(position, better));
+        }
+    }
+    text
+}
+
+/// The positions of the moves with a judgement as EPD, with the better move.
+fn positions(game: &ReadGame, annotations: &[Annotation]) -> String {
+    let mut text = String::new();
+    for ((position, played), annotation) in game.moves().zip(annotations) {
+        let Some(better) = annotation.better_than(played) else { continue };
+        let epd = Epd::from_position(&position, EnPassantMode::Legal);
+        let number = position.fullmoves();
+        let [played, better] =
+            [played, better].map(|one| SanPlus::from_move(position.clone(), one));
+        let title = game.title().replace(['"', ';'], "'");
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{epd} bm {better}; id \"{title}, move {number}\"; c0 \"{played} lost {:.1} points\";",
+            annotation.loss.0
+        );
+    }
+    text
 }

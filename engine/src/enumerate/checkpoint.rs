@@ -11,6 +11,7 @@ use super::closure::ClosureState;
 use super::error::EnumerateError;
 use super::folder::{self, Folder};
 use super::log::Log;
+use super::spaces::SpacesState;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub(super) struct Task {
     pub(super) plies: Option<u32>,
     pub(super) edges: bool,
     pub(super) roots: bool,
+    /// Space after space.
+    #[serde(default)]
+    pub(super) spaces: bool,
 }
 
 /// What a checkpoint says.
@@ -48,6 +52,8 @@ pub(super) enum Work {
     Closed { closure: ClosureState, roots: [u64; 4], hives: Vec<Log> },
     /// Positions ply by ply.
     Plies(PliesState),
+    /// Space after space.
+    Spaces(SpacesState),
 }
 
 impl Work {
@@ -56,6 +62,7 @@ impl Work {
             Self::Closing(closure) => closure.logs().collect(),
             Self::Closed { closure, hives, .. } => closure.logs().chain(hives).collect(),
             Self::Plies(plies) => plies.logs().collect(),
+            Self::Spaces(spaces) => spaces.logs().collect(),
         }
     }
 }
@@ -88,6 +95,11 @@ pub(super) struct CheckpointStore {
 }
 
 impl CheckpointStore {
+    /// Keeps nothing.
+    pub(super) fn none(task: Task) -> Self {
+        Self { folder: None, task }
+    }
+
     /// Opens the folder, if there is one to be, with the state in it, if it has any.
     ///
     /// # Errors
@@ -121,7 +133,9 @@ impl CheckpointStore {
 
 fn same(folder: &Path, there: &Task, here: &Task) -> Result<(), EnumerateError> {
     let plies = |task: &Task| task.plies.map_or("not given".to_owned(), |plies| plies.to_string());
+    let command = |task: &Task| if task.spaces { "enumerate spaces" } else { "enumerate" };
     let fields = [
+        ("the command", command(there).to_owned(), command(here).to_owned()),
         ("--plies", plies(there), plies(here)),
         ("the position", there.fen.clone(), here.fen.clone()),
         ("--edges", there.edges.to_string(), here.edges.to_string()),

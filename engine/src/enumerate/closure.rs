@@ -17,6 +17,7 @@ use super::error::EnumerateError;
 use super::expand::Expander;
 use super::folder::Folder;
 use super::log::{Kind, Log, LogFiles};
+use super::packed::Packed;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Tally};
@@ -64,6 +65,11 @@ impl ClosureState {
         }
     }
 
+    /// Whether no position was expanded yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.tally.fewest.is_none()
+    }
+
     /// The files it speaks of.
     pub(super) fn logs(&self) -> impl Iterator<Item = &Log> {
         let edges = self.edges.iter().flatten();
@@ -95,8 +101,13 @@ struct Sweep<'a> {
 }
 
 impl<'a> Closure<'a> {
-    /// Goes on from a state; the first position waits from the beginning.
-    pub(super) fn new(space: &'a Space, state: ClosureState, keeps_roots: bool) -> Self {
+    /// Goes on from a state. `firsts` are where it begins; to begin there again changes nothing.
+    pub(super) fn new(
+        space: &'a Space,
+        state: ClosureState,
+        keeps_roots: bool,
+        firsts: &[u128],
+    ) -> Self {
         let ClosureState { buckets, roots, edges, tally, cursor } = state;
         let closure = Self {
             space,
@@ -108,10 +119,21 @@ impl<'a> Closure<'a> {
             tally,
             cursor: cursor % BUCKETS,
         };
-        if closure.tally.fewest.is_none() {
-            closure.buckets.add(bucket_of(space.first()), &[space.first()]);
+        for &first in firsts {
+            closure.buckets.add(bucket_of(first), &[first]);
         }
         closure
+    }
+
+    /// Adds a root that leads here from outside the space's indices.
+    pub(super) fn add_root(&self, class: Class, root: Packed) {
+        let part = self.roots.part_of(class.number(), root);
+        self.roots.add(part, &[root]);
+    }
+
+    /// Shows the progress as of a run that has expanded so many before.
+    pub(super) fn count_on_from(&self, before: u64) {
+        self.expanded.fetch_add(before, Ordering::Relaxed);
     }
 
     /// Whether positions wait.
@@ -152,6 +174,7 @@ impl<'a> Closure<'a> {
             count: self.expanded.load(Ordering::Relaxed),
             waiting: self.buckets.waiting(),
             bytes: self.bytes(),
+            ..Status::default()
         }
     }
 

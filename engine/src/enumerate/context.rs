@@ -98,6 +98,11 @@ impl<'a> RunContext<'a> {
         Ok(())
     }
 
+    /// Shows the progress.
+    pub(super) fn show(&mut self, status: &Status) {
+        self.progress.show(status);
+    }
+
     /// Shows the progress; stops the queue when a checkpoint is due or a stop was requested.
     pub(super) fn watch(&mut self, queue: &IndexQueue, status: &Status) {
         if self.is_due() {

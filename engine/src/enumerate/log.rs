@@ -42,10 +42,13 @@ pub(super) enum Kind {
     Edges,
     /// The roots of a hive.
     Hive,
+    /// Roots of spaces that are not closed yet.
+    Pile,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Positions, Self::Inbox, Self::Packed, Self::Edges, Self::Hive];
+    const ALL: [Self; 6] =
+        [Self::Positions, Self::Inbox, Self::Packed, Self::Edges, Self::Hive, Self::Pile];
 
     fn name(self) -> &'static str {
         match self {
@@ -54,6 +57,7 @@ impl Kind {
             Self::Packed => "packed",
             Self::Edges => "edges",
             Self::Hive => "hive",
+            Self::Pile => "pile",
         }
     }
 }
@@ -84,6 +88,11 @@ impl Log {
     /// The file that takes this one's place, empty.
     pub(super) fn successor(&self) -> Self {
         Self::new(self.kind, self.part, self.generation.wrapping_add(1))
+    }
+
+    /// Its number among the files of its kind.
+    pub(super) fn part(&self) -> u32 {
+        self.part
     }
 
     /// Bytes on disk.

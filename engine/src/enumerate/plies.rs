@@ -62,7 +62,7 @@ pub fn count_plies(
     stop: &StopToken,
 ) -> Result<Ended<Vec<u64>>, EnumerateError> {
     let fen = fen_of(&request.start);
-    let task = Task { fen, plies: Some(request.plies), edges: false, roots: false };
+    let task = Task { fen, plies: Some(request.plies), edges: false, roots: false, spaces: false };
     let (store, state) = CheckpointStore::open(request.folder.as_deref(), task)?;
     let times = state.as_ref().map_or_else(Times::default, |state| state.times);
     let mode = request.start.castles().mode();
@@ -137,6 +137,7 @@ impl Level {
             count: counted.load(Ordering::Relaxed),
             waiting: 0,
             bytes: work.bytes(),
+            ..Status::default()
         };
         let done = workers.run_on_all(&mut || context.watch(&queue, &status()), &|| {
             let mut buffers = vec![Vec::new(); PARTS];

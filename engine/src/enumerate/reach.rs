@@ -12,9 +12,7 @@
 //!
 //! Both are bounds: squares that a piece cannot really get to cost a little space and nothing else.
 
-use shakmaty::{
-    Bitboard, Board, CastlingSide, Chess, Color, Piece, Position as _, Role, Square, attacks,
-};
+use shakmaty::{Bitboard, Board, CastlingSide, Chess, Piece, Position as _, Role, Square, attacks};
 
 use super::combination::Combination;
 
@@ -36,48 +34,84 @@ pub(super) struct Division {
     pub(super) groups: Vec<Group>,
 }
 
-/// Divides the pieces of the position that a closure starts from.
-pub(super) fn divide(start: &Chess) -> Division {
-    let fixed = fixed(start);
-    let mut parts: Vec<(Piece, Bitboard, usize)> = Vec::new();
-    for (square, piece) in start.board().iter().filter(|&(square, _)| !fixed.contains(square)) {
-        let mut part = (piece, reach(start, fixed, square, piece), 1);
-        // What is joined may meet what it did not meet before.
-        while let Some(met) = parts.iter().position(|other| meets(&part, other)) {
-            let other = parts.swap_remove(met);
-            part = (piece, part.1 | other.1, part.2 + other.2);
+/// Divides the pieces of the positions that closures start from. All have the same pawns and as
+/// many pieces of each kind; there is at least one.
+pub(super) fn divide(starts: &[Chess]) -> Division {
+    let fixed = fixed(starts);
+    let squares = fixed.occupied();
+    let mut parts: Vec<(Piece, Bitboard)> = Vec::new();
+    for start in starts {
+        for (square, piece) in start.board().iter().filter(|&(square, _)| !squares.contains(square))
+        {
+            join(&mut parts, (piece, reach(starts, squares, square, piece)));
         }
-        parts.push(part);
     }
-    let group =
-        |(piece, squares, pieces)| Group { piece, places: Combination::new(squares, pieces) };
+    unite_uneven(&mut parts, starts, squares);
+    let group = |(piece, squares)| {
+        let pieces = count(&starts[0], (piece, squares), fixed.occupied());
+        Group { piece, places: Combination::new(squares, pieces) }
+    };
     let mut groups: Vec<Group> = parts.into_iter().map(group).collect();
     groups.sort_by_key(|group| {
         let name = (group.piece.color.is_black(), u32::from(group.piece.role));
         (std::cmp::Reverse(group.places.size()), name, group.places.squares())
     });
-    let mut board = start.board().clone();
-    for square in board.occupied() & !fixed {
-        board.discard_piece_at(square);
-    }
-    Division { fixed: board, groups }
+    Division { fixed, groups }
 }
 
-fn meets(one: &(Piece, Bitboard, usize), other: &(Piece, Bitboard, usize)) -> bool {
+/// Adds a part to those that it does not meet, as one with those that it meets.
+fn join(parts: &mut Vec<(Piece, Bitboard)>, mut part: (Piece, Bitboard)) {
+    // What is joined may meet what it did not meet before.
+    while let Some(met) = parts.iter().position(|other| meets(&part, other)) {
+        part.1 |= parts.swap_remove(met).1;
+    }
+    parts.push(part);
+}
+
+/// Makes one of all parts of a piece where they hold more of them in one start than in another: a
+/// number of the group stands for a number of pieces.
+fn unite_uneven(parts: &mut Vec<(Piece, Bitboard)>, starts: &[Chess], fixed: Bitboard) {
+    let is_uneven = |&part: &(Piece, Bitboard)| {
+        let first = starts.first().map(|start| count(start, part, fixed));
+        starts.iter().any(|start| Some(count(start, part, fixed)) != first)
+    };
+    while let Some(&(piece, _)) = parts.iter().find(|part| is_uneven(part)) {
+        let of_piece = parts.iter().filter(|part| part.0 == piece);
+        let all = of_piece.fold(Bitboard::EMPTY, |all, part| all | part.1);
+        parts.retain(|part| part.0 != piece);
+        parts.push((piece, all));
+    }
+}
+
+/// How many pieces of a part a position has.
+fn count(position: &Chess, (piece, squares): (Piece, Bitboard), fixed: Bitboard) -> usize {
+    (position.board().by_piece(piece) & squares & !fixed).count()
+}
+
+fn meets(one: &(Piece, Bitboard), other: &(Piece, Bitboard)) -> bool {
     one.0 == other.0 && one.1.intersects(other.1)
 }
 
-/// Squares of the pawns and of the locked pieces.
-fn fixed(start: &Chess) -> Bitboard {
-    let mut fixed = start.board().occupied();
+/// The pawns and the locked pieces, which stand alike in all starts. What is locked in each of them
+/// by different pieces is not locked by what they share, so the sharing comes first.
+fn fixed(starts: &[Chess]) -> Board {
+    let mut fixed = starts[0].board().clone();
+    for start in starts {
+        for (square, piece) in fixed.clone() {
+            if start.board().piece_at(square) != Some(piece) {
+                fixed.discard_piece_at(square);
+            }
+        }
+    }
     loop {
+        let squares = fixed.occupied();
         let moves = |&(square, piece): &(Square, Piece)| {
             piece.role != Role::Pawn
-                && fixed.contains(square)
-                && (targets(square, piece, fixed).any() || castles(start, fixed, square).any())
+                && (targets(square, piece, squares).any()
+                    || castles(starts, squares, square, piece).any())
         };
-        let Some((square, _)) = start.board().iter().find(moves) else { return fixed };
-        fixed.discard(square);
+        let Some((square, _)) = fixed.iter().find(moves) else { return fixed };
+        fixed.discard_piece_at(square);
     }
 }
 
@@ -85,20 +119,21 @@ fn targets(square: Square, piece: Piece, fixed: Bitboard) -> Bitboard {
     attacks::attacks(square, piece, fixed) & !fixed
 }
 
-/// Where castling could take the piece that the closure starts with on this square. In Fischer
-/// random chess that may be where it stands.
-fn castles(start: &Chess, fixed: Bitboard, square: Square) -> Bitboard {
-    let castles = start.castles();
+/// Where castling could take the piece that starts on this square in any of the positions. In
+/// Fischer random chess that may be where it stands.
+fn castles(starts: &[Chess], fixed: Bitboard, square: Square, piece: Piece) -> Bitboard {
     let mut squares = Bitboard::EMPTY;
-    for color in Color::ALL {
+    let color = piece.color;
+    for start in starts {
+        let castles = start.castles();
         for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
             let rook = castles.rook(color, side);
             if rook.is_none() || castles.path(color, side).intersects(fixed) {
                 continue;
             }
-            if rook == Some(square) {
+            if rook == Some(square) && piece.role == Role::Rook {
                 squares.add(side.rook_to(color));
-            } else if start.board().king_of(color) == Some(square) {
+            } else if start.board().king_of(color) == Some(square) && piece.role == Role::King {
                 squares.add(side.king_to(color));
             }
         }
@@ -107,9 +142,9 @@ fn castles(start: &Chess, fixed: Bitboard, square: Square) -> Bitboard {
 }
 
 /// All squares the piece could get to from here if only what is `fixed` stood in its way.
-fn reach(start: &Chess, fixed: Bitboard, square: Square, piece: Piece) -> Bitboard {
+fn reach(starts: &[Chess], fixed: Bitboard, square: Square, piece: Piece) -> Bitboard {
     let mut reach = Bitboard::from_square(square);
-    let mut new = reach | castles(start, fixed, square);
+    let mut new = reach | castles(starts, fixed, square, piece);
     reach |= new;
     while let Some(next) = new.pop_front() {
         new |= targets(next, piece, fixed) & !reach;
@@ -120,15 +155,17 @@ fn reach(start: &Chess, fixed: Bitboard, square: Square, piece: Piece) -> Bitboa
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::Color;
+
     use super::*;
 
     fn division(fen: &str) -> Division {
-        divide(&crate::chess::notation::from_fen(fen, false).unwrap())
+        divide(&[crate::chess::notation::from_fen(fen, false).unwrap()])
     }
 
     #[test]
     fn at_the_start_only_knights_and_rooks_can_move() {
-        let division = divide(&Chess::default());
+        let division = divide(&[Chess::default()]);
         // Knights go everywhere but to where pawns and locked pieces stand; a rook has two squares.
         let sizes: Vec<u64> = division.groups.iter().map(|group| group.places.size()).collect();
         assert_eq!(sizes, [780, 780, 2, 2, 2, 2]);
@@ -163,5 +200,20 @@ mod tests {
         let division = division("4k3/8/8/8/8/8/8/2B1KB2 w - - 0 1");
         let bishops = division.groups.iter().filter(|group| group.piece.role == Role::Bishop);
         assert_eq!(bishops.map(|group| group.places.size()).collect::<Vec<_>>(), [32, 32]);
+    }
+
+    #[test]
+    fn several_starts_share_what_is_locked_in_all() {
+        let position = |fen: &str| crate::chess::notation::from_fen(fen, false).unwrap();
+        // The corner's bishop is locked in one of them; in the other it stands outside.
+        let locked = position("4k3/8/8/8/8/1p6/1P1p4/B5K1 w - - 0 1");
+        let outside = position("4k3/8/8/8/8/1p6/1P1p4/2B3K1 w - - 0 1");
+        let both = divide(&[locked, outside]);
+        assert!(both.fixed.bishops().is_empty());
+        let bishops: Vec<_> =
+            both.groups.iter().filter(|group| group.piece.role == Role::Bishop).collect();
+        assert_eq!((bishops.len(), bishops[0].places.pieces()), (1, 1));
+        assert!(bishops[0].places.squares().contains(Square::A1));
+        assert!(bishops[0].places.squares().contains(Square::C1));
     }
 }

@@ -13,6 +13,7 @@ use super::distinct::PARTS;
 use super::error::EnumerateError;
 use super::hives;
 use super::log::{Kind, LogFiles};
+use super::packed::Packed;
 use super::progress::Status;
 use super::space::Space;
 use super::tally::{Class, Found, Hive};
@@ -51,6 +52,7 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
         plies: None,
         edges: request.edges,
         roots: request.roots,
+        spaces: false,
     };
     let (store, state) = CheckpointStore::open(request.folder.as_deref(), task)?;
     let times = state.as_ref().map_or_else(Times::default, |state| state.times);
@@ -64,21 +66,25 @@ pub fn enumerate(request: &Request, stop: &StopToken) -> Result<Ended<Found>, En
             return Ok(Ended::Complete(found(&space, &closure, roots, times)));
         }
         // Impossible: the task was compared when the folder was opened.
-        Work::Plies(_) => ClosureState::new(request.edges),
+        Work::Plies(_) | Work::Spaces(_) => ClosureState::new(request.edges),
     };
     let mut context = RunContext::new(&request.resources, times, stop)?;
     // From here on the folder is known as ours.
     store.save(times, Work::Closing(closing.clone()))?;
-    let mut closure = Closure::new(&space, closing, request.roots);
+    let firsts = closing.is_new().then(|| space.first());
+    let mut closure = Closure::new(&space, closing, request.roots, firsts.as_slice());
     close(&mut closure, &store, &mut context)?;
     if context.is_stopped() {
         return Ok(Ended::Stopped);
     }
-    finish(&closure, &space, &store, &mut context, request.roots)
+    finish(&closure, &space, &store, &mut context, request.roots.then_some(&|_| Ok(())))
 }
 
 /// Sweeps until nothing waits or a stop is requested, with checkpoints on the way and at the end.
-fn close(
+///
+/// # Errors
+/// When memory or disk do not suffice.
+pub(super) fn close(
     closure: &mut Closure<'_>,
     store: &CheckpointStore,
     context: &mut RunContext<'_>,
@@ -104,15 +110,23 @@ fn close(
     }
 }
 
-/// Counts the roots, writes them if they are wanted, and saves the result.
-fn finish(
+/// What is done with some of the roots, sorted, none of them twice.
+pub(super) type Deliver<'a> = dyn Fn(&[Packed]) -> Result<(), EnumerateError> + Sync + 'a;
+
+/// Counts the roots, and saves the result. If the roots are wanted, they go to `deliver` and, where
+/// there is a folder, to its files.
+///
+/// # Errors
+/// When the disk refuses, or what `deliver` says.
+pub(super) fn finish(
     closure: &Closure<'_>,
     space: &Space,
     store: &CheckpointStore,
     context: &mut RunContext<'_>,
-    keeps_roots: bool,
+    deliver: Option<&Deliver<'_>>,
 ) -> Result<Ended<Found>, EnumerateError> {
     let folder = store.folder.as_ref();
+    let keeps_roots = deliver.is_some();
     // What an earlier run left half written is written over.
     let classes = if keeps_roots { Class::ALL.len() } else { 0 };
     let hives = LogFiles::new(LogFiles::empty(Kind::Hive, classes));
@@ -123,7 +137,13 @@ fn finish(
     let memory = context.memory() / 2 / workers.threads() as u64;
     let status = || {
         let counted = counts.lock().unwrap_or_else(PoisonError::into_inner).iter().sum();
-        Status { what: "roots", count: counted, waiting: 0, bytes: closure.bytes() }
+        Status {
+            what: "roots",
+            count: counted,
+            waiting: 0,
+            bytes: closure.bytes(),
+            ..Status::default()
+        }
     };
     let count = |part: usize| {
         let class =
@@ -132,6 +152,7 @@ fn finish(
             if let Some(folder) = folder.filter(|_| keeps_roots) {
                 hives::add(&hives, class, folder.path(), some)?;
             }
+            deliver.map_or(Ok(()), |deliver| deliver(some))?;
             counts.lock().unwrap_or_else(PoisonError::into_inner)[class] += some.len() as u64;
             Ok(())
         })

@@ -16,8 +16,8 @@ use super::expand::packed_move;
 use super::log::Log;
 use super::retract;
 use super::space::Space;
-use super::tally::{Class, Hive};
-use super::{folder, hives};
+use super::tally::{Class, Hive, Tally};
+use super::{folder, hives, spaces};
 use crate::chess::notation::from_fen;
 
 /// A folder that is only read.
@@ -47,7 +47,8 @@ impl<'a> Archive<'a> {
     pub fn open(folder: &'a Path) -> Result<Self, EnumerateError> {
         let state: Option<State> = folder::load(folder)?;
         let nothing = || EnumerateError::Nothing(folder.to_owned());
-        let state = state.filter(|state| state.task.plies.is_none()).ok_or_else(nothing)?;
+        let is_closure = |state: &State| state.task.plies.is_none() && !state.task.spaces;
+        let state = state.filter(is_closure).ok_or_else(nothing)?;
         let space = Space::new(&from_fen(&state.task.fen, false)?)?;
         Ok(Self { folder, state, space })
     }
@@ -62,10 +63,29 @@ impl<'a> Archive<'a> {
         matches!(self.state.work, Work::Closed { .. })
     }
 
+    /// Its folder.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder
+    }
+
+    /// What was counted, and the files of the roots, hive by hive.
+    ///
+    /// # Errors
+    /// When there are no files of roots or the enumeration is not finished.
+    pub(super) fn closed(&self) -> Result<(&Tally, &[Log]), EnumerateError> {
+        if !self.state.task.roots {
+            return Err(self.not_kept("--roots"));
+        }
+        match &self.state.work {
+            Work::Closed { closure, hives, .. } => Ok((closure.tally(), hives)),
+            _ => Err(EnumerateError::NotYet(self.folder.to_owned())),
+        }
+    }
+
     fn edge_logs(&self) -> Result<&[Log], EnumerateError> {
         let logs = match &self.state.work {
             Work::Closing(closure) | Work::Closed { closure, .. } => closure.edges(),
-            Work::Plies(_) => None,
+            Work::Plies(_) | Work::Spaces(_) => None,
         };
         logs.ok_or_else(|| self.not_kept("--edges"))
     }
@@ -150,12 +170,7 @@ impl<'a> Archive<'a> {
     /// # Errors
     /// When there are no files of roots, one is damaged or `out` cannot be written to.
     pub fn write_roots(&self, out: &mut dyn Write) -> Result<(), EnumerateError> {
-        if !self.state.task.roots {
-            return Err(self.not_kept("--roots"));
-        }
-        let Work::Closed { hives: logs, .. } = &self.state.work else {
-            return Err(EnumerateError::NotYet(self.folder.to_owned()));
-        };
+        let (_, logs) = self.closed()?;
         let pieces = self.space.counts();
         let mode = self.start().castles().mode();
         for (class, log) in Class::ALL.into_iter().zip(logs) {
@@ -170,7 +185,22 @@ impl<'a> Archive<'a> {
     }
 }
 
-fn unwritten(source: io::Error) -> EnumerateError {
+/// Writes a line for every root that a folder keeps, of one closure or of many spaces, hive by
+/// hive: the hive and the FEN.
+///
+/// # Errors
+/// When there are no files of roots, one is damaged or `out` cannot be written to.
+pub fn write_roots(folder: &Path, out: &mut dyn Write) -> Result<(), EnumerateError> {
+    let state: Option<State> = folder::load(folder)?;
+    match state {
+        Some(State { task, work: Work::Spaces(spaces), .. }) => {
+            spaces::write_roots((&task, &spaces), folder, out)
+        }
+        _ => Archive::open(folder)?.write_roots(out),
+    }
+}
+
+pub(super) fn unwritten(source: io::Error) -> EnumerateError {
     EnumerateError::Io { path: "standard output".into(), source }
 }
 

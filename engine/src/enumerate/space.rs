@@ -58,8 +58,34 @@ impl Space {
     /// # Errors
     /// When 120 bits are too few for it.
     pub fn new(start: &Chess) -> Result<Self, EnumerateError> {
-        let division = reach::divide(start);
-        let rights = start.castles().castling_rights();
+        Self::divided(std::slice::from_ref(start))
+    }
+
+    /// The space of the closures of all these positions together: they have the same pawns, as many
+    /// pieces of each kind, and none of them has en passant; there is at least one.
+    ///
+    /// # Errors
+    /// As [`Space::new`].
+    pub(super) fn of_all(mut starts: impl Iterator<Item = Chess>) -> Result<Self, EnumerateError> {
+        let mut chosen = vec![starts.next().unwrap_or_default()];
+        let mut space = Self::divided(&chosen)?;
+        // A position that has a number cannot leave the space: what is locked there is locked here,
+        // and no piece leaves its group's squares.
+        for start in starts {
+            if space.index_of(&start).is_none() {
+                chosen.push(start);
+                space = Self::divided(&chosen)?;
+            }
+        }
+        Ok(space)
+    }
+
+    fn divided(starts: &[Chess]) -> Result<Self, EnumerateError> {
+        let start = &starts[0];
+        let division = reach::divide(starts);
+        let rights = starts
+            .iter()
+            .fold(Bitboard::EMPTY, |rights, start| rights | start.castles().castling_rights());
         let mut weights = Vec::new();
         let mut weight: u128 = 1;
         let grown = |weight: u128, by: u128| {

@@ -62,8 +62,12 @@ named! {
 }
 
 impl SearchMode {
-    /// The modes that say of each root move what they know, for `tesla analyse` and `tesla view`.
+    /// The modes that say of each root move what they know, for `tesla view`.
     pub const WATCHABLE: [Self; 3] = [Self::Tesla, Self::Puct, Self::AlphaBeta];
+
+    /// The modes whose value of a position means something, for `tesla analyse` and `tesla review`:
+    /// all but the one that plays at random where it was never before.
+    pub const ANALYSING: [Self; 4] = [Self::Tesla, Self::Puct, Self::AlphaBeta, Self::Minimax];
 
     /// Whether the search keeps a tree.
     pub fn keeps_tree(self) -> bool {

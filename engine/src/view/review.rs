@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use shakmaty::{Chess, Color, Position};
+use shakmaty::{Chess, Move, Position};
 
 use super::desk::Desk;
 use super::messages::{BoardLine, Named};
@@ -145,14 +145,14 @@ impl Review {
         let position = game.position();
         if position.legal_moves().is_empty() {
             let value = if position.is_check() { 0.0 } else { 50.0 };
-            return (Assessment { value, error: 0.0, proof: None }, None);
+            return (Assessment { value, error: 0.0, proof: None, best: None }, None);
         }
         let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
         let task = Task { game, limits: &limits, budget: &budget, stop: &self.stop };
         let outcome = search.search(&task, &mut |_| {});
         let root = search.snapshot(&[]).map(|seen| seen.root).unwrap_or_default();
-        (verdict(&root), Some(Named::of(position, outcome.best)))
+        (verdict(&root, outcome.best), Some(Named::of(position, outcome.best)))
     }
 
     /// The game with what was found out behind each move.
@@ -161,23 +161,19 @@ impl Review {
         let annotations = verdicts.windows(2).filter_map(|pair| {
             let &[before, after] = pair else { return None };
             turn = !turn;
-            Some(annotation(before, after, turn))
+            Some(Annotation::between(before, after, turn))
         });
         self.game.written(&annotations.collect::<Vec<_>>())
     }
 }
 
-fn annotation(before: Assessment, after: Assessment, to_move: Color) -> Annotation {
-    let judgement = Judgement::of(Loss::of(before, after));
-    Annotation { verdict: after, to_move, judgement }
-}
-
-fn verdict(root: &NodeSnapshot) -> Assessment {
+fn verdict(root: &NodeSnapshot, played: Move) -> Assessment {
     let best = root.moves.first();
     Assessment {
         value: best.and_then(|best| best.value).or(root.value).unwrap_or(50.0),
         error: best.and_then(|best| best.error).or(root.error).unwrap_or_default(),
         proof: root.proof,
+        best: Some(played),
     }
 }
 
@@ -191,7 +187,7 @@ fn name(judgement: Judgement) -> &'static str {
 
 /// The move that leads from one position to the next.
 fn named_between(before: &Chess, after: &Chess) -> Option<Named> {
-    let leads = |&played: &shakmaty::Move| {
+    let leads = |&played: &Move| {
         let mut next = before.clone();
         next.play_unchecked(played);
         next == *after

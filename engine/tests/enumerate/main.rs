@@ -11,6 +11,7 @@ mod resume;
 mod room;
 mod seed;
 mod small;
+mod spaces;
 mod truth;
 
 use std::path::Path;

@@ -79,7 +79,7 @@ fn chosen_closures() {
 }
 
 /// Kings, pairs of pawns that block each other, some pieces, and a few moves from there.
-fn ending() -> impl Strategy<Value = Option<Chess>> {
+pub(crate) fn ending() -> impl Strategy<Value = Option<Chess>> {
     let files = prop::collection::vec(prop::option::weighted(0.7, 1_u32..6), 8);
     let kinds = prop::sample::select(vec![Role::Knight, Role::Bishop, Role::Rook, Role::Queen]);
     let pieces = prop::collection::vec((kinds, any::<bool>(), 0_u32..64), 0..3);

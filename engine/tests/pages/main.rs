@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod commands;
+mod my_game;
 
 use std::process::Command;
 

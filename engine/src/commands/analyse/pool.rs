@@ -16,7 +16,10 @@ use crate::chess::notation::parse_move;
 use crate::chess::score::Score;
 use crate::console::output::win_draw_loss;
 use crate::search::clock::Budget;
-use crate::search::snapshot::{MoveSnapshot, NodeSnapshot, Outlook, Snapshot, fen};
+use crate::search::snapshot::{
+    MoveSnapshot, NodeSnapshot, Outlook, Progress, Proof, Snapshot, Stop, fen, points, written,
+    written_line,
+};
 use crate::search::watch::Watch;
 use crate::search::{Outcome, Search, StopToken, Task};
 use crate::setup::factory;
@@ -159,10 +162,10 @@ impl Shop {
         // Nothing of an earlier position: an answer does not depend on what was asked before.
         search.clear();
         let outcome = self.run(work, search.as_mut());
-        if let Some(error) = outcome.error {
+        if let Some(error) = &outcome.error {
             return Err(error.to_string());
         }
-        let snapshot = search.snapshot(&[]).ok_or("the search tells nothing of itself")?;
+        let snapshot = search.snapshot(&[]).unwrap_or_else(|| result(work, &outcome));
         let tree = (work.include.tree > 0).then(|| {
             let mut room = LARGEST_TREE;
             branches(search.as_ref(), work, (&mut Vec::new(), &snapshot.root), &mut room)
@@ -210,6 +213,53 @@ impl Shop {
             }
         }
     }
+}
+
+/// What a search found that keeps no account of its moves: one line, and its value.
+fn result(work: &Work, outcome: &Outcome) -> Snapshot {
+    let position = work.position.game.position();
+    let info = &outcome.info;
+    let value = Some(points(info.score.expected()));
+    let proof = Proof::of(info.score);
+    let ((uci, san), (pv, pv_san)) =
+        (written(position, outcome.best), written_line(position, &info.pv));
+    let why = format!("{san} is the best move {} plies deep.", info.depth);
+    let best = MoveSnapshot {
+        uci: uci.clone(),
+        san,
+        value,
+        is_evaluated: true,
+        proof,
+        pv,
+        pv_san,
+        ..MoveSnapshot::default()
+    };
+    let root = NodeSnapshot {
+        fen: fen(position),
+        value,
+        visits: info.nodes,
+        proof,
+        best: Some(uci),
+        moves: vec![best],
+        ..NodeSnapshot::default()
+    };
+    let limit = work.position.limits.nodes.filter(|&limit| info.nodes >= limit);
+    let stopped = if proof.is_some() {
+        Stop::Proof
+    } else if limit.is_some() {
+        Stop::Nodes
+    } else {
+        Stop::Depth
+    };
+    let progress = Progress {
+        time: info.time.as_millis() as u64,
+        evaluations: info.nodes,
+        depth: info.depth,
+        selective_depth: info.selective_depth,
+        stopped: Some(stopped),
+        ..Progress::default()
+    };
+    Snapshot { search: work.search.name().to_owned(), progress, root, focus: None, why }
 }
 
 /// What a snapshot says, as the query wants it.

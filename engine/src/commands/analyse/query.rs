@@ -44,7 +44,7 @@ pub struct Query {
     pub seconds: Option<f64>,
     /// Depth, plies.
     pub depth: Option<u32>,
-    /// The search mode: `Tesla`, `PUCT` or `AlphaBeta`.
+    /// The search mode: `Tesla`, `PUCT`, `AlphaBeta` or `Minimax`.
     pub search: Option<String>,
     /// Only these moves of the position, UCI.
     pub search_moves: Vec<String>,
@@ -207,8 +207,11 @@ impl Query {
         let search = match &self.search {
             None => defaults.search,
             Some(name) => SearchMode::named(name)
-                .filter(|mode| SearchMode::WATCHABLE.contains(mode))
-                .ok_or(("search", format!("it is Tesla, PUCT or AlphaBeta, not '{name}'")))?,
+                .filter(|mode| SearchMode::ANALYSING.contains(mode))
+                .ok_or_else(|| {
+                    let known = "it is Tesla, PUCT, AlphaBeta or Minimax";
+                    ("search", format!("{known}, not '{name}'"))
+                })?,
         };
         let every = match self.report_every {
             None => None,

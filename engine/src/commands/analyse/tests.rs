@@ -53,7 +53,7 @@ fn answers_do_not_depend_on_company() {
         json!({"id": id, "search": search, "nodes": 300,
             "fen": "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"})
     };
-    for search in ["Tesla", "PUCT", "AlphaBeta"] {
+    for search in ["Tesla", "PUCT", "AlphaBeta", "Minimax"] {
         let alone = asked(&[query("0".to_owned(), search)]);
         let crowd: Vec<Value> = (0..12).map(|id| query(id.to_string(), search)).collect();
         for told in asked(&crowd) {

@@ -10,7 +10,7 @@ use shakmaty::{Chess, Color, Move, Position};
 use tesla_nn::evaluator::centipawns_from_score;
 
 use super::Assessment;
-use super::judgement::Judgement;
+use super::judgement::{Judgement, Loss};
 use crate::chess::game::Game;
 use crate::chess::notation::from_fen;
 use crate::search::snapshot::Outlook;
@@ -38,8 +38,12 @@ pub struct Annotation {
     pub verdict: Assessment,
     /// Who is to move there.
     pub to_move: Color,
-    /// What the move's loss is called.
+    /// What the move lost.
+    pub loss: Loss,
+    /// What that is called.
     pub judgement: Option<Judgement>,
+    /// What was to be played instead, where the loss has a name.
+    pub better: Option<Move>,
 }
 
 /// All games of a PGN.
@@ -61,6 +65,16 @@ impl ReadGame {
     /// Where it starts.
     pub fn start(&self) -> &Chess {
         &self.start
+    }
+
+    /// Every move and the position before it.
+    pub fn moves(&self) -> impl Iterator<Item = (Chess, Move)> {
+        let mut position = self.start.clone();
+        self.moves.iter().map(move |&played| {
+            let before = position.clone();
+            position.play_unchecked(played);
+            (before, played)
+        })
     }
 
     /// Every position with the game before it, from the start to the end.
@@ -100,8 +114,7 @@ impl ReadGame {
         }
         text.push('\n');
         let mut words = Vec::new();
-        let mut position = self.start.clone();
-        for (&played, annotation) in self.moves.iter().zip(annotations) {
+        for ((position, played), annotation) in self.moves().zip(annotations) {
             // After a comment the number stands before Black's move too.
             let dots = if position.turn().is_white() { "." } else { "..." };
             words.push(format!("{}{dots}", position.fullmoves()));
@@ -109,8 +122,8 @@ impl ReadGame {
             if let Some(judgement) = annotation.judgement {
                 words.push(format!("${}", judgement.nag()));
             }
-            words.extend(annotation.comment().split(' ').map(str::to_owned));
-            position.play_unchecked(played);
+            let comment = annotation.comment(&position, played);
+            words.extend(comment.split(' ').map(str::to_owned));
         }
         words.push(self.outcome.clone());
         text += &wrapped(&words);
@@ -119,9 +132,23 @@ impl ReadGame {
 }
 
 impl Annotation {
-    /// `[%eval]` in pawns or moves to mate for White, as Lichess writes it, and `[%tesla]`: value
-    /// and error in points, for White.
-    fn comment(&self) -> String {
+    /// Of the move between two positions, the second of which has this side to move.
+    pub fn between(before: Assessment, after: Assessment, to_move: Color) -> Self {
+        let loss = Loss::of(before, after);
+        let judgement = Judgement::of(loss);
+        let better = before.best.filter(|_| judgement.is_some());
+        Self { verdict: after, to_move, loss, judgement, better }
+    }
+
+    /// The better move, if it is another one than was played: what a deeper look finds wrong with a
+    /// move, the look before had not seen.
+    pub fn better_than(&self, played: Move) -> Option<Move> {
+        self.better.filter(|&better| better != played)
+    }
+
+    /// `[%eval]` in pawns or moves to mate for White, as Lichess writes it, `[%tesla]`: value and
+    /// error in points, for White, and the better move.
+    fn comment(&self, position: &Chess, played: Move) -> String {
         let sign = if self.to_move.is_white() { 1.0 } else { -1.0 };
         let proof = self.verdict.proof;
         let mate = proof.and_then(|proof| {
@@ -136,7 +163,10 @@ impl Annotation {
             Some((_, moves)) => format!("[%eval #-{moves}] "),
             None => format!("[%eval {:.2}] ", centipawns_from_score(value / 100.0) / 100.0),
         };
-        format!("{{ {eval}[%tesla {value:.1} {:.1}] }}", self.verdict.error)
+        let better = self.better_than(played).map_or_else(String::new, |better| {
+            format!("{} was better. ", SanPlus::from_move(position.clone(), better))
+        });
+        format!("{{ {eval}[%tesla {value:.1} {:.1}] {better}}}", self.verdict.error)
     }
 }
 

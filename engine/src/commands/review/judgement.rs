@@ -54,6 +54,15 @@ impl Judgement {
         from_the_worst.find(|(least, _)| loss.0 >= **least).map(|(_, name)| name)
     }
 
+    /// As people write it behind the move.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Inaccuracy => "?!",
+            Self::Mistake => "?",
+            Self::Blunder => "??",
+        }
+    }
+
     /// Its number among PGN's annotation glyphs.
     pub fn nag(self) -> u8 {
         match self {

@@ -4,6 +4,7 @@ use std::fs;
 
 use shakmaty::Color;
 
+use super::judgement::{Judgement, Loss};
 use super::*;
 use crate::console::output::heard::Heard;
 use crate::search::snapshot::Outlook;
@@ -12,7 +13,7 @@ const GAME: &str = "[Event \"A \\\"fool's\\\" mate\"]\n[White \"First\"]\n[Black
     1. f3 {a comment} e5 (1... d5 2. e4) 2. g4?? Qh4# 0-1\n";
 
 fn verdict(value: f32, proof: Option<Proof>) -> Assessment {
-    Assessment { value, error: 1.5, proof }
+    Assessment { value, error: 1.5, proof, best: None }
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn games_are_written_as_others_read_them() {
     let verdicts = [(45.0, None), (55.0, None), (44.0, None), (100.0, Some(mates))];
     let mut verdicts: Vec<Assessment> = verdicts.map(|(v, proof)| verdict(v, proof)).to_vec();
     verdicts.push(verdict(0.0, Some(mated)));
-    let (annotations, summary) = judged(game, &verdicts);
+    let (annotations, summary) = judged(game, &verdicts, &verdicts);
     let text = game.written(&annotations);
     let flat = text.replace('\n', " ");
     for part in [
@@ -65,17 +66,23 @@ fn games_are_written_as_others_read_them() {
 fn a_file_is_reviewed() {
     let folder = std::env::temp_dir().join(format!("tesla-review-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let (pgn, out) = (folder.join("in.pgn"), folder.join("out.pgn"));
+    let [pgn, out, epd] = ["in.pgn", "out.pgn", "out.epd"].map(|name| folder.join(name));
     fs::write(&pgn, format!("{GAME}\n{GAME}")).unwrap();
     let options = ["Evaluator=Classical", "Hash=4"].map(str::to_owned).to_vec();
     let searches = AnalyseArgs { nodes: 400, concurrency: 2, options };
-    let args = ReviewArgs { pgn, out: Some(out.clone()), searches };
+    let args =
+        ReviewArgs { pgn, out: Some(out.clone()), epd: Some(epd.clone()), depth: None, searches };
     let heard = Heard::default();
     run(&args, &heard.output()).unwrap();
     let table = heard.take();
     assert_eq!(table.matches("First - Second").count(), 2);
     let text = fs::read_to_string(&out).unwrap();
     assert_eq!(text.matches("2. g4 $4 { [%eval #-1]").count(), 2, "{text}");
+    assert_eq!(table.matches("\n2. g4 ?? lost ").count(), 2, "{table}");
+    assert!(table.contains(" was better"), "{table}");
+    let epd = fs::read_to_string(&epd).unwrap();
+    let blunder = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - bm ";
+    assert!(epd.lines().any(|line| line.starts_with(blunder)), "{epd}");
     fs::remove_dir_all(&folder).unwrap();
     let fault = run(&args, &heard.output()).unwrap_err();
     assert!(fault.contains("cannot read"), "{fault}");
@@ -92,4 +99,31 @@ fn what_is_no_game_is_told() {
         let told = games(text.as_bytes()).unwrap_err();
         assert!(told.contains(fault), "{text:?}: {told}");
     }
+}
+
+/// Every search that judges positions finds the blunder; the one that plays at random is refused.
+#[test]
+fn any_search_reviews() {
+    let folder = std::env::temp_dir().join(format!("tesla-reviews-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let pgn = folder.join("in.pgn");
+    fs::write(&pgn, GAME).unwrap();
+    for (search, nodes) in [("PUCT", 400), ("AlphaBeta", 20_000), ("Minimax", 1)] {
+        let mut options = ["Evaluator=Classical", "Hash=4"].map(str::to_owned).to_vec();
+        options.push(format!("Search={search}"));
+        let searches = AnalyseArgs { nodes, concurrency: 2, options };
+        let args = ReviewArgs { pgn: pgn.clone(), out: None, epd: None, depth: None, searches };
+        let heard = Heard::default();
+        run(&args, &heard.output()).unwrap();
+        let table = heard.take();
+        assert!(table.contains("2. g4 ?? lost "), "{search}: {table}");
+        // Nothing but the mate is to be seen in three moves by who counts pieces.
+        assert!(search != "Minimax" || table.matches("? lost ").count() == 1, "{table}");
+    }
+    let options = vec!["Search=ThreeState".to_owned()];
+    let searches = AnalyseArgs { nodes: 10, concurrency: 1, options };
+    let args = ReviewArgs { pgn, out: None, epd: None, depth: None, searches };
+    let fault = run(&args, &Heard::default().output()).unwrap_err();
+    assert!(fault.contains("at random") && fault.contains("Minimax"), "{fault}");
+    fs::remove_dir_all(&folder).unwrap();
 }
