@@ -22,11 +22,21 @@ else
     SUFFIX :=
 endif
 
-BUILT := target/release/tesla$(SUFFIX)
+# OpenBench's worker gives the compiler that it found as CC=cargo. Build scripts look there for a
+# compiler of C.
+ifeq ($(notdir $(CC)),cargo)
+    unexport CC
+endif
+
+export EVALFILE
+export TESLA_SHOW_HIDDEN := $(SHOW_HIDDEN)
+
+CARGO_TARGET_DIR ?= target
+BUILT := $(CARGO_TARGET_DIR)/release/tesla$(SUFFIX)
 
 .PHONY: all clean
 all:
-	EVALFILE="$(EVALFILE)" TESLA_SHOW_HIDDEN="$(SHOW_HIDDEN)" cargo build --release --package tesla-engine $(FEATURES)
+	cargo build --release --package tesla-engine $(FEATURES)
 	cp $(BUILT) $(patsubst %$(SUFFIX),%,$(EXE))$(SUFFIX)
 
 clean:

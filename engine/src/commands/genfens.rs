@@ -116,22 +116,22 @@ impl GenfensOrder {
         }
     }
 
-    fn starts(&self) -> Result<Vec<Chess>, GenfensError> {
-        let Some(path) = &self.book else { return Ok(vec![Chess::default()]) };
-        let text = read_text(path, LARGEST)?;
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let starts: Vec<Chess> = lines
-            .map(|(index, line)| {
-                // An EPD's operations are not a FEN's clocks, which an opening does not need.
-                let fields: Vec<&str> = line.split_whitespace().take(4).collect();
-                from_fen(&fields.join(" "), false).map_err(|fault| GenfensError::Book {
-                    path: path.clone(),
-                    line: index + 1,
-                    what: fault.to_string(),
-                })
-            })
-            .collect::<Result<_, _>>()?;
-        if starts.is_empty() { Err(GenfensError::Empty(path.clone())) } else { Ok(starts) }
+    /// The book's lines, or the start position's.
+    fn lines(&self) -> Result<String, GenfensError> {
+        let start = || Ok(Fen::from_position(&Chess::default(), EnPassantMode::Legal).to_string());
+        self.book.as_ref().map_or_else(start, |path| Ok(read_text(path, LARGEST)?))
+    }
+
+    /// The position of a line. Only lines that are drawn are read: OpenBench's books have millions,
+    /// and it starts this program once for each of its threads.
+    fn position(&self, index: usize, line: &str) -> Result<Chess, GenfensError> {
+        // An EPD's operations are not a FEN's clocks, which an opening does not need.
+        let fields: Vec<&str> = line.split_whitespace().take(4).collect();
+        from_fen(&fields.join(" "), false).map_err(|fault| GenfensError::Book {
+            path: self.book.clone().unwrap_or_default(),
+            line: index + 1,
+            what: fault.to_string(),
+        })
     }
 
     /// Calls `found` with each opening's FEN, until all are found, `stop` is set or `found` says
@@ -144,7 +144,12 @@ impl GenfensOrder {
         stop: &StopToken,
         found: &mut dyn FnMut(&str) -> bool,
     ) -> Result<(), GenfensError> {
-        let starts = self.starts()?;
+        let text = self.lines()?;
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let lines: Vec<(usize, &str)> = lines.collect();
+        if lines.is_empty() {
+            return Err(GenfensError::Empty(self.book.clone().unwrap_or_default()));
+        }
         let least = self.plies.unwrap_or(if self.book.is_some() { BOOK_PLIES } else { PLIES });
         let mut judge = AlphaBeta::classical(HASH_MB);
         let mut seen = HashSet::new();
@@ -155,15 +160,19 @@ impl GenfensOrder {
             let plies = least + if self.plies.is_none() { (number % 2) as u32 } else { 0 };
             let tries = (0..TRIES).take_while(|_| !stop.is_stopped());
             let opening = { tries }.find_map(|_| {
-                let start = &starts[rng.random_range(0..starts.len())];
+                let (index, line) = lines[rng.random_range(0..lines.len())];
+                let start = match self.position(index, line) {
+                    Ok(start) => start,
+                    Err(fault) => return Some(Err(fault)),
+                };
                 let opening = stroll(start, plies, &mut rng)?;
                 let is_new = !seen.contains(&position_key(&opening));
-                (is_new && is_balanced(&opening, &mut judge)).then_some(opening)
+                (is_new && is_balanced(&opening, &mut judge)).then_some(Ok(opening))
             });
             if stop.is_stopped() {
                 break;
             }
-            let opening = opening.ok_or(GenfensError::NoneFound)?;
+            let opening = opening.ok_or(GenfensError::NoneFound)??;
             seen.insert(position_key(&opening));
             if !found(&Fen::from_position(&opening, EnPassantMode::Legal).to_string()) {
                 break;
@@ -174,8 +183,7 @@ impl GenfensOrder {
 }
 
 /// So many random moves; `None` where the game is over or the side to move in check.
-fn stroll(start: &Chess, plies: u32, rng: &mut ChaCha8Rng) -> Option<Chess> {
-    let mut position = start.clone();
+fn stroll(mut position: Chess, plies: u32, rng: &mut ChaCha8Rng) -> Option<Chess> {
     for _ in 0..plies {
         let moves = position.legal_moves();
         if moves.is_empty() {
