@@ -5,10 +5,12 @@
 //!   after it is played at once;
 //! * `packed`, `record`, `experience`, `file`, `memory` — the positions met before, in memory and
 //!   on disk; in a position that is not among them the move is random;
+//! * `openings` — the opening book, a source of information as the endgame tables are: what they
+//!   know is not played at random either;
 //! * `limiters`, `calculate` — in a known one, alpha-beta to the depth that the four rate limiters
 //!   allow;
 //! * `played` — how the game ended, which is not part of UCI;
-//! * [`learn`], `report` — for [`tesla experience`](crate::commands::experience).
+//! * [`learn`], `report`, `export` — for [`tesla experience`](crate::commands::experience).
 //!
 //! The seed's two listings disagree; Parts 2 to 4 and 9 are followed, not Part 5, whose limiters
 //! search deeper the more one-sided a position is. What the listings leave open or get wrong is
@@ -18,10 +20,12 @@
 
 mod calculate;
 mod experience;
+pub(crate) mod export;
 mod file;
 pub mod learn;
 mod limiters;
 mod memory;
+mod openings;
 mod packed;
 mod played;
 mod quick;
@@ -35,7 +39,7 @@ use std::path::Path;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use shakmaty::{KnownOutcome, Move, Position};
+use shakmaty::{Chess, KnownOutcome, Move, Position};
 use tesla_nn::files;
 
 use self::calculate::{Best, best_of};
@@ -43,12 +47,14 @@ pub(crate) use self::experience::Experience;
 pub use self::file::FileError;
 use self::limiters::Limiters;
 pub(crate) use self::memory::{Memory, load};
+use self::openings::Openings;
 pub(crate) use self::packed::Packed;
 use self::packed::PackedMove;
 use self::played::Played;
 use self::quick::Quick;
 use self::record::{GameResult, MoveMade, PastGame, PositionRecord, Record};
 use crate::chess::score::Score;
+use crate::chess::tablebase::Tables;
 use crate::minimax::{Found, Line, StaticValue, Walk};
 use crate::search::clock::Budget;
 use crate::search::{Info, Limits, Outcome, Search, Task};
@@ -88,6 +94,8 @@ pub struct ThreeStateSettings {
     pub size: usize,
     /// Of the random moves.
     pub seed: u64,
+    /// The file of an opening book whose positions count as known; `None` = none.
+    pub book: Option<String>,
 }
 
 /// The search mode.
@@ -95,6 +103,8 @@ pub struct ThreeStateSettings {
 pub struct ThreeState {
     memory: Memory,
     seed: u64,
+    openings: Openings,
+    tables: Option<Tables>,
     played: Played,
     /// Positions searched in this game.
     explored: u64,
@@ -117,7 +127,8 @@ struct Decision {
 impl ThreeState {
     /// With this experience; `seed` decides the random moves.
     pub(crate) fn new(memory: Memory, seed: u64) -> Self {
-        Self { memory, seed, played: Played::default(), explored: 0 }
+        let openings = Openings::default();
+        Self { memory, seed, openings, tables: None, played: Played::default(), explored: 0 }
     }
 
     /// As the user chose, and a sentence where a crash had cut the file short.
@@ -125,13 +136,26 @@ impl ThreeState {
     /// # Errors
     /// When the file cannot be used; it stays as it is.
     pub fn open(settings: &ThreeStateSettings) -> Result<(Self, Option<String>), FileError> {
-        let &ThreeStateSettings { ref file, size, seed } = settings;
+        let &ThreeStateSettings { ref file, ref book, size, seed } = settings;
         let (memory, note) = match file {
             Some(path) if !files::is_null(Path::new(path)) => Memory::open(Path::new(path), size)?,
             // The null device keeps nothing either.
             _ => (Memory::in_memory(size), None),
         };
-        Ok((Self::new(memory, seed), note))
+        let mut search = Self::new(memory, seed);
+        if let Some(book) = book {
+            search.know(Path::new(book))?;
+        }
+        Ok((search, note))
+    }
+
+    /// Counts the positions of a book as known from now on.
+    ///
+    /// # Errors
+    /// When the book cannot be read; nothing is known by it then.
+    pub(crate) fn know(&mut self, book: &Path) -> Result<(), FileError> {
+        self.openings = Openings::read(book).map_err(FileError::Book)?;
+        Ok(())
     }
 
     /// Positions known.
@@ -164,14 +188,18 @@ impl ThreeState {
             (known, experience.totals().threshold, experience.totals().moves.iter().sum())
         });
         let mut walk = Walk::within(task, Quick, Budget::soft_over);
-        let (shown, confidence) = (pawns(value), confidence(value));
-        let mut note = format!("eval {shown} C {confidence} threshold {}", pawns(threshold));
+        let (confidence, band) = confidence(value);
+        let mut note = format!(
+            "eval {} C {confidence} band {band} threshold {}",
+            pawns(value),
+            pawns(threshold)
+        );
         let moves = task.root_moves();
         if value >= threshold {
             let best = best_of(&mut walk, task, &moves, None, 1);
             return Decision::new(State::Confident, best, 1, walk.nodes(), &note);
         }
-        let Some(entry) = known else {
+        let Some(source) = self.source(position, packed, known) else {
             let random = moves[self.random_below(moves.len(), made)];
             let best = best_of(&mut walk, task, &[random], None, 1);
             // Writing to a String cannot fail.
@@ -181,11 +209,29 @@ impl ThreeState {
         let legal = position.legal_moves().len();
         let limiters = Limiters::new(seconds_planned(task), value, self.explored, legal);
         let depth = limiters.depth().min(task.limits.depth.unwrap_or(u32::MAX)).max(1);
-        let remembered = (entry.state == State::Uncertain).then_some(entry.best);
+        let calculated = known.filter(|known| known.state == State::Uncertain);
+        let remembered = calculated.map(|known| known.best);
         let best = best_of(&mut walk, task, &moves, remembered, depth);
         let cut = if best.is_whole { "" } else { " cut short" };
-        let _ = write!(note, " seen {} {limiters} depth {depth}{cut}", entry.seen);
+        let _ = write!(note, " {source} {limiters} depth {depth}{cut}");
         Decision::new(State::Uncertain, best, depth, walk.nodes(), &note)
+    }
+
+    /// Where there is information on a position (Part 3); `None`: nowhere.
+    fn source(
+        &self,
+        position: &Chess,
+        packed: Option<Packed>,
+        known: Option<PositionRecord>,
+    ) -> Option<String> {
+        if let Some(known) = known {
+            return Some(format!("seen {}", known.seen));
+        }
+        if self.tables.as_ref().is_some_and(|tables| tables.know(position)) {
+            return Some("in the tables".to_owned());
+        }
+        let is_theory = packed.is_some_and(|packed| self.openings.has(packed));
+        is_theory.then(|| "in the book".to_owned())
     }
 
     /// A number below `count`, which follows from the seed and how many moves were ever made.
@@ -222,15 +268,15 @@ fn seconds_planned(task: &Task<'_>) -> Option<f64> {
     task.budget.soft().filter(|_| is_timed).map(|time| time.as_secs_f64())
 }
 
-/// The confidence C of seed 000, Part 2, by its bands of the evaluation (thousandths of a pawn).
+/// The confidence C of seed 000, Part 2, and its band of the evaluation (thousandths of a pawn).
 /// The learnt threshold, not C, decides.
-fn confidence(value: i32) -> &'static str {
+fn confidence(value: i32) -> (&'static str, &'static str) {
     match value {
-        3_000.. => "0.95",
-        2_000.. => "0.80",
-        1_000.. => "0.60",
-        0.. => "0.50",
-        _ => "below 0.50",
+        3_000.. => ("0.95", "from +3.00"),
+        2_000.. => ("0.80", "+2.00 to +3.00"),
+        1_000.. => ("0.60", "+1.00 to +2.00"),
+        0.. => ("0.50", "+0.00 to +1.00"),
+        _ => ("below 0.50", "below +0.00"),
     }
 }
 
@@ -271,6 +317,11 @@ impl Search for ThreeState {
     /// The game is over. What was learnt stays: it is what another game begins with.
     fn clear(&mut self) {
         self.finish(None);
+    }
+
+    /// What the tables know is information (Part 3).
+    fn set_tables(&mut self, tables: Option<Tables>) {
+        self.tables = tables;
     }
 
     /// The experience has a bound of its own.

@@ -14,12 +14,13 @@ use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
+use tesla_engine::chess::tablebase::{self, TablebaseSettings};
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::three_state::{ThreeState, ThreeStateSettings};
 
 fn settings(seed: u64) -> ThreeStateSettings {
-    ThreeStateSettings { file: None, size: 10_000, seed }
+    ThreeStateSettings { file: None, size: 10_000, seed, book: None }
 }
 
 fn decider(seed: u64) -> ThreeState {
@@ -59,14 +60,50 @@ fn unlimited() -> Limits {
     Limits { depth: Some(100), ..Limits::default() }
 }
 
+/// Part 3: theory and endgame tables are information, so nothing is played at random there.
+#[test]
+fn the_book_and_the_tables_are_information() {
+    let folder = std::env::temp_dir().join(format!("tesla-book-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let book = folder.join("book.pgn");
+    std::fs::write(&book, "[Event \"x\"]\n\n1. e4 e5 *\n").unwrap();
+    let with_book = ThreeStateSettings { book: Some(book.display().to_string()), ..settings(1) };
+    let mut search = ThreeState::open(&with_book).unwrap().0;
+    let mut game = Game::new(Chess::new());
+    for (played, source) in [("e2e4", "in the book"), ("e7e5", "in the book"), ("g1f3", "book")] {
+        let said = run(&mut search, &game, &nodes(3_000));
+        assert!(note(&said).contains("state Uncertain") && note(&said).contains(source));
+        game.play(parse(played, &game));
+    }
+    // Theory ends here.
+    assert!(note(&run(&mut search, &game, &nodes(3_000))).starts_with("state Ignorant"));
+    let missing = ThreeStateSettings { book: Some("no/book.pgn".to_owned()), ..settings(1) };
+    let problem = ThreeState::open(&missing).unwrap_err().to_string();
+    assert!(problem.contains("book.pgn") && problem.contains("name another book"), "{problem}");
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/syzygy");
+    let wanted = TablebaseSettings { path: Some(path.to_owned()), ..TablebaseSettings::default() };
+    let mut search = decider(1);
+    search.set_tables(tablebase::open(&wanted).0);
+    let ending = self::game("8/8/4k3/8/4K3/4P3/8/8 w - - 0 1");
+    let said = run(&mut search, &ending, &nodes(3_000));
+    assert!(note(&said).contains("in the tables"), "{}", note(&said));
+    let more = self::game("8/4p3/4k3/8/4K3/4P3/8/8 w - - 0 1");
+    assert!(note(&run(&mut search, &more, &nodes(3_000))).starts_with("state Ignorant"));
+}
+
 #[test]
 fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
     let (mut search, start) = (decider(1), Game::new(Chess::new()));
     let first = run(&mut search, &start, &nodes(20_000));
-    assert_eq!(note(&first), "state Ignorant eval +0.00 C 0.50 threshold +2.00 random move of 20");
+    let told = "state Ignorant eval +0.00 C 0.50 band +0.00 to +1.00 threshold +2.00 random move \
+                of 20";
+    assert_eq!(note(&first), told);
     search.clear();
     let second = run(&mut search, &start, &nodes(20_000));
-    let told = "state Uncertain eval +0.00 C 0.50 threshold +2.00 seen 1 R 0.86 economic 1.0 \
+    let told = "state Uncertain eval +0.00 C 0.50 band +0.00 to +1.00 threshold +2.00 seen 1 \
+                R 0.86 economic 1.0 \
                 objective 1.0 explored 1.0 topology 0.3 depth 6 cut short";
     assert_eq!(note(&second), told);
     assert_eq!((second.info.nodes, second.info.depth), (20_000, 6));

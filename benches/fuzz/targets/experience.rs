@@ -26,6 +26,7 @@ fuzz_target!(|data: &[u8]| {
         file: Some(PATH.to_string_lossy().into_owned()),
         size: 1_000,
         seed: 1,
+        book: None,
     };
     match ThreeState::open(&settings) {
         Ok((search, _)) => goes_on(search, &settings),

@@ -122,6 +122,11 @@ impl Tables {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Whether a table has the position.
+    pub fn know(&self, position: &Chess) -> bool {
+        self.covers(position) && self.wdl(position).is_some()
+    }
+
     /// Whether a table may know the position.
     fn covers(&self, position: &Chess) -> bool {
         position.board().occupied().count() <= self.0.most_pieces && !position.castles().any()

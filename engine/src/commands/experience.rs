@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use tesla_nn::files;
 
 use crate::chess::notation::from_fen;
 use crate::console::output::Output;
 use crate::search::StopToken;
 use crate::three_state::learn::{self, LearnArgs};
-use crate::three_state::{Experience, Packed, load, report};
+use crate::three_state::{Experience, Packed, export, load, report};
 
 /// What `tesla experience` can do.
 #[derive(Clone, Debug, Subcommand)]
@@ -18,6 +19,9 @@ pub enum ExperienceCommand {
     Show(ShowArgs),
     /// Sums up positions, moves and games
     Stats(StatsArgs),
+    /// Writes the positions as labelled games for `tesla-train import`: the move chosen in each,
+    /// with the score of the games that went through it
+    Export(ExportArgs),
     /// Plays games against an opponent that learns nothing, and shows what experience is worth
     Learn(LearnArgs),
 }
@@ -48,6 +52,19 @@ pub struct StatsArgs {
     pub csv: Option<PathBuf>,
 }
 
+/// What to export, and where to.
+#[derive(Clone, Debug, Args)]
+pub struct ExportArgs {
+    /// The experience file; it may be in use
+    pub file: PathBuf,
+    /// The games, PGN
+    #[arg(long)]
+    pub out: PathBuf,
+    /// Games that must have gone through a position
+    #[arg(long, default_value_t = 1)]
+    pub least: u32,
+}
+
 /// Does it. An error is a sentence for people.
 ///
 /// # Errors
@@ -60,6 +77,7 @@ pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Re
             output.print(&report::stats(&experience));
             args.csv.as_ref().map_or(Ok(()), |path| report::write_csv(&experience, path))
         }
+        ExperienceCommand::Export(args) => export(args, output),
         ExperienceCommand::Learn(args) => learn::run(args, stop, output),
     }
 }
@@ -71,6 +89,21 @@ fn read(path: &Path, output: &Output) -> Result<Experience, String> {
         output.print(&format!("the last {cut_bytes} bytes are an incomplete record"));
     }
     Ok(experience)
+}
+
+fn export(args: &ExportArgs, output: &Output) -> Result<(), String> {
+    let (text, count) = export::labelled_games(&read(&args.file, output)?, args.least);
+    if count == 0 {
+        return Err(format!(
+            "{} has no position with a chosen move and {} finished games; play more games with \
+             `tesla experience learn`, or lower --least",
+            args.file.display(),
+            args.least.max(1)
+        ));
+    }
+    files::replace(&args.out, text.as_bytes()).map_err(|error| error.to_string())?;
+    output.print(&format!("{count} games of one move in {}", args.out.display()));
+    Ok(())
 }
 
 fn show(args: &ShowArgs, output: &Output) -> Result<(), String> {

@@ -1,5 +1,7 @@
 //! Builds the search that a mode names, its evaluator, and those that replace one that fails.
 
+use std::path::Path;
+
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::Evaluator;
 
@@ -54,15 +56,21 @@ pub fn search(machine: &Machine) -> Result<Made, String> {
     }
 }
 
-/// The decider; where its experience cannot be used, with one that ends with the session.
+/// The decider; where its experience cannot be used, with one that ends with the session, and where
+/// its book cannot be, without one.
 fn three_state_search(machine: &Machine) -> Made {
-    let settings = &machine.three_state;
-    let (search, note) = ThreeState::open(settings).unwrap_or_else(|error| {
+    let mut settings = machine.three_state.clone();
+    let book = settings.book.take();
+    let (mut search, note) = ThreeState::open(&settings).unwrap_or_else(|error| {
         let note = format!("{error}; this session starts from nothing and keeps nothing");
         (ThreeState::new(Memory::in_memory(settings.size), settings.seed), Some(note))
     });
+    let mut notes: Vec<String> = note.into_iter().collect();
+    if let Some(Err(error)) = book.map(|book| search.know(Path::new(&book))) {
+        notes.push(error.to_string());
+    }
     let description = format!("ThreeState search; {} positions known", search.positions());
-    Made { search: Box::new(search), description, notes: note.into_iter().collect() }
+    Made { search: Box::new(search), description, notes }
 }
 
 /// Makes the search the user chose on an evaluator that is there already, a share of one for

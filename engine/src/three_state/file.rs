@@ -42,6 +42,9 @@ pub enum FileError {
         /// What it says.
         version: u32,
     },
+    /// The opening book, in a sentence.
+    #[error("{0}; name another book")]
+    Book(String),
     /// A change that no crash explains.
     #[error(
         "the experience file {path} is damaged at byte {at} and is left as it is; put a copy in \

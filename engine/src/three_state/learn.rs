@@ -41,6 +41,9 @@ pub struct LearnArgs {
     /// Most positions that are remembered
     #[arg(long, default_value_t = 1_000_000)]
     pub size: usize,
+    /// An opening book whose positions count as known: PGN, EPD or FEN, as for `BookFile`
+    #[arg(long)]
+    pub book: Option<PathBuf>,
     /// A line a game: result, moves by state, threshold, positions
     #[arg(long)]
     pub csv: Option<PathBuf>,
@@ -99,6 +102,9 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
     bar.reset_eta();
     let (own, _) = Memory::open(&args.file, args.size).map_err(|error| error.to_string())?;
     let mut search = ThreeState::new(own, args.seed);
+    if let Some(book) = &args.book {
+        search.know(book).map_err(|error| error.to_string())?;
+    }
     while done() < args.games && !stop.is_stopped() {
         match play(&mut search, args, done(), stop)? {
             Some(outcome) => search.game_over(outcome),
@@ -168,8 +174,8 @@ mod tests {
     use crate::three_state::GameResult;
 
     fn args(opponent: Opponent) -> LearnArgs {
-        let (file, csv) = (PathBuf::new(), None);
-        LearnArgs { file, games: 0, opponent, seed: 3, size: 1_000_000, csv }
+        let (file, book, csv) = (PathBuf::new(), None, None);
+        LearnArgs { file, games: 0, opponent, seed: 3, size: 1_000_000, book, csv }
     }
 
     /// Games of one search in memory: the moves by state of each.

@@ -3,7 +3,8 @@
 
 use shakmaty::fen::{Fen, LossyFenError};
 use shakmaty::{
-    Bitboard, Board, Chess, Color, EnPassantMode, Move, Piece, Position, Role, Setup, Square,
+    Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup as _, Move, Piece,
+    Position, PositionError, Role, Setup, Square,
 };
 
 /// Bytes of a position.
@@ -93,6 +94,13 @@ impl Packed {
         Fen::try_from_setup(self.setup()).unwrap_or_else(LossyFenError::ignore).to_string()
     }
 
+    /// The position; `None` where the bytes are of none that the rules allow.
+    pub(super) fn position(self) -> Option<Chess> {
+        let setup = self.setup();
+        let mode = CastlingMode::detect(&setup);
+        Chess::from_setup(setup, mode).or_else(PositionError::ignore_impossible_check).ok()
+    }
+
     /// Whose move it is.
     pub(super) fn turn(self) -> Color {
         self.setup().turn
@@ -136,8 +144,6 @@ impl PackedMove {
 mod tests {
     use std::collections::HashMap;
 
-    use shakmaty::CastlingMode;
-
     use super::*;
 
     fn position(fen: &str) -> Chess {
@@ -163,6 +169,7 @@ mod tests {
             let packed = Packed::new(&position(text)).unwrap();
             assert_eq!(packed.fen(), fen(&position(text)));
             assert_eq!(packed.turn(), position(text).turn());
+            assert_eq!(packed.position().map(|again| fen(&again)), Some(fen(&position(text))));
         }
     }
 

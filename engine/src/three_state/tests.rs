@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
-use shakmaty::{CastlingMode, Chess, Color, PositionError, Setup, Square};
+use shakmaty::{CastlingMode, Chess, Color, Position as _, PositionError, Setup, Square};
 
 use super::experience::Experience;
 use super::file::{ExperienceFile, FileError, read};
 use super::packed::{Packed, PackedMove};
 use super::record::{GameOver, HEADER, MoveMade, Record};
-use super::{Memory, State};
+use super::{Memory, State, export};
 
 /// A folder of its own, gone at the end.
 struct Folder(PathBuf);
@@ -307,4 +307,41 @@ proptest! {
         std::fs::write(folder.file(), [&HEADER[..], &bytes].concat()).unwrap();
         let _ = read(&folder.file(), |_| {});
     }
+}
+
+/// What is exported are chosen moves of finished games, one game each, with their results.
+#[test]
+fn experience_becomes_labelled_games() {
+    let start = Packed::new(&Chess::default()).unwrap();
+    let e4 = Chess::default()
+        .legal_moves()
+        .into_iter()
+        .find(|played| PackedMove::new(*played).uci() == "e2e4");
+    let best = PackedMove::new(e4.unwrap());
+    let made = |state| Record::Move(MoveMade { position: start, best, state });
+    let game = |winner| {
+        let positions = vec![start];
+        Record::Game(GameOver {
+            winner,
+            is_estimated: false,
+            confident: [false; 2],
+            moves: [0, 0, 1],
+            positions,
+        })
+    };
+    let exported = |state, least| {
+        let wins = [Some(Color::White), Some(Color::White), None].map(game);
+        let mut records = vec![made(state)];
+        records.extend(wins);
+        export::labelled_games(&learnt(&records), least)
+    };
+    let (text, count) = exported(State::Uncertain, 3);
+    assert_eq!(count, 1);
+    assert!(text.contains("[FEN \"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\"]"));
+    // Two wins, a draw and one draw more: three of four points.
+    let cp = tesla_nn::evaluator::centipawns_from_score(0.75) / 100.0;
+    assert!(text.ends_with(&format!("\n1. e4 {{{cp:+.2}/3}} 1-0\n\n")), "{text}");
+    // A random move is no label, and too few games are not enough.
+    assert_eq!(exported(State::Ignorant, 1).1, 0);
+    assert_eq!(exported(State::Uncertain, 4).1, 0);
 }

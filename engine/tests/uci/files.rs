@@ -39,7 +39,7 @@ fn strangers(folder: &Path) -> Vec<(PathBuf, &'static str)> {
 fn no_option_waits_for_what_is_no_file() {
     let folder = Folder::new("strange");
     for (path, kind) in strangers(&folder.0) {
-        for option in ["TunablesFile", "ExperienceFile", "LogFile", "WeightsFile"] {
+        for option in ["TunablesFile", "ExperienceFile", "BookFile", "LogFile", "WeightsFile"] {
             if option == "LogFile" && kind == "a device"
                 || option == "WeightsFile" && cfg!(not(feature = "net"))
             {

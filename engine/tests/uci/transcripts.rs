@@ -20,6 +20,18 @@ fn conversations() {
     assert!(files >= 16, "only {files} files in {folder}");
 }
 
+/// Part 8 of seed 000, as the page plays it.
+#[test]
+fn the_example_games_of_the_page() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/three-state.md");
+    let text = fs::read_to_string(page).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("    "));
+    let lines: Vec<&str> =
+        lines.filter(|line| line.starts_with("> ") || line.starts_with("< ")).collect();
+    assert!(lines.len() > 40, "{lines:?}");
+    play(page, &lines.join("\n"));
+}
+
 fn play(name: &str, conversation: &str) {
     let mut engine = Engine::start();
     let mut unwanted: Vec<&str> = Vec::new();

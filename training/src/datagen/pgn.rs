@@ -244,6 +244,18 @@ mod tests {
         assert_eq!((scores(second), second.gaps), (vec![-30, -20], 0));
     }
 
+    /// As `tesla experience export` writes what it learnt.
+    #[test]
+    fn games_of_one_move_are_taken_over() {
+        let games = read(
+            "[Event \"experience\"]\n[Result \"0-1\"]\n[SetUp \"1\"]\n\
+             [FEN \"4k3/8/8/8/8/8/4p3/K7 b - - 0 1\"]\n\n1... e1=Q {+1.90/3} 0-1\n\n",
+        );
+        let [Ok(taken)] = &games[..] else { panic!("{games:?}") };
+        assert_eq!((scores(taken), taken.gaps), (vec![190], 0));
+        assert!(taken.games.iter().all(|game| game.result == 0));
+    }
+
     #[test]
     fn what_is_wrong_is_told() {
         for (text, sentence) in [

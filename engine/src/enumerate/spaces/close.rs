@@ -4,19 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use shakmaty::Color;
+
 use super::entry::Entry;
 use crate::enumerate::checkpoint::{CheckpointStore, Ended, State, Task, Work};
 use crate::enumerate::closure::{Closure, ClosureState};
 use crate::enumerate::context::RunContext;
 use crate::enumerate::error::EnumerateError;
 use crate::enumerate::log::Log;
-use crate::enumerate::packed::Packed;
+use crate::enumerate::packed::{PACKED_BYTES, Packed};
 use crate::enumerate::run::{Deliver, close, finish};
 use crate::enumerate::tally::Tally;
 use crate::enumerate::{folder, hives};
-
-/// Spaces with more indices are not tried in memory first.
-const SMALL: u128 = 1 << 28;
 
 /// Where a space that does not fit memory is closed, within the run's folder.
 pub(super) fn folder_in(run: &Path) -> PathBuf {
@@ -37,7 +36,7 @@ pub(super) fn close_space(
 ) -> Result<Option<Tally>, EnumerateError> {
     let task =
         Task { fen: entry.name.clone(), plies: None, edges: false, roots: true, spaces: false };
-    if entry.space.size() <= SMALL {
+    if likely_bytes(entry) <= u128::from(context.memory()) {
         let store = CheckpointStore::none(task.clone());
         let state = ClosureState::new(false);
         // Those of a space that is stopped half way are not to be delivered.
@@ -81,6 +80,13 @@ pub(super) fn close_space(
         read(&hives, &path, deliver)?;
     }
     Ok(ended)
+}
+
+/// Memory that a space will need, more or less: one index in four is a position, and each pawn has
+/// a move in most of them, to a root. Where that is too little the folder takes over.
+fn likely_bytes(entry: &Entry) -> u128 {
+    let pawns: usize = Color::ALL.into_iter().map(|color| entry.space.pawns(color).count()).sum();
+    entry.space.size() / 4 * (1 + pawns * PACKED_BYTES) as u128
 }
 
 /// The same, kept in this store.

@@ -172,7 +172,7 @@ fn network_rows() -> [Row; 4] {
     ]
 }
 
-fn baseline_rows() -> [Row; 4] {
+fn baseline_rows() -> [Row; 5] {
     [
         Row {
             name: "MinimaxPruning",
@@ -205,6 +205,18 @@ fn baseline_rows() -> [Row; 4] {
                 min: 1,
                 max: 100_000_000,
                 set: |settings, size| settings.machine.three_state.size = size as usize,
+            },
+        },
+        Row {
+            name: "BookFile",
+            help: "An opening book, PGN, EPD or FEN, whose positions `Search` = `ThreeState` \
+                   counts as known, so that it calculates in them instead of playing at random.",
+            kind: Kind::Text {
+                default: EMPTY,
+                set: |settings, path| {
+                    settings.machine.three_state.book = given(path);
+                    Ok(())
+                },
             },
         },
         Row {
