@@ -122,8 +122,8 @@ impl GenfensOrder {
         self.book.as_ref().map_or_else(start, |path| Ok(read_text(path, LARGEST)?))
     }
 
-    /// The position of a line. Only lines that are drawn are read: OpenBench's books have millions,
-    /// and it starts this program once for each of its threads.
+    /// The position of a line. Only lines that are drawn are read: the books of `OpenBench` have
+    /// millions, and it starts this program once for each of its threads.
     fn position(&self, index: usize, line: &str) -> Result<Chess, GenfensError> {
         // An EPD's operations are not a FEN's clocks, which an opening does not need.
         let fields: Vec<&str> = line.split_whitespace().take(4).collect();
