@@ -3,8 +3,8 @@
 //! * [`mod@bench`], [`perft`] — fixed work: the signature of the search, and the move generator's
 //!   check;
 //! * [`genfens`] — openings for self-play;
-//! * [`about`], [`doctor`], [`benchmark`] — the program's version and features; a check of the
-//!   machine; what its devices can do;
+//! * [`about`], [`describenet`] — the program's version and features; what is known of a network;
+//! * [`doctor`], [`benchmark`] — a check of the machine; what its devices can do;
 //! * [`analyse`], [`review`] — positions and games, for other programs and for people;
 //! * [`minimax`], [`enumerate`], [`experience`] — the other searches from the command line.
 
@@ -12,6 +12,7 @@ pub mod about;
 pub mod analyse;
 pub mod bench;
 pub mod benchmark;
+pub mod describenet;
 pub mod doctor;
 pub mod enumerate;
 pub mod experience;

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 use tesla_engine::commands::analyse::{self as analyse, AnalyseArgs};
 use tesla_engine::commands::benchmark::{self, BenchmarkArgs};
+use tesla_engine::commands::describenet::{self as describenet, DescribenetArgs};
 use tesla_engine::commands::doctor::{self, DoctorArgs};
 use tesla_engine::commands::enumerate::{self as enumerate, EnumerateArgs};
 use tesla_engine::commands::experience::{self as experience, ExperienceCommand};
@@ -70,6 +71,8 @@ enum Command {
     },
     /// Checks this machine and the installation, and says how to fix each problem
     Doctor(DoctorArgs),
+    /// Tells shape, parameters, hash and training data of a network
+    Describenet(DescribenetArgs),
     /// Measures every device with the network, and says which options to set
     Benchmark(BenchmarkArgs),
     /// Answers queries in JSON, a line each on stdin and stdout: many positions on one device
@@ -99,6 +102,8 @@ the protocol UCI; the options then appear in the GUI. To try it in a terminal, s
 help";
 
 fn main() -> ExitCode {
+    #[cfg(feature = "wgpu")]
+    tesla_nn::device::start_quietly();
     let output = Output::stdout();
     // Arguments may be names of files that are no text.
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -162,6 +167,7 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             finish(counted.map(done).map_err(|problem| problem.to_string()))
         }
         Command::Doctor(arguments) => finish(doctor::run(&arguments, output).map(done)),
+        Command::Describenet(arguments) => finish(describenet::run(&arguments, output).map(done)),
         Command::Benchmark(arguments) => finish(benchmark::run(&arguments, output).map(done)),
         Command::Analyse(arguments) => {
             let input = std::io::stdin().lock();

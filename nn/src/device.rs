@@ -3,6 +3,8 @@
 #[cfg(feature = "wgpu")]
 mod gpu;
 mod part;
+#[cfg(all(feature = "wgpu", target_os = "linux"))]
+mod quiet;
 
 use std::fmt;
 use std::str::FromStr;
@@ -136,6 +138,32 @@ pub fn choose(choice: DeviceChoice) -> Result<Chosen, DeviceError> {
     }
 }
 
+/// An adapter that a graphics API names, and what becomes of it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// Its driver with its version, and the API.
+    pub driver: String,
+    /// Its number as a GPU: `gpu:0`, `gpu:1` …
+    pub number: Option<usize>,
+    /// What it can do, or why it is not used.
+    pub usable: Result<String, String>,
+}
+
+/// Every adapter of every API, software rasterisers included. Opens the real GPUs.
+pub fn adapters() -> Vec<Found> {
+    gpu::adapters()
+}
+
+/// For the first line of a program that may use a GPU. On Linux it starts the program anew, in the
+/// same process, where a layer of Mesa's would write an error that is none to stderr; the layer can
+/// only be left out by the environment.
+pub fn start_quietly() {
+    #[cfg(all(feature = "wgpu", target_os = "linux"))]
+    quiet::start();
+}
+
 /// All real GPUs, as `gpu:0`, `gpu:1` … count them, each with why it cannot be used where that is
 /// so. Opens them all.
 pub fn gpus() -> Vec<Result<Chosen, String>> {
@@ -149,7 +177,7 @@ pub(crate) fn lose(adapter: &Adapter) {
 
 #[cfg(not(feature = "wgpu"))]
 mod gpu {
-    use super::{Chosen, Part};
+    use super::{Chosen, Found, Part};
     use crate::gpu::Adapter;
 
     pub(super) fn real() -> Result<Chosen, String> {
@@ -166,6 +194,10 @@ mod gpu {
 
     pub(super) fn any() -> Result<Chosen, String> {
         real()
+    }
+
+    pub(super) fn adapters() -> Vec<Found> {
+        Vec::new()
     }
 
     pub(super) fn lose(adapter: &Adapter) {
@@ -196,5 +228,10 @@ mod tests {
         assert!(choose(absent).is_err_and(|why| why.to_string().contains("set Device to auto")));
         assert!(choose(DeviceChoice::Auto).is_ok());
         assert!(!choose(DeviceChoice::Cpu).unwrap().is_gpu);
+        // Every GPU that can be named is among the adapters, in the same order.
+        let numbers: Vec<usize> = adapters().iter().filter_map(|found| found.number).collect();
+        let mut sorted = numbers.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..gpus().len()), "{numbers:?}");
     }
 }

@@ -6,6 +6,7 @@
 //! [`Model`] and hold f16 or f32. Shipped files are called `tesla-<shape>-<hash>.safetensors`,
 //! where the hash is the first eight hexadecimal digits of the file's SHA-256.
 
+mod describe;
 mod graft;
 mod source;
 
@@ -23,6 +24,7 @@ use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
 pub(crate) use self::source::{Linear, Source};
+pub use describe::{Described, describe};
 pub use graft::graft;
 
 /// Version of the layout of the file and of what the network's inputs mean.

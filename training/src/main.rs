@@ -11,6 +11,7 @@ use tesla_training::commands::{self, Cli};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    tesla_nn::device::start_quietly();
     match commands::run(&Cli::parse().command, &complain) {
         Ok(code) => code,
         Err(error) => {

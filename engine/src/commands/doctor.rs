@@ -2,8 +2,8 @@
 //!
 //! * [`run`] — all checks in turn, told as they end;
 //! * `system` — processor, memory, drivers;
-//! * `gpus` — the GPUs, and why one is not used;
-//! * `evaluator` — network and device, started and timed as for play.
+//! * `gpus` — the adapters, and why each is taken or refused;
+//! * `evaluator` — network and device, started as for play; their speed in three sizes of batches.
 
 mod evaluator;
 mod gpus;

@@ -8,7 +8,7 @@ use tesla_nn::evaluator::Evaluator;
 use tesla_nn::transformer::{
     AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
 };
-use tesla_nn::weights;
+use tesla_nn::weights::{self, Described};
 
 use crate::setup::machine::Machine;
 use crate::setup::memory;
@@ -20,6 +20,18 @@ const EMBEDDED: &[u8] = include_bytes!(env!("TESLA_NETWORK"));
 /// The embedded network's name, which is its file's, and its hash.
 pub fn embedded() -> (&'static str, String) {
     (env!("TESLA_NETWORK_NAME"), weights::short_hash(EMBEDDED))
+}
+
+/// What a weights file holds, or the network inside the program.
+///
+/// # Errors
+/// A sentence, when the file cannot be read or is no network of this version.
+pub fn describe(file: Option<&Path>) -> Result<Described, String> {
+    let described = match file {
+        None => weights::describe(EMBEDDED),
+        Some(path) => weights::read_file(path).and_then(|bytes| weights::describe(&bytes)),
+    };
+    described.map_err(|error| error.to_string())
 }
 
 /// The GPU on which the network would run if nothing else is asked for; `None` = the CPU. Nothing

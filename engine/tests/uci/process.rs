@@ -145,3 +145,14 @@ impl Drop for Engine {
         let _ = self.child.wait();
     }
 }
+
+/// Where no desktop has set `XDG_RUNTIME_DIR`, Mesa's layer for Vulkan would complain. (Without the
+/// GPU stack nobody loads it.)
+#[test]
+fn standard_error_is_quiet_without_a_desktop() {
+    let tesla = || Command::new(env!("CARGO_BIN_EXE_tesla"));
+    let output = tesla().arg("--version").env_remove("XDG_RUNTIME_DIR").output().unwrap();
+    assert!(output.status.success() && output.stdout.starts_with(b"tesla "));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!said.contains("XDG_RUNTIME_DIR"), "{said}");
+}

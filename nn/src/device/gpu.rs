@@ -2,12 +2,14 @@
 
 use std::panic::catch_unwind;
 use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use burn::tensor::wgpu::WgpuBackend;
 use burn::tensor::{Device, DeviceKind};
 use cubecl::device::WgpuDeviceKind;
+use cubecl::wgpu::wgpu::{self, AdapterInfo, DeviceType};
 
-use super::{Chosen, Part};
+use super::{Chosen, Found, Part};
 use crate::gpu::Adapter;
 
 /// Best first. OpenGL is left out: it names no GPU's kind, and only to ask it loads libraries
@@ -91,9 +93,78 @@ pub(super) fn lose(adapter: &Adapter) {
     }
 }
 
+/// Every adapter of every API. What the first API names is not told again for the next one.
+pub(super) fn adapters() -> Vec<Found> {
+    let gpus = list();
+    let mut all = Vec::new();
+    for &api in APIS {
+        let mut counts = [0; 3];
+        for info in catch_unwind(|| infos(api)).unwrap_or_default() {
+            let kind = kind_of(info.device_type, &mut counts);
+            let number = gpus.iter().position(|(gpu, of)| Some(gpu) == kind.as_ref() && *of == api);
+            let usable = match number {
+                Some(number) => {
+                    let opened = open(&gpus[number].0, api);
+                    opened.map(|gpu| gpu.adapter.map_or_else(String::new, |gpu| gpu.to_string()))
+                }
+                None => Err(refusal(info.device_type).to_owned()),
+            };
+            let driver = [info.driver, info.driver_info, format!("{api:?}")];
+            let driver: Vec<String> = driver.into_iter().filter(|word| !word.is_empty()).collect();
+            all.push(Found { name: info.name, driver: driver.join(" "), number, usable });
+        }
+    }
+    all
+}
+
+fn infos(api: WgpuBackend) -> Vec<AdapterInfo> {
+    let backend = match api {
+        WgpuBackend::Dx12 => wgpu::Backends::DX12,
+        WgpuBackend::Metal => wgpu::Backends::METAL,
+        _ => wgpu::Backends::VULKAN,
+    };
+    // Vulkan's loader crashes when instances come and go on several threads at once.
+    let _alone = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: backend,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let mut asked = Box::pin(instance.enumerate_adapters(backend));
+    // A native driver answers at once.
+    match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(adapters) => adapters.iter().map(wgpu::Adapter::get_info).collect(),
+        Poll::Pending => Vec::new(),
+    }
+}
+
+/// The next device of this type, where it is a real GPU's. `counts` are those before it.
+fn kind_of(device: DeviceType, counts: &mut [usize; 3]) -> Option<DeviceKind> {
+    let (at, kind): (usize, fn(usize) -> DeviceKind) = match device {
+        DeviceType::DiscreteGpu => (0, DeviceKind::DiscreteGpu),
+        DeviceType::IntegratedGpu => (1, DeviceKind::IntegratedGpu),
+        DeviceType::VirtualGpu => (2, DeviceKind::VirtualGpu),
+        DeviceType::Other | DeviceType::Cpu => return None,
+    };
+    counts[at] += 1;
+    Some(kind(counts[at] - 1))
+}
+
+/// Why an adapter is none of the GPUs.
+fn refusal(device: DeviceType) -> &'static str {
+    match device {
+        DeviceType::Cpu => {
+            "a software rasteriser, slower than our own kernels on the CPU; Device = software uses \
+             it, for tests"
+        }
+        DeviceType::Other => "its driver does not say that it is a GPU",
+        _ => "the same GPU is used through another API",
+    }
+}
+
 /// The real GPUs, the best first, by the first API that has any.
 fn list() -> Vec<(DeviceKind, WgpuBackend)> {
     let kinds = [DeviceKind::DiscreteGpu, DeviceKind::IntegratedGpu, DeviceKind::VirtualGpu];
+    let _alone = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     for &api in APIS {
         let of_kind = |kind: fn(usize) -> DeviceKind| {
             let count = catch_unwind(|| Adapter::count(of_cubecl(&kind(0)), api)).unwrap_or(0);

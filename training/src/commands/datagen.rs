@@ -123,12 +123,15 @@ pub fn run(args: &DatagenArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> O
 
 /// What this run did.
 fn run_lines(finished: &Finished) -> String {
-    let Finished { games, dropped, made, positions, time, devices, .. } = finished;
+    let Finished { games, held_out, dropped, made, positions, time, devices, .. } = finished;
     let seconds = time.as_secs_f64();
     let pace = |count: u64| count as f64 / seconds.max(1e-3);
+    let held_out =
+        if *held_out > 0 { format!(", {held_out} of them held out") } else { String::new() };
     let text = format!(
         "this run: {made} games and {positions} positions in {seconds:.1} s, {:.1} games/s, {:.0} \
-         positions/s\non disk: {games} games; {dropped} dropped because another one is the same\n",
+         positions/s\non disk: {games} games{held_out}; {dropped} dropped because another one is \
+         the same\n",
         pace(*made),
         pace(*positions)
     );

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tesla_nn::files::sha256;
 
 use super::line::Material;
+use super::output::check_valid;
 use super::span::Span;
 use crate::console::options::{options, shown_as_displayed};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
@@ -46,6 +47,10 @@ options! {
         games: u64 = 0, as games: u64 = "", required = true;
         /// Games of a shard; those that were dropped count.
         shard_games: u64 = 10_000, as shard_games: u64;
+        /// Share of the games that go into files whose names begin with valid, which training
+        /// leaves out, as in 0.02.
+        #[serde(default, skip_serializing_if = "is_default")]
+        valid: f64 = 0.0, as valid: f64;
         /// Decides openings and random moves, with the number of the game. With a teacher that
         /// always answers alike (nodes or depth, one thread) it decides the games.
         seed: u64 = 1, as seed: u64;
@@ -133,6 +138,7 @@ impl DatagenConfig {
             let is_known = (1..=most).contains(&value);
             ensure!(is_known, "{name} is {value}; it must be from 1 to {most}");
         }
+        check_valid(self.valid)?;
         let is_share = |share| (0.0..=1.0).contains(&share);
         ensure!(
             is_share(self.random.low) && is_share(self.random.high),
@@ -254,6 +260,7 @@ pub(super) mod tests {
             teacher,
             games: 12,
             shard_games: 5,
+            valid: 0.0,
             seed: 1,
             openings: BookSource::StartPosition,
             plies: None,

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use tesla_nn::files::{self, FileError};
 
 use super::store::shard_name;
-use crate::labelled::unique::{Unique, hash};
+use crate::labelled::unique::{Unique, is_held_out};
 use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, HELD_OUT};
 
 /// What shards are called behind their names until all of them are whole: half of what was asked
@@ -55,10 +55,7 @@ impl Output {
     /// When the file exists, or the folder holds games or cannot be made.
     pub fn create(path: &Path, shard_games: u64, valid: f64) -> Result<Self> {
         let is_file = labelled::is_games_file(path);
-        ensure!(
-            (0.0..1.0).contains(&valid),
-            "--valid is {valid}; it must be a share from 0 to below 1, as 0.02"
-        );
+        check_valid(valid)?;
         ensure!(!is_file || valid <= 0.0, "--valid needs a folder; {} is one file", path.display());
         let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
         if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
@@ -98,7 +95,7 @@ impl Output {
         }
         self.kept += 1;
         let (share, writer) = &mut self.valid;
-        if (hash(game) >> 64) as u64 as f64 / 2f64.powi(64) < *share {
+        if is_held_out(game, *share) {
             let writer = match writer {
                 Some(writer) => writer,
                 None => {
@@ -155,6 +152,18 @@ impl Output {
     fn close(&mut self) -> Result<()> {
         Ok(self.writer.take().map_or(Ok(()), GameWriter::finish)?)
     }
+}
+
+/// Checks the share of the games that are held out.
+///
+/// # Errors
+/// When it is none, or all games.
+pub fn check_valid(valid: f64) -> Result<()> {
+    ensure!(
+        (0.0..1.0).contains(&valid),
+        "--valid is {valid}; it must be a share from 0 to below 1, as 0.02"
+    );
+    Ok(())
 }
 
 /// The file of held-out games.

@@ -31,8 +31,10 @@ const ATTEMPTS: usize = 3;
 pub struct Finished {
     /// Whether no game is left to be made.
     pub is_complete: bool,
-    /// Games on disk.
+    /// Games on disk, those held out included.
     pub games: u64,
+    /// Games held out.
+    pub held_out: u64,
     /// Games that were dropped because another one is the same.
     pub dropped: u64,
     /// Games made in this run.
@@ -63,7 +65,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     let devices = Devices::start(&sides, say)?;
     let name = names.first().and_then(Option::as_deref);
     let fingerprint = config.fingerprint(&source, &devices, name);
-    let store = Store::open(folder, fingerprint, config.games, config.shard_games)?;
+    let store = Store::open(folder, fingerprint, config.games, config.shard_games, config.valid)?;
     let missing = store.missing();
     let done = config.games - missing.len() as u64;
     if done > 0 {
@@ -88,6 +90,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     Ok(Finished {
         is_complete: results.store.is_complete(),
         games,
+        held_out: results.store.held_out(),
         dropped,
         made: results.made,
         positions: results.positions,

@@ -2,21 +2,25 @@
 //!
 //! A game is in the journal before it is counted. Shards are written in their order, each when all
 //! of its numbers are played, so that of games that are the same the one with the lowest number
-//! stays, whichever was played first.
+//! stays, whichever was played first. A shard's held-out games are in a file of their own, which is
+//! written before it: a shard that is there has both.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tesla_nn::files;
+use tesla_nn::files::{self, FileError};
 
 use crate::disk::journal::Journal;
 use crate::game::state::{fen_of, set_up};
-use crate::labelled::unique::Unique;
-use crate::labelled::{self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, Ply};
+use crate::labelled::unique::{Unique, is_held_out};
+use crate::labelled::{
+    self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, HELD_OUT, Ply,
+};
 
 /// A game in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +65,8 @@ pub struct Store {
     journal: Option<Journal<JournalGame>>,
     games: u64,
     shard_games: u64,
+    /// Share of the games that are held out.
+    valid: f64,
     /// Games that are in no shard yet, by number.
     pending: BTreeMap<u64, GameRecord>,
     /// The first shard that is not whole.
@@ -68,6 +74,7 @@ pub struct Store {
     /// The games of the shards before it.
     seen: Unique,
     kept: u64,
+    held_out: u64,
     dropped: u64,
 }
 
@@ -76,13 +83,25 @@ pub(super) fn shard_name(number: u64) -> String {
     format!("shard-{number:05}.{EXTENSION}")
 }
 
+/// Name of the held-out games of shard `number`.
+fn valid_name(number: u64) -> String {
+    format!("{HELD_OUT}-{number:05}.{EXTENSION}")
+}
+
 impl Store {
-    /// Opens the folder of a run of so many games, new or interrupted.
+    /// Opens the folder of a run of so many games, new or interrupted, of which the share `valid`
+    /// is held out.
     ///
     /// # Errors
     /// When the folder holds another run or something else, is in use, damaged or cannot be
     /// written.
-    pub fn open(folder: &Path, fingerprint: Value, games: u64, shard_games: u64) -> Result<Self> {
+    pub fn open(
+        folder: &Path,
+        fingerprint: Value,
+        games: u64,
+        shard_games: u64,
+        valid: f64,
+    ) -> Result<Self> {
         files::make_folder(folder)?;
         let path = folder.join("games.jsonl");
         ensure!(
@@ -113,10 +132,12 @@ impl Store {
             journal: Some(resumed.journal),
             games,
             shard_games,
+            valid,
             pending,
             next: 0,
             seen: Unique::default(),
             kept: 0,
+            held_out: 0,
             dropped: 0,
         };
         store.finish_shards()?;
@@ -150,6 +171,11 @@ impl Store {
         (self.kept + self.pending.len() as u64, self.dropped)
     }
 
+    /// Games that are held out, in whole shards.
+    pub fn held_out(&self) -> u64 {
+        self.held_out
+    }
+
     /// Whether every shard is whole.
     pub fn is_complete(&self) -> bool {
         self.next == self.shards()
@@ -175,16 +201,19 @@ impl Store {
         let before = self.next;
         while self.next < self.shards() {
             let range = self.range(self.next);
-            let path = self.path(self.next);
+            let (path, valid) = (self.path(self.next), self.folder.join(valid_name(self.next)));
             let size = range.end - range.start;
-            let kept = if path.exists() {
-                self.learn(&path)?
+            let (learnt, held_out) = if path.exists() {
+                let held_out = if valid.exists() { self.learn(&valid)? } else { 0 };
+                (self.learn(&path)?, held_out)
             } else if self.is_played(&range) {
-                self.write(&path, range.clone())?
+                self.write(&path, &valid, range.clone())?
             } else {
                 break;
             };
+            let kept = learnt + held_out;
             self.pending.retain(|number, _| !range.contains(number));
+            self.held_out += held_out;
             self.kept += kept;
             self.dropped += size.saturating_sub(kept);
             self.next += 1;
@@ -209,20 +238,35 @@ impl Store {
         Ok(games)
     }
 
-    /// Writes a shard and counts the games that it keeps.
-    fn write(&mut self, path: &Path, range: Range<u64>) -> Result<u64> {
+    /// Writes a shard, after its held-out games if there are any, and counts both.
+    fn write(&mut self, path: &Path, valid: &Path, range: Range<u64>) -> Result<(u64, u64)> {
         // Of a run that was killed.
         files::remove_unfinished(path)?;
-        let mut writer = GameWriter::create(path)?;
-        let mut kept = 0;
+        files::remove_unfinished(valid)?;
+        if valid.exists() {
+            fs::remove_file(valid).map_err(FileError::at("delete", valid))?;
+        }
+        let mut counts = (0, 0);
+        let (mut shard, mut held_out) = (GameWriter::create(path)?, None);
         for game in self.pending.range(range).map(|(_, game)| game) {
-            if self.seen.insert(game) {
+            if !self.seen.insert(game) {
+                continue;
+            }
+            if is_held_out(game, self.valid) {
+                let writer = match &mut held_out {
+                    Some(writer) => writer,
+                    none => none.insert(GameWriter::create(valid)?),
+                };
                 writer.write(game)?;
-                kept += 1;
+                counts.1 += 1;
+            } else {
+                shard.write(game)?;
+                counts.0 += 1;
             }
         }
-        writer.finish()?;
-        Ok(kept)
+        held_out.map_or(Ok(()), GameWriter::finish)?;
+        shard.finish()?;
+        Ok(counts)
     }
 
     /// Leaves only what is in no shard in the journal.

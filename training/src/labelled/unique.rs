@@ -31,6 +31,13 @@ pub fn hash(game: &GameRecord) -> u128 {
     u128::from_le_bytes(first)
 }
 
+/// Whether the game is one of this share of all games, which is held out. It depends on the game
+/// alone, so that it is so in whatever run or file the game is.
+pub fn is_held_out(game: &GameRecord, share: f64) -> bool {
+    // A hash is not worth its time where nothing is held out.
+    share > 0.0 && (((hash(game) >> 64) as u64) as f64) / 2f64.powi(64) < share
+}
+
 #[cfg(test)]
 mod tests {
     use shakmaty::Chess;
@@ -48,5 +55,8 @@ mod tests {
         assert!(unique.insert(&game(1, 0)));
         assert!(!unique.insert(&game(1, 50)));
         assert!(unique.insert(&game(2, 0)));
+        let held_out = |share| (0..1000).filter(|&n| is_held_out(&game(n, 0), share)).count();
+        assert_eq!(held_out(0.0), 0);
+        assert!((150..250).contains(&held_out(0.2)), "{}", held_out(0.2));
     }
 }

@@ -4,16 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tesla_nn::evaluator::{Evaluator, Request};
 
-use super::Finding;
+use super::{Finding, system};
 use crate::commands::bench;
 use crate::search::clock::Stopwatch;
 use crate::setup::factory;
 use crate::setup::settings::Settings;
 
-/// Batches that are timed, behind one that is not.
-const BATCHES: u32 = 3;
+/// Batches of each size that are timed, behind one that is not.
+const BATCHES: usize = 5;
 
-/// Starts what the settings ask for and times a batch.
+/// Starts what the settings ask for and times batches.
 pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
     let machine = settings.machine();
     // A driver's fault may come as a panic from below.
@@ -63,34 +63,53 @@ fn advice_on(sentence: &str) -> &'static str {
     }
 }
 
-/// Evaluations a second, in batches of the device's size.
+/// Evaluations a second in small, middling and full batches, each the median of several.
 fn speed(evaluator: &mut dyn Evaluator) -> Finding {
-    let size = evaluator.batch_size().max(1);
-    let positions: Vec<_> = bench::positions().map(|(_, position)| position).collect();
-    let mut asked = || {
-        let batch = positions.iter().cycle().take(size).map(Request::single).collect();
-        evaluator.submit(batch);
-        evaluator.collect().map(|answers| answers.iter().all(|answer| answer.value.is_finite()))
-    };
-    let mut watch = Stopwatch::start();
-    for number in 0..=BATCHES {
-        if number == 1 {
-            watch = Stopwatch::start();
-        }
-        match asked() {
-            Ok(true) => {}
-            Ok(false) => {
-                let advice = "use another device with --device, and please report this one";
-                return Finding::broken("speed", "its answers are not numbers".to_owned(), advice);
-            }
-            Err(error) => {
-                let advice = "try --device cpu; if that works, update the GPU's driver";
-                return Finding::broken("speed", error.to_string(), advice);
-            }
+    // Before the measurement adds to it.
+    let busy = system::busy();
+    let full = evaluator.batch_size().max(4);
+    let mut parts = Vec::new();
+    for size in [1, full / 4, full] {
+        match median(evaluator, size) {
+            Ok(seconds) => parts.push(format!(
+                "{:.0} in batches of {size} ({:.2} ms)",
+                size as f64 / seconds.max(1e-9),
+                seconds * 1e3
+            )),
+            Err(broken) => return broken,
         }
     }
-    let milliseconds = watch.elapsed().as_secs_f64() * 1e3 / f64::from(BATCHES);
-    let rate = size as f64 / milliseconds.max(1e-6) * 1e3;
-    let found = format!("{rate:.0} full evaluations a second ({size} in {milliseconds:.2} ms)");
-    Finding::fine("speed", found)
+    let found = format!("full evaluations a second: {}", parts.join(", "));
+    match busy {
+        None => Finding::fine("speed", found),
+        Some(load) => {
+            let advice = "other programs were computing, so this is less than the machine can do; \
+                          try again when they have ended";
+            Finding::weak("speed", format!("{found}; {load}"), advice)
+        }
+    }
+}
+
+/// Median time of a batch of so many positions, s.
+fn median(evaluator: &mut dyn Evaluator, size: usize) -> Result<f64, Finding> {
+    let positions: Vec<_> = bench::positions().map(|(_, position)| position).collect();
+    let mut times = Vec::new();
+    // The first one is not counted: what a size needs is set up in it.
+    for _ in 0..=BATCHES {
+        let batch = positions.iter().cycle().take(size).map(Request::single).collect();
+        let watch = Stopwatch::start();
+        evaluator.submit(batch);
+        let answers = evaluator.collect().map_err(|error| {
+            let advice = "try --device cpu; if that works, update the GPU's driver";
+            Finding::broken("speed", error.to_string(), advice)
+        })?;
+        times.push(watch.elapsed().as_secs_f64());
+        if !answers.iter().all(|answer| answer.value.is_finite()) {
+            let advice = "use another device with --device, and please report this one";
+            return Err(Finding::broken("speed", "its answers are not numbers".to_owned(), advice));
+        }
+    }
+    let counted = &mut times[1..];
+    counted.sort_by(f64::total_cmp);
+    Ok(counted[counted.len() / 2])
 }

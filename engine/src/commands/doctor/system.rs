@@ -57,6 +57,19 @@ pub(super) fn memory(wanted_mb: usize) -> Finding {
     }
 }
 
+/// A word on the load, where other programs leave less than half of the cores. Linux says it.
+pub(super) fn busy() -> Option<String> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let text = read_text(Path::new("/proc/loadavg"), 1 << 10).ok()?;
+    let load = text.split_whitespace().next()?.parse().ok()?;
+    load_text(load, cores)
+}
+
+fn load_text(load: f64, cores: usize) -> Option<String> {
+    (load > cores as f64 / 2.0)
+        .then(|| format!("the machine was busy (load {load} on {cores} cores)"))
+}
+
 /// Vulkan's drivers and the kernel's, where Linux keeps them.
 pub(super) fn drivers() -> Finding {
     let found = drivers_found();
@@ -92,4 +105,15 @@ fn drivers_found() -> Vec<String> {
 fn names_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_is_told_so() {
+        assert_eq!(load_text(0.9, 2), None);
+        assert!(load_text(5.5, 2).is_some_and(|text| text.contains("load 5.5 on 2 cores")));
+    }
 }

@@ -14,7 +14,7 @@ fn game(number: u64) -> GameRecord {
 }
 
 fn open(scratch: &Scratch) -> Result<Store> {
-    Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3)
+    Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3, 0.0)
 }
 
 fn shards(scratch: &Scratch) -> Vec<Vec<GameRecord>> {
@@ -48,6 +48,41 @@ fn any_order_and_any_stop_gives_the_same_shards() {
             assert_eq!(shards(&scratch), finished());
         }
     }
+}
+
+#[test]
+fn held_out_games_are_the_same_in_every_run() {
+    let scratch = Scratch::new("valid");
+    let held_out: Vec<GameRecord> = (0..GAMES)
+        .filter(|&number| number != 3 && is_held_out(&game(number), 0.5))
+        .map(game)
+        .collect();
+    assert!(!held_out.is_empty() && held_out.len() < 6, "the test needs games of both kinds");
+    let open = || Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3, 0.5).unwrap();
+    let mut store = open();
+    for number in [5, 1, 0, 2, 6] {
+        store.add(number, game(number)).unwrap();
+    }
+    drop(store);
+    // Killed between the two files of the second shard.
+    fs::write(scratch.0.join(valid_name(1)), b"of a shard that is not there").unwrap();
+    let mut store = open();
+    assert_eq!(store.missing(), [3, 4]);
+    for number in [4, 3] {
+        store.add(number, game(number)).unwrap();
+    }
+    assert!(store.is_complete());
+    drop(store);
+    let store = open();
+    assert_eq!((store.counts(), store.held_out()), ((6, 1), held_out.len() as u64));
+    let (mut valid, mut learnt) = (Vec::new(), Vec::new());
+    for file in labelled::find_files(&scratch.0).unwrap() {
+        let is_valid = file.file_name().unwrap().to_string_lossy().starts_with(HELD_OUT);
+        let kind = if is_valid { &mut valid } else { &mut learnt };
+        kind.extend(read_file(&file).unwrap());
+    }
+    assert_eq!((valid, learnt.len()), (held_out.clone(), 6 - held_out.len()));
+    assert!(learnt.iter().all(|game| !is_held_out(game, 0.5)));
 }
 
 #[test]
@@ -86,7 +121,8 @@ fn strangers_are_refused() {
     let busy = open(&scratch).unwrap_err().to_string();
     assert!(busy.contains("another run"), "{busy}");
     drop(store);
-    let other = Store::open(&scratch.0, json!({"seed": 2}), GAMES, 3).unwrap_err().to_string();
+    let other = Store::open(&scratch.0, json!({"seed": 2}), GAMES, 3, 0.0);
+    let other = other.unwrap_err().to_string();
     assert!(other.contains("seed is 1 there and 2 here"), "{other}");
     let mut store = open(&scratch).unwrap();
     (0..3).for_each(|number| store.add(number, game(number)).unwrap());
