@@ -1,0 +1,126 @@
+//! How pieces and moves stand in the fight: attack states, features and situations.
+
+use shakmaty::{Bitboard, Board, Chess, Move, Piece, Position, Role, Square, attacks};
+
+use super::{ATTACK_STATES, EXCHANGES, aftermath, arrivals, role_index};
+use crate::classical::exchange::nets_at_least;
+
+/// Lower bounds of the classes of what an exchange nets, in centipawns: sure losses, small losses,
+/// even, a pawn or so, a piece or more.
+const NETS: [i32; EXCHANGES - 1] = [-250, -50, 50, 250];
+
+/// Pawn 1, minor piece 2, rook 3, queen 4, king 5: enough to tell a good capture from a bad one.
+fn rank_of(role: Role) -> u8 {
+    match role {
+        Role::Pawn => 1,
+        Role::Knight | Role::Bishop => 2,
+        Role::Rook => 3,
+        Role::Queen => 4,
+        Role::King => 5,
+    }
+}
+
+/// Rank of the cheapest piece in `pieces`, which must not be empty to mean anything.
+fn cheapest(board: &Board, pieces: Bitboard) -> u8 {
+    if (pieces & board.pawns()).any() {
+        1
+    } else if (pieces & (board.knights() | board.bishops())).any() {
+        2
+    } else if (pieces & board.rooks()).any() {
+        3
+    } else if (pieces & board.queens()).any() {
+        4
+    } else {
+        5
+    }
+}
+
+pub(super) fn attack_state(board: &Board, square: Square, piece: Piece) -> u8 {
+    let attackers = board.attacks_to(square, !piece.color, board.occupied());
+    if attackers.is_empty() {
+        0
+    } else if piece.role == Role::King || cheapest(board, attackers) < rank_of(piece.role) {
+        1
+    } else if board.attacks_to(square, piece.color, board.occupied()).is_empty() {
+        2
+    } else {
+        3
+    }
+}
+
+pub(super) fn move_feature(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
+    let board = position.board();
+    let mover = position.turn();
+    let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
+    let role = m.promotion().unwrap_or(m.role());
+    let enemies = board.attacks_to(to, !mover, occupied) & !Bitboard::from_square(to);
+    let threat = if enemies.is_empty() {
+        0
+    } else if cheapest(board, enemies) < rank_of(role) {
+        2
+    } else {
+        1
+    };
+    let friends = board.attacks_to(to, mover, occupied) & !Bitboard::from_square(from);
+    let checks = board.king_of(!mover).is_some_and(|king| {
+        attacks::attacks(to, Piece { color: mover, role }, occupied).contains(king)
+    });
+    let captured = m.capture().map_or(0, |role| u16::from(role_index(role)) + 1);
+    let feature = u16::from(role_index(m.role())) * 6 + captured;
+    ((feature * 3 + threat) * 2 + u16::from(friends.any())) * 2 + u16::from(checks)
+}
+
+/// How a move stands: what it does on its square, and what it leaves behind.
+#[derive(Clone, Copy)]
+pub(super) struct Situation {
+    /// Class of what the exchange on its square nets.
+    pub(super) exchange: usize,
+    /// Pieces it threatens: none, one, more.
+    threats: usize,
+    /// Attack state of the mover where it stood.
+    state: u8,
+    /// Classes of what happens afterwards.
+    pub(super) after: usize,
+}
+
+impl Situation {
+    /// Of a legal move, where `states` are the attack states of the pieces by their squares.
+    pub(super) fn of(position: &Chess, m: Move, states: &[u8; 64]) -> Self {
+        let board = position.board();
+        let mover = position.turn();
+        let role = m.role();
+        let (to, _) = arrivals(m, mover);
+        let from = m.from().unwrap_or(to); // only drops come from nowhere
+        // From the middle: most moves win nothing and lose nothing, which two questions tell.
+        let nets = |class: usize| nets_at_least(position, m, NETS[class - 1]);
+        let exchange = if nets(3) {
+            3 + usize::from(nets(4))
+        } else if nets(2) {
+            2
+        } else {
+            usize::from(nets(1))
+        };
+        let stands = m.promotion().unwrap_or(role);
+        let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
+        let reached = attacks::attacks(to, Piece { color: mover, role: stands }, occupied)
+            & board.by_color(!mover)
+            & !Bitboard::from_square(to);
+        let threatened = |square: &Square| {
+            let dearer =
+                board.role_at(*square).is_some_and(|other| rank_of(other) > rank_of(stands));
+            dearer || board.attacks_to(*square, !mover, occupied).is_empty()
+        };
+        Self {
+            exchange,
+            threats: reached.into_iter().filter(threatened).take(2).count(),
+            state: states[usize::from(from)],
+            after: aftermath::class(position, m, to),
+        }
+    }
+
+    /// The row of the move-situation table.
+    pub(super) fn row(self) -> u16 {
+        let plain = (self.exchange * 3 + self.threats) * ATTACK_STATES + usize::from(self.state);
+        (plain * aftermath::CLASSES + self.after) as u16
+    }
+}
