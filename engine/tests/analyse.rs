@@ -38,7 +38,7 @@ fn wrong_options_are_told() {
         ("Hash", "NAME=VALUE"),
         ("Hash=much", "Hash"),
         ("Magic=1", "Magic"),
-        ("Search=Minimax", "not Minimax"),
+        ("Search=ThreeState", "ThreeState plays at random"),
     ] {
         let told = tesla(&["analyse", "--set", option], b"");
         assert_eq!(told.status.code(), Some(2));
