@@ -1,5 +1,5 @@
 //! One `go` (parsed by [`super::go`]): runs the search and prints its reports. The session prints
-//! the answer ([`super::bestmove`]) once the job has ended.
+//! the answer (`uci/bestmove.rs`) once the job has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
