@@ -29,7 +29,7 @@ inside() { unshare --user --map-root-user chroot "$root" "$@"; }
 answers=$(printf '%s\n' isready 'position startpos moves e2e4' 'go nodes 64' | { cat; sleep 10; } | inside /tesla)
 printf '%s\n' "$answers" | grep -E '^(info string network|bestmove)'
 printf '%s\n' "$answers" | grep -q '^bestmove [a-h]'
-inside /tesla-train match --out /tmp/match --games 2 --nodes 16 --max-moves 20 \
+inside /tesla-train match --out /match --games 2 --nodes 16 --max-moves 20 \
     --side name=Tesla --side name=AlphaBeta option.Search=AlphaBeta option.Evaluator=Classical |
     grep -E '^\| Tesla - AlphaBeta'
 echo "$archive plays in an empty root"

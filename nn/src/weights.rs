@@ -19,7 +19,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 
-use crate::encode::{OLDER_RULE_ROWS, PLAIN_MOVE_SITUATIONS};
+use crate::encode::{MOVE_SITUATIONS, OLDER_RULE_ROWS, PLAIN_MOVE_SITUATIONS, RULE_ROWS};
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
@@ -181,6 +181,23 @@ fn older_rows(tensors: &SafeTensors<'_>, name: &str) -> Option<usize> {
     };
     let table = tensors.tensor(name).ok()?;
     table.shape().first().copied().filter(|rows| older.contains(rows))
+}
+
+/// Rows of the table `name` today, of those tables that have grown.
+fn todays_rows(name: &str) -> usize {
+    if name == RULES { RULE_ROWS } else { MOVE_SITUATIONS }
+}
+
+/// The `table` called `name`, of an older version's `rows`, with the rows that it lacks: zeros for
+/// rules that it does not tell of, the same row for moves that it does not tell apart.
+fn grown<T: Copy + Default>(name: &str, table: &[T], rows: usize) -> Vec<T> {
+    let (now, width) = (todays_rows(name), table.len() / rows);
+    if name == RULES {
+        let mut grown = table.to_vec();
+        grown.resize(now * width, T::default());
+        return grown;
+    }
+    table.chunks_exact(width).flat_map(|row| row.repeat(now / rows)).collect()
 }
 
 /// The SHA-256 of the tensors' bytes in the order of their names.

@@ -88,9 +88,6 @@ pub fn net_gain(position: &Chess, played: Move) -> i32 {
 pub fn best_capture(board: &Board, square: Square, side: Color) -> i32 {
     let Some(victim) = board.role_at(square) else { return 0 };
     let mut occupied = board.occupied();
-    if board.attacks_to(square, side, occupied).is_empty() {
-        return 0;
-    }
     let mut attackers = all_attackers(board, square, occupied);
     // What each capture leaves the side that makes it, if the exchange ends with it.
     let mut nets = [0; 32];

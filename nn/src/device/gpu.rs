@@ -2,12 +2,11 @@
 
 use std::panic::catch_unwind;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
 
 use burn::tensor::wgpu::WgpuBackend;
 use burn::tensor::{Device, DeviceKind};
 use cubecl::device::WgpuDeviceKind;
-use cubecl::wgpu::wgpu::{self, AdapterInfo, DeviceType};
+use cubecl::wgpu::wgpu::{AdapterInfo, DeviceType};
 
 use super::{Chosen, Found, Part};
 use crate::gpu::Adapter;
@@ -118,23 +117,9 @@ pub(super) fn adapters() -> Vec<Found> {
 }
 
 fn infos(api: WgpuBackend) -> Vec<AdapterInfo> {
-    let backend = match api {
-        WgpuBackend::Dx12 => wgpu::Backends::DX12,
-        WgpuBackend::Metal => wgpu::Backends::METAL,
-        _ => wgpu::Backends::VULKAN,
-    };
     // Vulkan's loader crashes when instances come and go on several threads at once.
     let _alone = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-        backends: backend,
-        ..wgpu::InstanceDescriptor::new_without_display_handle()
-    });
-    let mut asked = Box::pin(instance.enumerate_adapters(backend));
-    // A native driver answers at once.
-    match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(adapters) => adapters.iter().map(wgpu::Adapter::get_info).collect(),
-        Poll::Pending => Vec::new(),
-    }
+    Adapter::infos(api)
 }
 
 /// The next device of this type, where it is a real GPU's. `counts` are those before it.

@@ -2,7 +2,7 @@
 //!
 //! Vulkan's loader puts that layer into every instance. Where the instance could show windows on
 //! Wayland, as wgpu's always could, the layer asks the compositor for its GPU, and libwayland
-//! writes "error: XDG_RUNTIME_DIR is invalid or not set in the environment." to stderr, once for
+//! writes `error: XDG_RUNTIME_DIR is invalid or not set in the environment.` to stderr, once for
 //! each listing of adapters. The only switch of it is a variable of the environment, and a process
 //! cannot change its own safely while other threads may read it. So the program starts itself anew
 //! with the switch, in the same process, before it has done anything.

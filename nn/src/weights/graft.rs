@@ -4,11 +4,10 @@ use burn::tensor::Device;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
-use super::source::repeat_rows;
 use super::{
-    RULES, SITUATIONS, WeightsError, assemble, check_finite, load_bytes, older_rows, to_exact_bytes,
+    RULES, SITUATIONS, WeightsError, assemble, check_finite, grown, load_bytes, older_rows,
+    to_exact_bytes,
 };
-use crate::encode::{MOVE_SITUATIONS, RULE_ROWS};
 use crate::model::{Model, ModelConfig};
 
 /// A fresh network of shape `config` that takes from the weights file `bytes` every tensor whose
@@ -75,19 +74,13 @@ impl Padded {
     }
 }
 
-/// The table `name` with the rows that it lacks, if it lacks any: zeros for rules that it does not
-/// tell of, the same row for moves that it does not tell apart.
+/// The table `name` with the rows that it lacks, if it lacks any.
 fn padded(old: &SafeTensors<'_>, name: &str) -> Option<Padded> {
-    let before = older_rows(old, name)?;
-    let now = if name == RULES { RULE_ROWS } else { MOVE_SITUATIONS };
+    let rows = older_rows(old, name)?;
     let table = old.tensor(name).ok()?;
-    let row = table.data().len() / before;
-    let bytes = if name == RULES {
-        [table.data(), &vec![0; (now - before) * row]].concat()
-    } else {
-        repeat_rows(table.data(), row, now / before)
-    };
-    let shape = [&[now], &table.shape()[1..]].concat();
+    let row_bytes = table.data().len() / rows;
+    let bytes = grown(name, table.data(), rows);
+    let shape = [&[bytes.len() / row_bytes], &table.shape()[1..]].concat();
     Some(Padded { dtype: table.dtype(), shape, bytes })
 }
 

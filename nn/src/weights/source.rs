@@ -3,8 +3,7 @@
 use half::f16;
 use safetensors::{Dtype, SafeTensors};
 
-use super::{RULES, SITUATIONS, WeightsError};
-use crate::encode::{MOVE_SITUATIONS, OLDER_RULE_ROWS, PLAIN_MOVE_SITUATIONS, RULE_ROWS};
+use super::{RULES, SITUATIONS, WeightsError, grown, older_rows, todays_rows};
 
 /// Linear layers whose sum with another layer has that one's bias.
 const WITHOUT_BIAS: [&str; 2] = ["move_captured", "move_readout"];
@@ -42,26 +41,23 @@ impl Source<'_> {
     /// # Errors
     /// When there is none.
     pub(crate) fn rules(&self, width: usize) -> Result<Vec<f32>, WeightsError> {
-        let older = OLDER_RULE_ROWS.iter().find_map(|&rows| self.read(RULES, &[rows, width]).ok());
-        let mut rules = match older {
-            Some(older) => older,
-            None => self.read(RULES, &[RULE_ROWS, width])?,
-        };
-        rules.resize(RULE_ROWS * width, 0.0);
-        Ok(rules)
+        self.grown(RULES, width)
     }
 
-    /// The table of moves' situations `[1500, hidden]`; a file may tell nothing of what happens
+    /// The table of moves' situations `[1500, hidden]`; an older file tells nothing of what happens
     /// after a move, whose classes have the same row then.
     ///
     /// # Errors
     /// When there is none.
     pub(crate) fn situations(&self, hidden: usize) -> Result<Vec<f32>, WeightsError> {
-        let whole = self.read(SITUATIONS, &[MOVE_SITUATIONS, hidden]);
-        whole.or_else(|_| {
-            let plain = self.read(SITUATIONS, &[PLAIN_MOVE_SITUATIONS, hidden])?;
-            Ok(repeat_rows(&plain, hidden, MOVE_SITUATIONS / PLAIN_MOVE_SITUATIONS))
-        })
+        self.grown(SITUATIONS, hidden)
+    }
+
+    fn grown(&self, name: &str, width: usize) -> Result<Vec<f32>, WeightsError> {
+        match older_rows(&self.0, name) {
+            Some(rows) => Ok(grown(name, &self.read(name, &[rows, width])?, rows)),
+            None => self.read(name, &[todays_rows(name), width]),
+        }
     }
 
     /// Weights `[k, m]` and bias of a linear layer after a norm's `scale` (empty: none).
@@ -88,11 +84,6 @@ impl Source<'_> {
         };
         Ok(Linear { weights, bias, k, m })
     }
-}
-
-/// Each row of `width` of them, `times` times over.
-pub(super) fn repeat_rows<T: Copy>(rows: &[T], width: usize, times: usize) -> Vec<T> {
-    rows.chunks_exact(width).flat_map(|row| row.repeat(times)).collect()
 }
 
 /// A linear layer.

@@ -7,7 +7,7 @@ use std::thread;
 use cubecl::Device;
 use cubecl::client::Client;
 use cubecl::device::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
-use cubecl::wgpu::wgpu::{self, DeviceType};
+use cubecl::wgpu::wgpu::{self, AdapterInfo, DeviceType};
 use cubecl::wgpu::{RuntimeOptions, WgpuSetup, try_init_device};
 
 use super::sizes::Limits;
@@ -46,21 +46,17 @@ impl Adapter {
         Device::enumerate(Device::Wgpu(WgpuDevice::new(kind).on(api)).to_id()).len()
     }
 
+    /// What this API tells of each of its adapters, software rasterisers included.
+    pub fn infos(api: WgpuBackend) -> Vec<AdapterInfo> {
+        Listing::of(api).adapters.iter().map(wgpu::Adapter::get_info).collect()
+    }
+
     /// A new device on an adapter that another was on, which is lost.
     ///
     /// # Errors
     /// A sentence, where the driver gives none.
     pub fn open_again(kind: &WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
-        let backend = match api {
-            WgpuBackend::Dx12 => wgpu::Backend::Dx12,
-            WgpuBackend::Metal => wgpu::Backend::Metal,
-            _ => wgpu::Backend::Vulkan,
-        };
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends: backend.into(),
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let adapters = now(instance.enumerate_adapters(backend.into()));
+        let Listing { instance, backend, adapters } = Listing::of(api);
         let (wanted, index) = match *kind {
             WgpuDeviceKind::DiscreteGpu(index) => (Some(DeviceType::DiscreteGpu), index),
             WgpuDeviceKind::IntegratedGpu(index) => (Some(DeviceType::IntegratedGpu), index),
@@ -103,6 +99,29 @@ impl Adapter {
             buffer: usize::try_from(properties.memory.max_page_size).unwrap_or(usize::MAX),
             buffers: hardware.max_bindings as usize,
         }
+    }
+}
+
+/// The adapters of an API.
+struct Listing {
+    instance: wgpu::Instance,
+    backend: wgpu::Backend,
+    adapters: Vec<wgpu::Adapter>,
+}
+
+impl Listing {
+    fn of(api: WgpuBackend) -> Self {
+        let backend = match api {
+            WgpuBackend::Dx12 => wgpu::Backend::Dx12,
+            WgpuBackend::Metal => wgpu::Backend::Metal,
+            _ => wgpu::Backend::Vulkan,
+        };
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: backend.into(),
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let adapters = now(instance.enumerate_adapters(backend.into()));
+        Self { instance, backend, adapters }
     }
 }
 
