@@ -293,6 +293,43 @@ fn a_deeper_network_answers_as_the_one_it_starts_from() {
 }
 
 #[test]
+fn a_network_with_more_hidden_units_answers_as_the_one_it_starts_from() {
+    let (model, config, device) = tiny();
+    let old = weights::to_exact_bytes(&model, &config).unwrap();
+    let wider = ModelConfig {
+        layers: 3,
+        feed_forward: 96,
+        value_hidden: 48,
+        move_hidden: 40,
+        ..config.clone()
+    };
+    let (grown, taken, total) = weights::graft(&old, &wider, &device).unwrap();
+    assert_eq!(taken, total);
+    let (before, after) =
+        (model.forward(&canaries(), &device), grown.forward(&canaries(), &device));
+    for (before, after) in [
+        (before.log_error, after.log_error),
+        (before.policy_logits, after.policy_logits),
+        (before.action_delta, after.action_delta),
+    ] {
+        let [before, after] = [before, after].map(host);
+        // Sums of more numbers round in another order.
+        assert!(before.iter().zip(&after).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+    // The new units have weights to learn with.
+    let weights = weights::to_exact_bytes(&grown, &wider).unwrap();
+    let tensors = SafeTensors::deserialize(&weights).unwrap();
+    let up = tensors.tensor("blocks.0.up.weight").unwrap();
+    let columns: Vec<&[u8]> = up.data().chunks_exact(4).skip(64).step_by(96).collect();
+    assert!(columns.iter().all(|column| column.iter().any(|&byte| byte != 0)));
+
+    // Tokens of another width share little, and nothing is taken in part.
+    let other = ModelConfig { width: 48, ..config };
+    let (_, taken, total) = weights::graft(&old, &other, &device).unwrap();
+    assert!(taken < total / 2, "{taken} of {total}");
+}
+
+#[test]
 fn a_graft_takes_what_fits_and_keeps_it() {
     let (model, config, device) = tiny();
     let old = weights::to_exact_bytes(&model, &config).unwrap();
@@ -300,8 +337,8 @@ fn a_graft_takes_what_fits_and_keeps_it() {
     assert_eq!(taken, total);
     assert!(weights::to_exact_bytes(&same, &config).unwrap() == old);
 
-    let wider = ModelConfig { move_hidden: 24, ..config.clone() };
-    let (grown, taken, total) = weights::graft(&old, &wider, &device).unwrap();
+    let narrower = ModelConfig { move_hidden: 8, ..config.clone() };
+    let (grown, taken, total) = weights::graft(&old, &narrower, &device).unwrap();
     assert!(taken > total / 2 && taken < total, "{taken} of {total}");
     // The trunk is the old one, so the value is too; the move heads are fresh.
     let batch = canaries();

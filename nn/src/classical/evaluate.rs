@@ -253,7 +253,8 @@ fn beside(file: Bitboard) -> Bitboard {
     west | east
 }
 
-fn pawn_attacks(pawns: Bitboard, color: Color) -> Bitboard {
+/// The squares that `pawns` of this colour attack.
+pub(super) fn pawn_attacks(pawns: Bitboard, color: Color) -> Bitboard {
     let west = pawns & !Bitboard::from_file(shakmaty::File::A);
     let east = pawns & !Bitboard::from_file(shakmaty::File::H);
     if color.is_white() {

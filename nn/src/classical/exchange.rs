@@ -3,6 +3,8 @@
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
 
+use super::evaluate::pawn_attacks;
+
 /// Value of a role in centipawns for exchanges; the king's is beyond all others together.
 pub const fn role_value(role: Role) -> i32 {
     match role {
@@ -107,6 +109,22 @@ pub fn best_capture(board: &Board, square: Square, side: Color) -> i32 {
     // Backwards: each side goes on only where that is better than to stop.
     let best = nets[..count].iter().rev().copied().reduce(|after, net| net.min(-after));
     best.unwrap_or(0).max(0)
+}
+
+/// The squares that `side` attacks.
+pub fn attacked(board: &Board, side: Color) -> Bitboard {
+    let (own, occupied) = (board.by_color(side), board.occupied());
+    let mut squares = pawn_attacks(own & board.pawns(), side);
+    let mut add = |pieces: Bitboard, reach: &dyn Fn(Square) -> Bitboard| {
+        for square in own & pieces {
+            squares |= reach(square);
+        }
+    };
+    add(board.knights(), &attacks::knight_attacks);
+    add(board.kings(), &attacks::king_attacks);
+    add(board.bishops_and_queens(), &|square| attacks::bishop_attacks(square, occupied));
+    add(board.rooks_and_queens(), &|square| attacks::rook_attacks(square, occupied));
+    squares
 }
 
 fn all_attackers(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {

@@ -8,7 +8,7 @@
 
 use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
 
-use crate::classical::exchange::{best_capture, role_value};
+use crate::classical::exchange::{attacked, best_capture, role_value};
 
 /// Lower bounds, in centipawns, of the classes of what the opponent can take elsewhere: a pawn, a
 /// minor piece, a rook, a queen.
@@ -79,13 +79,13 @@ pub(super) fn rows(moves: impl Iterator<Item = (usize, usize)>) -> [u8; 2] {
 fn largest_capture(board: &Board, side: Color, except: Option<Square>) -> i32 {
     const DEAREST_FIRST: [Role; 5] =
         [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
-    let own = board.by_color(side);
+    let threatened = board.by_color(side) & attacked(board, !side);
     let mut most = 0;
     for role in DEAREST_FIRST {
         if most >= role_value(role) {
             break;
         }
-        for square in own & board.by_role(role) {
+        for square in threatened & board.by_role(role) {
             if Some(square) != except {
                 most = most.max(best_capture(board, square, !side));
             }

@@ -4,18 +4,18 @@ use burn::tensor::Device;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
-use super::{
-    RULES, SITUATIONS, WeightsError, assemble, check_finite, grown, load_bytes, older_rows,
-    to_exact_bytes,
-};
+use super::{Source, WeightsError, assemble, check_finite, load_bytes, to_exact_bytes};
 use crate::model::{Model, ModelConfig};
 
 /// A fresh network of shape `config` that takes from the weights file `bytes` every tensor whose
-/// name and shape it shares; also how many tensors it took, and of how many.
+/// name it shares and whose shape fits; also how many tensors it took, and of how many.
 ///
 /// A network with more layers takes all layers of the old one and repeats some of them, spread
 /// evenly. What a repeated layer adds to its input is zero at first, so the deeper network answers
-/// as the old one does. So does one whose file has the shorter tables of an older version.
+/// as the old one does. So does one with more hidden units: the new ones have fresh weights, and
+/// what the old ones take from them is zero. So does one whose file has the shorter tables of an
+/// older version. Another width of the tokens, or another number of heads, leaves only the tensors
+/// of the same shape.
 ///
 /// The file may be of another shape and of an older [`FORMAT`](super::FORMAT): this is how a run
 /// starts from an earlier network after a part of the network changed.
@@ -28,60 +28,74 @@ pub fn graft(
     device: &Device,
 ) -> Result<(Model, usize, usize), WeightsError> {
     let damaged = |error: SafeTensorError| WeightsError::Damaged(error.to_string());
-    let old = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    check_finite(&old)?;
-    let old_layers = layers(&old);
+    let old = Source(SafeTensors::deserialize(bytes).map_err(damaged)?);
+    check_finite(&old.0)?;
+    let old_layers = layers(&old.0);
     let fresh = to_exact_bytes(&config.init(device), config)?;
-    let fresh = SafeTensors::deserialize(&fresh).map_err(damaged)?;
-    let largest = fresh.tensors().iter().map(|(_, tensor)| tensor.data().len()).max();
-    let zeros = vec![0; largest.unwrap_or(0)];
-    let tables = [RULES, SITUATIONS].map(|name| (name, padded(&old, name)));
+    let fresh = Source(SafeTensors::deserialize(&fresh).map_err(damaged)?);
+    let may_widen = has_tokens_of(&old, config);
     let mut taken = 0;
-    let mut views: Vec<(String, TensorView<'_>)> = Vec::new();
-    for (name, own) in fresh.tensors() {
-        let donor = donor(&name, old_layers, config.layers);
-        let other = match tables.iter().find(|(table, _)| *table == name) {
-            Some((_, Some(padded))) => padded.view().ok(),
-            _ => old.tensor(&donor.name).ok(),
-        };
-        let other = other.filter(|other| other.shape() == own.shape());
-        taken += usize::from(other.is_some());
-        let view = match other {
-            Some(_) if donor.is_silent => {
-                let zeros = &zeros[..own.data().len()];
-                TensorView::new(own.dtype(), own.shape().to_vec(), zeros).map_err(damaged)?
+    let mut tensors: Vec<(String, Tensor)> = Vec::new();
+    for name in fresh.0.names() {
+        let mut own = fresh.tensor(name)?;
+        let donor = donor(name, old_layers, config.layers);
+        let other = old.tensor(&donor.name).ok();
+        if let Some(other) = other.filter(|other| own.holds(other, may_widen)) {
+            taken += 1;
+            if donor.is_silent {
+                own.values.fill(0.0);
+            } else {
+                own.take(&other);
             }
-            Some(other) => other,
-            None => own,
-        };
-        views.push((name, view));
+        }
+        tensors.push((name.to_owned(), own));
     }
-    let total = views.len();
-    let merged = assemble(views, config)?;
-    Ok((load_bytes(&merged, device)?.model, taken, total))
+    let bytes: Vec<_> = tensors.iter().map(|(_, tensor)| tensor.bytes()).collect();
+    let views = tensors.iter().zip(&bytes).map(|((name, tensor), bytes)| {
+        let view = TensorView::new(Dtype::F32, tensor.shape.clone(), bytes).map_err(damaged)?;
+        Ok((name.clone(), view))
+    });
+    let merged = assemble(views.collect::<Result<_, WeightsError>>()?, config)?;
+    Ok((load_bytes(&merged, device)?.model, taken, tensors.len()))
 }
 
-/// A tensor with bytes of its own.
-struct Padded {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
+/// Whether the tokens of the old network are as wide as those of `config`, with as many heads.
+fn has_tokens_of(old: &Source<'_>, config: &ModelConfig) -> bool {
+    let last = |name: &str| old.0.tensor(name).ok()?.shape().last().copied();
+    last("board") == Some(config.width) && last("blocks.0.bias") == Some(config.heads)
 }
 
-impl Padded {
-    fn view(&self) -> Result<TensorView<'_>, SafeTensorError> {
-        TensorView::new(self.dtype, self.shape.clone(), &self.bytes)
+/// A tensor of a weights file, as floats.
+pub(super) struct Tensor {
+    pub(super) shape: Vec<usize>,
+    pub(super) values: Vec<f32>,
+}
+
+impl Tensor {
+    /// Whether `other` has the same shape or, if it `may_widen`, a smaller one.
+    fn holds(&self, other: &Self, may_widen: bool) -> bool {
+        let has_room = self.shape.iter().zip(&other.shape).all(|(own, other)| own >= other);
+        self.shape == other.shape || may_widen && has_room && self.shape.len() == other.shape.len()
     }
-}
 
-/// The table `name` with the rows that it lacks, if it lacks any.
-fn padded(old: &SafeTensors<'_>, name: &str) -> Option<Padded> {
-    let rows = older_rows(old, name)?;
-    let table = old.tensor(name).ok()?;
-    let row_bytes = table.data().len() / rows;
-    let bytes = grown(name, table.data(), rows);
-    let shape = [&[bytes.len() / row_bytes], &table.shape()[1..]].concat();
-    Some(Padded { dtype: table.dtype(), shape, bytes })
+    /// Takes the weights of `other`, which it holds, as its first rows and columns. Rows are inputs
+    /// and columns are outputs: what the old outputs take from new inputs is zero.
+    fn take(&mut self, other: &Self) {
+        let columns = |tensor: &Self| tensor.shape.last().copied().unwrap_or(1);
+        let mut rows = other.values.chunks_exact(columns(other));
+        let width = columns(self);
+        for own in self.values.chunks_exact_mut(width) {
+            let old = &mut own[..columns(other)];
+            match rows.next() {
+                Some(row) => old.copy_from_slice(row),
+                None => old.fill(0.0),
+            }
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
 }
 
 /// The layer that a block's tensor belongs to, and its name within the block.

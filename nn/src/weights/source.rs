@@ -1,8 +1,10 @@
 //! Tensors of a weights file as floats, for those who arrange them anew.
 
 use half::f16;
+use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
+use super::graft::Tensor;
 use super::{RULES, SITUATIONS, WeightsError, grown, older_rows, todays_rows};
 
 /// Linear layers whose sum with another layer has that one's bias.
@@ -17,23 +19,31 @@ impl Source<'_> {
     /// # Errors
     /// When there is none.
     pub(crate) fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
-        let missing = |error: safetensors::SafeTensorError| WeightsError::Misfit(error.to_string());
-        let tensor = self.0.tensor(name).map_err(missing)?;
+        let tensor = self.view(name)?;
         if tensor.shape() != shape {
             let actual = tensor.shape();
             return Err(WeightsError::Misfit(format!("{name} is {actual:?}, wanted {shape:?}")));
         }
-        match tensor.dtype() {
-            Dtype::F16 => {
-                let halves = tensor.data().as_chunks::<2>().0.iter();
-                Ok(halves.map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect())
-            }
-            Dtype::F32 => {
-                let words = tensor.data().as_chunks::<4>().0.iter();
-                Ok(words.map(|&bytes| f32::from_le_bytes(bytes)).collect())
-            }
-            other => Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
+        floats(name, &tensor)
+    }
+
+    fn view(&self, name: &str) -> Result<TensorView<'_>, WeightsError> {
+        self.0.tensor(name).map_err(|error| WeightsError::Misfit(error.to_string()))
+    }
+
+    /// A tensor of any shape; the tables of an older file with today's rows.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn tensor(&self, name: &str) -> Result<Tensor, WeightsError> {
+        let view = self.view(name)?;
+        let mut shape = view.shape().to_vec();
+        let mut values = floats(name, &view)?;
+        if let Some(rows) = older_rows(&self.0, name) {
+            values = grown(name, &values, rows);
+            shape[0] = todays_rows(name);
         }
+        Ok(Tensor { shape, values })
     }
 
     /// The rule table `[87, width]`; the rows that an older file does not have are zeros.
@@ -54,10 +64,13 @@ impl Source<'_> {
     }
 
     fn grown(&self, name: &str, width: usize) -> Result<Vec<f32>, WeightsError> {
-        match older_rows(&self.0, name) {
-            Some(rows) => Ok(grown(name, &self.read(name, &[rows, width])?, rows)),
-            None => self.read(name, &[todays_rows(name), width]),
+        let Tensor { shape, values } = self.tensor(name)?;
+        let wanted = [todays_rows(name), width];
+        if shape != wanted {
+            let told = format!("{name} is {shape:?}, wanted {wanted:?}");
+            return Err(WeightsError::Misfit(told));
         }
+        Ok(values)
     }
 
     /// Weights `[k, m]` and bias of a linear layer after a norm's `scale` (empty: none).
@@ -83,6 +96,20 @@ impl Source<'_> {
             self.read(&format!("{name}.bias"), &[m])?
         };
         Ok(Linear { weights, bias, k, m })
+    }
+}
+
+fn floats(name: &str, tensor: &TensorView<'_>) -> Result<Vec<f32>, WeightsError> {
+    match tensor.dtype() {
+        Dtype::F16 => {
+            let halves = tensor.data().as_chunks::<2>().0.iter();
+            Ok(halves.map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect())
+        }
+        Dtype::F32 => {
+            let words = tensor.data().as_chunks::<4>().0.iter();
+            Ok(words.map(|&bytes| f32::from_le_bytes(bytes)).collect())
+        }
+        other => Err(WeightsError::Foreign(format!("{name} holds {other:?}"))),
     }
 }
 
