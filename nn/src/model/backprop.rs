@@ -3,14 +3,14 @@
 //! [`Model`] defines the network, and burn's automatic differentiation of it is what the gradients
 //! are tested against. This does the same with less: weights packed once a step, no padding, no
 //! copies between layouts, the attention biases read and taught where they are used. It runs in
-//! f32.
+//! f32, or multiplies in bf16 on a processor's matrix tiles.
 //! In reading order:
 //!
 //! * `places` — the weights in one list;
 //! * `plan` — a batch without its padding;
 //! * `embedding`, `trunk`, `heads` — the network's parts;
 //! * `attention` — of one window;
-//! * `dense`, `product`, `rows` — the arithmetic.
+//! * `dense`, `product`, `tiles`, `rows` — the arithmetic.
 //!
 //! A batch's gradient depends on the batch and the weights only, bit by bit.
 
@@ -27,9 +27,11 @@ mod places;
 mod plan;
 mod product;
 mod rows;
+mod tiles;
 mod trunk;
 
 use burn::tensor::{Device, Tensor, TensorData};
+use tesla_tiles::Tiles;
 
 use self::attention::Heads;
 use self::heads::{HeadLayers, KeptHeads};
@@ -37,7 +39,7 @@ use self::places::Places;
 use self::plan::TokenPlan;
 use self::rows::{normalise, normalise_back};
 use self::trunk::{Block, Kept, Passing, sized};
-use super::{Model, Output, VALUE_BINS};
+use super::{Model, Output, Precision, VALUE_BINS};
 use crate::batch::Batch;
 
 /// What the network says about a batch, or the gradient of it; as in [`Output`].
@@ -105,18 +107,26 @@ pub struct Workspace {
 }
 
 impl Backprop {
-    /// Packs the weights of `model`.
-    pub fn new(model: &Model) -> Self {
+    /// Packs the weights of `model`. Products are in bf16 on matrix tiles where the precision is
+    /// bf16 and [`Self::has_tiles`], in f32 otherwise.
+    pub fn new(model: &Model, precision: Precision) -> Self {
+        let tiles = Tiles::find().filter(|_| precision == Precision::Bf16);
         let (values, places) = places::collect(model);
-        let block = |places| Block::new(&values, places);
+        let block = |places| Block::new(&values, places, tiles);
         let width = model.piece_square.dims()[1];
         Self {
             blocks: places.blocks.iter().map(block).collect(),
-            layers: HeadLayers::new(&values, &places),
+            layers: HeadLayers::new(&values, &places, tiles),
             heads: Heads { count: model.heads, width: width / model.heads },
             places,
             values,
         }
+    }
+
+    /// Whether this processor multiplies matrices of bf16 on tiles, which is several times as fast
+    /// as f32.
+    pub fn has_tiles() -> bool {
+        Tiles::find().is_some()
     }
 
     /// Number of weights.

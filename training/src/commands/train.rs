@@ -9,6 +9,7 @@ use clap::Args;
 use tesla_engine::search::StopToken;
 use tesla_nn::device::{Chosen, DeviceChoice, choose};
 use tesla_nn::model::Precision;
+use tesla_nn::model::backprop::Backprop;
 
 use super::{GOES_ON, Outcome, print, stopped};
 use crate::labelled::{HELD_OUT, RecordError, Room};
@@ -88,14 +89,15 @@ impl TrainArgs {
 fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<String>) {
     let wanted = config.precision;
     let name = &chosen.name;
-    if wanted == Precision::F32 {
+    let has_tiles = !chosen.is_gpu && wanted == Precision::Bf16 && Backprop::has_tiles();
+    if wanted == Precision::F32 || has_tiles {
         (wanted, None)
     } else if !wanted.runs_on(&chosen.device) {
         (Precision::F32, Some(format!("{name} does not calculate in {wanted}: trained in f32")))
     } else if chosen.is_gpu {
         (wanted, None)
     } else if config.device == DeviceChoice::Auto {
-        (Precision::F32, Some(format!("{wanted} gains nothing on a CPU: trained in f32")))
+        (Precision::F32, Some(format!("{wanted} gains nothing on this CPU: trained in f32")))
     } else {
         (wanted, Some(format!("{wanted} on a CPU is for tests: it is slower than f32")))
     }

@@ -1,5 +1,7 @@
 //! The heads of value, error and moves, forward and backward.
 
+use tesla_tiles::Tiles;
+
 use super::Answer;
 use super::dense::Layer;
 use super::embedding::{row, row_mut};
@@ -45,13 +47,13 @@ pub(super) struct KeptHeads {
 }
 
 impl HeadLayers {
-    /// The heads at `places` of the weights `values`.
-    pub(super) fn new(values: &[f32], places: &Places) -> Self {
-        let layer = |part| Layer::new(values, &[part]);
+    /// The heads at `places` of the weights `values`; their products on `tiles`, if given.
+    pub(super) fn new(values: &[f32], places: &Places, tiles: Option<Tiles>) -> Self {
+        let layer = |part| Layer::new(values, &[part], tiles);
         Self {
             value_hidden: layer(places.value_hidden),
-            value_out: Layer::new(values, &[places.value_out, places.error_out]),
-            parts: Layer::new(values, &[places.move_piece, places.move_captured]),
+            value_out: Layer::new(values, &[places.value_out, places.error_out], tiles),
+            parts: Layer::new(values, &[places.move_piece, places.move_captured], tiles),
             readout: layer(places.move_readout),
             mix: layer(places.move_mix),
             out: layer(places.move_out),

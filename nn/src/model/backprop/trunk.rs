@@ -1,5 +1,7 @@
 //! The blocks, forward and backward.
 
+use tesla_tiles::Tiles;
+
 use super::attention::{Attention, Heads, Scratch};
 use super::dense::Layer;
 use super::places::BlockPlaces;
@@ -53,11 +55,11 @@ pub(super) fn sized(list: &mut Vec<f32>, len: usize) -> &mut [f32] {
 }
 
 impl Block {
-    /// The block at `places` of the weights `values`.
-    pub(super) fn new(values: &[f32], places: &BlockPlaces) -> Self {
-        let layer = |part| Layer::new(values, &[part]);
+    /// The block at `places` of the weights `values`; its products on `tiles`, if given.
+    pub(super) fn new(values: &[f32], places: &BlockPlaces, tiles: Option<Tiles>) -> Self {
+        let layer = |part| Layer::new(values, &[part], tiles);
         Self {
-            mixers: Layer::new(values, &places.mixers),
+            mixers: Layer::new(values, &places.mixers, tiles),
             out: layer(places.out),
             up: layer(places.up),
             down: layer(places.down),

@@ -48,7 +48,12 @@ impl Pass<'_> {
     /// for rounding.
     fn is_plain(self) -> bool {
         let is_cpu = self.device.clone().without_autodiff() == Device::flex();
-        is_cpu && self.precision == Precision::F32 && self.weights.consistency <= 0.0
+        let does_it = match self.precision {
+            Precision::F32 => true,
+            Precision::Bf16 => Backprop::has_tiles(),
+            Precision::F16 => false,
+        };
+        is_cpu && does_it && self.weights.consistency <= 0.0
     }
 }
 
@@ -89,7 +94,7 @@ impl Sum {
 /// The gradients over all jobs, each in a thread of its own.
 pub(super) fn gradients(model: &Model, jobs: &[Job], pass: Pass<'_>, memory: &mut Memory) -> Sum {
     if pass.is_plain() {
-        plain_gradients(&Backprop::new(model), jobs, pass, memory)
+        plain_gradients(&Backprop::new(model, pass.precision), jobs, pass, memory)
     } else {
         graph_gradients(model, jobs, pass)
     }

@@ -47,7 +47,7 @@ impl Sample {
 
     /// What `model` says of them.
     pub(super) fn measure(&self, model: &Model, precision: Precision, device: &Device) -> HeldOut {
-        let plain = (*device == Device::flex()).then(|| Backprop::new(model));
+        let plain = (*device == Device::flex()).then(|| Backprop::new(model, Precision::F32));
         let network = model.in_precision(precision);
         let mut work = Workspace::default();
         let (mut sums, mut hits, mut count) = ([0.0; PARTS], 0, 0.0);
