@@ -4,16 +4,21 @@
 //! evaluation at full CPU speed, or over a network that evaluates the leaves and whose policy
 //! orders the moves.
 //!
-//! * `negamax` — the recursion and its cuts; `quiescence` — its end with the classical evaluation;
+//! * `negamax` — the recursion and its cuts; `skip` — moves without a look;
+//! * `quiescence` — the recursion's end with the classical evaluation, `calm` — with a network;
 //! * `ordering` — move ordering; `value` — centipawns, mates, what the table keeps;
-//! * `leaf` — where static values come from; `worker` — limits, counts and the path;
+//! * `leaf` — where static values come from; `ask` — how a network is asked, in batches and from
+//!   its cache; `worker` — limits, counts and the path;
 //! * `account` — statistics of the root moves, for snapshots.
 
 mod account;
+mod ask;
+mod calm;
 mod leaf;
 mod negamax;
 mod ordering;
 mod quiescence;
+mod skip;
 mod value;
 mod worker;
 
@@ -104,6 +109,10 @@ impl Search for AlphaBeta {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.table.new_generation();
         self.history.new_search();
+        let cache_before = self.leaf.cache_figures();
+        if let Leaf::Network(network) = &mut self.leaf {
+            network.begin();
+        }
         let root_moves = task.root_moves();
         let only_move = root_moves.len() == 1;
         let mut worker =
@@ -122,6 +131,9 @@ impl Search for AlphaBeta {
             }
             lines.sort_by_key(|line| -line.value);
             done.clone_from(&lines);
+            if let Some(network) = worker.network() {
+                network.protect(task.game.position(), &lines[0].line);
+            }
             worker.report(worker.info(&lines));
             if is_enough(task, depth, &lines[0], only_move) {
                 break;
@@ -147,7 +159,9 @@ impl Search for AlphaBeta {
         let info = worker.info(&done);
         let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
         let progress = worker.progress(Some(stopped));
-        let (error, cache, mut account) = (worker.error, None, worker.account);
+        let (error, mut account) = (worker.error, worker.account);
+        let cache = || Some(self.leaf.cache_figures()?.since(&cache_before?));
+        let cache = cache();
         account.set_progress(progress);
         account::show_end(&self.watched, &account, best);
         self.ended = Some((account, best));

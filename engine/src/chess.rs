@@ -4,9 +4,11 @@
 //! * [`notation`] — positions and moves as text;
 //! * [`score`] — values, mates and draws, and how UCI writes them;
 //! * [`verdicts`] — what the rules decide without an evaluator;
+//! * [`mates`] — mates in two, by the rules too;
 //! * [`tablebase`] — Syzygy tables.
 
 pub mod game;
+pub mod mates;
 pub mod notation;
 pub mod score;
 pub mod tablebase;

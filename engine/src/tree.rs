@@ -6,6 +6,7 @@
 //! * [`arena`] — all of them, under a hard cap of memory;
 //! * [`effective_branching`] — depth in plies from evaluations and back;
 //! * [`leaf`], [`leaf_queue`] — what the evaluator is asked, and what needs no evaluator;
+//! * [`prove`] — mates in two;
 //! * [`evaluations`] — what it answered, so that it is asked once;
 //! * [`expand`] — answers into the tree; [`sweep`] — values up to the root;
 //! * [`remember`] — values between the tree and the transposition table;
@@ -20,6 +21,7 @@ pub mod expansion;
 pub mod leaf;
 pub mod leaf_queue;
 pub mod node;
+pub mod prove;
 pub mod remember;
 pub mod reuse;
 pub mod sweep;

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use shakmaty::Chess;
+use shakmaty::{Chess, Move, Position};
 use tesla_nn::classical::centipawns;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request, centipawns_from_score};
+use tesla_nn::evaluator::{
+    CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Handle, Request,
+    centipawns_from_score,
+};
 
 use super::value::clamp_estimate;
+use crate::chess::game::position_key;
 use crate::search::{self, Fallbacks};
 
 /// Rough memory of a cached answer in bytes, for the bound in MiB.
-const ANSWER_BYTES: usize = 400;
+const ANSWER_BYTES: usize = 500;
 
 /// What a network said of a position.
 #[derive(Clone, Debug)]
@@ -20,12 +24,34 @@ pub(super) struct NetworkAnswer {
     pub(super) value: i32,
     /// Probability of each legal move, in the order of the move generator.
     pub(super) policy: Arc<[f32]>,
+    /// What each of them is worth by the network, centipawns for the side that makes it.
+    pub(super) promises: Arc<[i16]>,
+    /// The position's name in the evaluator's cache.
+    handle: Handle,
+}
+
+/// A position to evaluate, and the position and move that it comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) key: u64,
+    pub(super) position: Chess,
+    pub(super) parent: Option<(u64, Move)>,
 }
 
 /// The source of static values.
 pub(super) enum Leaf {
     Classical,
     Network(Box<Network>),
+}
+
+impl Leaf {
+    /// What the network's cache has done so far.
+    pub(super) fn cache_figures(&self) -> Option<CacheFigures> {
+        match self {
+            Self::Classical => None,
+            Self::Network(network) => network.evaluator.cache_figures(),
+        }
+    }
 }
 
 impl std::fmt::Debug for Leaf {
@@ -54,36 +80,66 @@ impl Network {
     ///
     /// # Errors
     /// When the evaluator fails; batches still in flight are then abandoned.
-    pub(super) fn evaluate(&mut self, wanted: &[(u64, Chess)]) -> Result<(), EvalError> {
+    pub(super) fn evaluate(&mut self, wanted: &[Asked]) -> Result<(), EvalError> {
         while self.evaluator.in_flight() > 0 {
             let _ = self.evaluator.collect(); // somebody else's leftovers, errors included
         }
         let size = self.evaluator.batch_size().max(1);
         for batch in wanted.chunks(size) {
-            self.evaluator
-                .submit(batch.iter().map(|(_, position)| Request::single(position)).collect());
+            let requests = batch.iter().map(|asked| self.request(asked)).collect();
+            self.evaluator.submit(requests);
         }
         for batch in wanted.chunks(size) {
             let answers = self.evaluator.collect()?;
-            for ((key, _), answer) in batch.iter().zip(&answers) {
-                self.cache.insert(*key, to_answer(answer));
+            for (asked, answer) in batch.iter().zip(&answers) {
+                self.cache.insert(asked.key, to_answer(answer));
             }
         }
         Ok(())
     }
 
-    /// Puts the next evaluator in the place of one that failed; `false` where none is left.
+    fn request(&self, asked: &Asked) -> Request {
+        let parent = asked.parent.and_then(|(key, played)| Some((self.cache.handle(key)?, played)));
+        Request { parent, keep: true, ..Request::single(&asked.position) }
+    }
+
+    /// A search begins: what was forgotten here the evaluator's cache may forget too.
+    pub(super) fn begin(&mut self) {
+        if std::mem::take(&mut self.cache.has_dropped) {
+            self.evaluator.note(0, CacheNote::Retain(self.cache.handles()));
+        }
+    }
+
+    /// Lets the evaluator's cache keep the positions along a line from here.
+    pub(super) fn protect(&mut self, position: &Chess, line: &[Move]) {
+        let (mut position, mut handles) = (position.clone(), Vec::new());
+        for &played in line {
+            handles.extend(self.cache.handle(position_key(&position)));
+            position.play_unchecked(played);
+        }
+        handles.extend(self.cache.handle(position_key(&position)));
+        self.evaluator.note(0, CacheNote::Protect(handles));
+    }
+
+    /// Puts the next evaluator in the place of one that failed; `false` where none is left. It
+    /// knows none of the names.
     pub(super) fn replace(&mut self, error: &EvalError) -> bool {
+        self.cache.forget_handles();
         search::replace(&mut self.evaluator, &mut self.spares, error)
     }
 }
 
 fn to_answer(evaluation: &Evaluation) -> NetworkAnswer {
-    let value = clamp_estimate(centipawns_from_score(evaluation.value).round() as i32);
     NetworkAnswer {
-        value,
+        value: centipawns_of(evaluation.value),
         policy: evaluation.moves.iter().map(|estimate| estimate.policy).collect(),
+        promises: evaluation.moves.iter().map(|e| centipawns_of(e.action_value) as i16).collect(),
+        handle: evaluation.handle,
     }
+}
+
+fn centipawns_of(score: f32) -> i32 {
+    clamp_estimate(centipawns_from_score(score).round() as i32)
 }
 
 /// The classical value within alpha-beta's range.
@@ -96,12 +152,19 @@ pub(super) struct Cache {
     young: HashMap<u64, NetworkAnswer>,
     old: HashMap<u64, NetworkAnswer>,
     half: usize,
+    /// Whether answers were dropped since the evaluator was told.
+    has_dropped: bool,
 }
 
 impl Cache {
     pub(super) fn new(megabytes: usize) -> Self {
         let half = (megabytes << 20) / ANSWER_BYTES / 2;
-        Self { young: HashMap::new(), old: HashMap::new(), half: half.max(1_024) }
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+            half: half.max(1_024),
+            has_dropped: false,
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -111,6 +174,22 @@ impl Cache {
 
     pub(super) fn contains(&self, key: u64) -> bool {
         self.young.contains_key(&key) || self.old.contains_key(&key)
+    }
+
+    /// The name of a position in the evaluator's cache.
+    fn handle(&self, key: u64) -> Option<Handle> {
+        self.young.get(&key).or_else(|| self.old.get(&key)).map(|answer| answer.handle)
+    }
+
+    /// The names of all positions.
+    fn handles(&self) -> Vec<Handle> {
+        self.young.values().chain(self.old.values()).map(|answer| answer.handle).collect()
+    }
+
+    fn forget_handles(&mut self) {
+        for answer in self.young.values_mut().chain(self.old.values_mut()) {
+            answer.handle = Handle::default();
+        }
     }
 
     /// The answer, which is then kept longer.
@@ -126,6 +205,7 @@ impl Cache {
     fn insert(&mut self, key: u64, answer: NetworkAnswer) {
         if self.young.len() >= self.half {
             self.old = std::mem::take(&mut self.young);
+            self.has_dropped = true;
         }
         self.young.insert(key, answer);
     }
@@ -138,7 +218,12 @@ mod tests {
     #[test]
     fn the_cache_is_bounded_and_keeps_what_is_used() {
         let mut cache = Cache::new(0);
-        let answer = |value| NetworkAnswer { value, policy: [].into() };
+        let answer = |value| NetworkAnswer {
+            value,
+            policy: [].into(),
+            promises: [].into(),
+            handle: Handle::default(),
+        };
         for key in 0..100_000 {
             cache.insert(key, answer(key as i32));
             assert!(cache.get(0).is_some_and(|answer| answer.value == 0));

@@ -7,39 +7,22 @@
 use std::sync::Arc;
 
 use shakmaty::{Chess, Move, MoveList, Position};
-use tesla_nn::classical::exchange::nets_at_least;
 
+use super::ask::Parent;
 use super::ordering::{Hints, Ordered, is_tactical};
-use super::value::{Bound, DRAW, INFINITE, MATE, MAX_PLY, PROVEN_BOUND, Remembered};
+use super::skip::{Situation, is_skippable};
+use super::value::{Bound, DRAW, INFINITE, MATE, MAX_PLY, PROVEN_BOUND};
 use super::worker::{Node, Worker, pass, play};
 use crate::search::table::PackedMove;
 
 /// Reverse futility: deepest node and margin per ply.
 const REVERSE_FUTILITY: (i32, i32) = (8, 80);
-/// Futility of quiet moves: deepest node, margin, margin per ply.
-const FUTILITY: (i32, i32, i32) = (6, 110, 90);
-/// Late quiet moves are skipped up to this depth.
-const LATE_MOVES: i32 = 8;
-/// Moves that lose more than this per ply on their square are skipped up to a depth.
-const LOSING: (i32, i32, i32) = (7, 60, 100);
 /// Null-move cuts from this depth on are verified.
 const VERIFIED: i32 = 12;
 /// The fifty-move clock from which the table no longer decides nodes.
 const CLOCK_MATTERS: u32 = 85;
 /// A fail-soft result may not carry a proof that a null move found.
 const UNPROVEN: i32 = PROVEN_BOUND - 1;
-
-/// What is known of a node before its moves.
-#[derive(Clone, Copy, Debug)]
-struct Situation {
-    is_pv: bool,
-    checked: bool,
-    /// Static value, sharpened by the table; none in check.
-    estimate: Option<i32>,
-    /// Better than at our previous turn.
-    improving: bool,
-    remembered: Option<Remembered>,
-}
 
 impl Worker<'_> {
     /// The value of a node from its side to move; meaningless once the search is stopped.
@@ -80,26 +63,33 @@ impl Worker<'_> {
         {
             return earlier.known.value;
         }
-        let unknown = Situation { is_pv, checked, estimate: None, improving: false, remembered };
+        let mut unknown = Situation { is_pv, checked, remembered, ..Situation::default() };
+        if self.is_network() {
+            unknown.legal = position.legal_moves();
+            if let Some(value) = self.decided(position, &node, &unknown.legal) {
+                return value;
+            }
+        }
         let situation = self.assess(position, &node, unknown);
         if let Some(value) = self.cut_without_moves(position, &node, &situation) {
             return value;
         }
         let is_unknown = remembered.is_none_or(|earlier| earlier.best.is_none());
-        if is_unknown && node.depth >= 5 && node.ply > 0 {
+        if is_unknown && node.depth >= 5 && node.ply > 0 && !self.is_network() {
             node.depth -= 1; // internal iterative reduction: ordering will be poor
         }
+        let answer = self.answer(position, node.key);
         // At the root the moves are put in order even then, to know which is the likeliest.
         if self.stopped && node.ply > 0 {
             return DRAW;
         }
-        self.try_moves(position, node, situation)
+        self.try_moves(position, node, Situation { answer, ..situation })
     }
 
     /// A node without depth, not in check.
     fn frontier(&mut self, position: &Chess, node: &Node) -> i32 {
         if self.is_network() {
-            if self.enter() { self.static_value(position, node.key) } else { DRAW }
+            self.calm(position, node)
         } else {
             self.quiescence(position, node.alpha, node.beta, node.ply)
         }
@@ -182,7 +172,7 @@ impl Worker<'_> {
         node: &Node,
         now: &Situation,
     ) -> Ordered {
-        let mut policy = self.answer(position, node.key).map(|answer| answer.policy);
+        let mut policy = now.answer.as_ref().map(|answer| Arc::clone(&answer.policy));
         if node.ply == 0 && self.is_narrowed() {
             let is_wanted = |candidate: &Move| {
                 self.root_moves.contains(candidate) && !self.taken.contains(candidate)
@@ -219,8 +209,16 @@ impl Worker<'_> {
         let (mut best, mut best_move, mut bound) = (-INFINITE, None, Bound::Upper);
         let (mut quiets, mut fetched, mut index) = (MoveList::new(), 0, 0);
         loop {
-            if index >= fetched && node.depth <= 2 && self.is_network() {
-                fetched += self.prefetch(position, node.key, ordered.rest(), index);
+            if index >= fetched && self.is_network() {
+                let is_cut_likely = !now.is_pv && node.depth > 1;
+                let parent = Parent { position, key: node.key, is_cut_likely };
+                let mut later = quiets.len();
+                let wanted = |index: usize, candidate: Move| {
+                    let skip = is_skippable(position, &node, &now, candidate, later);
+                    later += usize::from(!is_tactical(candidate));
+                    index == 0 || !skip
+                };
+                fetched += self.prefetch(&parent, ordered.rest(), index, wanted);
             }
             let Some(played) = ordered.next() else { break };
             if node.ply == 0 {
@@ -294,7 +292,7 @@ impl Worker<'_> {
             before: Some(played),
             may_null: true,
         };
-        self.descend(node.key);
+        self.descend(node.key, played);
         let value = if index == 0 {
             -self.negamax(child, child_node)
         } else {
@@ -349,30 +347,4 @@ impl Worker<'_> {
             self.root_value = value;
         }
     }
-}
-
-/// Whether a move is not worth a look: too late in the order, too little to gain, too much lost.
-fn is_skippable(
-    position: &Chess,
-    node: &Node,
-    now: &Situation,
-    played: Move,
-    quiets: usize,
-) -> bool {
-    let Some(estimate) = now.estimate else { return false };
-    if now.is_pv || node.ply == 0 {
-        return false;
-    }
-    let (deepest, quiet_loss, capture_loss) = LOSING;
-    if is_tactical(played) {
-        return node.depth <= deepest
-            && !nets_at_least(position, played, -capture_loss * node.depth);
-    }
-    let allowed = (4 + node.depth * node.depth) / if now.improving { 1 } else { 2 };
-    if node.depth <= LATE_MOVES && quiets as i32 >= allowed {
-        return true;
-    }
-    let (futile, margin, per_ply) = FUTILITY;
-    node.depth <= futile && estimate + margin + per_ply * node.depth <= node.alpha
-        || node.depth <= deepest && !nets_at_least(position, played, -quiet_loss * node.depth)
 }

@@ -14,7 +14,7 @@ use crate::search::watch::Watched;
 use crate::search::{Current, Info, Reporter, Task};
 
 use super::account::Account;
-use super::leaf::{Leaf, Network, NetworkAnswer, classical};
+use super::leaf::Leaf;
 use super::ordering::History;
 use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root};
 
@@ -25,8 +25,6 @@ const CLOCK_INTERVAL: u64 = 1_024;
 /// Nodes that a network search may visit per allowed evaluation before it gives up: with every
 /// position known already the tree could otherwise grow without a new evaluation.
 const VISITS_PER_EVALUATION: u64 = 1_000;
-/// First batch of a frontier node; the next ones double, so that an early cutoff wastes little.
-const FIRST_BATCH: usize = 8;
 
 /// A node to search: everything but its position.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +79,8 @@ pub(super) struct Worker<'a> {
     pub(super) last_quiet_visit: u64,
     /// Keys of the positions before the current one, game and path.
     keys: Vec<u64>,
+    /// The positions above the current one and the moves made there; none for a null move.
+    pub(super) path: Vec<(u64, Option<Move>)>,
     /// Keys of the game proper, without the root's.
     game_keys: usize,
     /// Positions before this index lie behind a null move.
@@ -121,6 +121,7 @@ impl<'a> Worker<'a> {
             last_quiet_visit: 0,
             game_keys: keys.len(),
             keys,
+            path: Vec::new(),
             null_floor: 0,
         }
     }
@@ -158,7 +159,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The node limit; it is more generous while some of several lines have not been searched yet.
-    fn node_limit(&self) -> u64 {
+    pub(super) fn node_limit(&self) -> u64 {
         let is_first_look = self.iteration == 1 && self.task.limits.multipv > 1;
         let least = if is_first_look { FIRST_LOOK[usize::from(self.is_network())] } else { 0 };
         self.task.limits.nodes.map_or(u64::MAX, |nodes| nodes.max(least))
@@ -185,7 +186,7 @@ impl<'a> Worker<'a> {
         !self.stopped
     }
 
-    fn look_at_clock(&mut self) {
+    pub(super) fn look_at_clock(&mut self) {
         self.stopped |= self.task.stop.is_stopped() || self.task.budget.hard_over();
         self.show();
     }
@@ -205,24 +206,28 @@ impl<'a> Worker<'a> {
     }
 
     /// Goes one move down; [`Worker::leave`] takes it back.
-    pub(super) fn descend(&mut self, from: u64) {
+    pub(super) fn descend(&mut self, from: u64, played: Move) {
         self.keys.push(from);
+        self.path.push((from, Some(played)));
     }
 
     /// Takes [`Worker::descend`] back.
     pub(super) fn leave(&mut self) {
         self.keys.pop();
+        self.path.pop();
     }
 
     /// Passes the move; gives what [`Worker::leave_null`] needs.
     pub(super) fn descend_null(&mut self, from: u64) -> usize {
         self.keys.push(from);
+        self.path.push((from, None));
         std::mem::replace(&mut self.null_floor, self.keys.len())
     }
 
     /// Takes [`Worker::descend_null`] back.
     pub(super) fn leave_null(&mut self, floor: usize) {
         self.keys.pop();
+        self.path.pop();
         self.null_floor = floor;
     }
 
@@ -249,92 +254,6 @@ impl<'a> Worker<'a> {
             is_pv: bound == Bound::Exact,
         };
         self.table.store(node.key, entry);
-    }
-
-    /// The static value from the side to move. Ends the search where the evaluator fails or may be
-    /// asked no more.
-    pub(super) fn static_value(&mut self, position: &Chess, key: u64) -> i32 {
-        match self.leaf {
-            Leaf::Classical => classical(position),
-            Leaf::Network(_) => self.answer(position, key).map_or(DRAW, |answer| answer.value),
-        }
-    }
-
-    /// The network's answer; `None` for the classical evaluation, in a position without legal
-    /// moves, and when the search has ended.
-    pub(super) fn answer(&mut self, position: &Chess, key: u64) -> Option<NetworkAnswer> {
-        let Leaf::Network(network) = &mut *self.leaf else { return None };
-        if let Some(answer) = network.cache.get(key) {
-            return Some(answer);
-        }
-        if position.legal_moves().is_empty() {
-            return None;
-        }
-        self.ask(vec![(key, position.clone())]);
-        self.network()?.cache.get(key)
-    }
-
-    fn network(&mut self) -> Option<&mut Network> {
-        match self.leaf {
-            Leaf::Classical => None,
-            Leaf::Network(network) => Some(network),
-        }
-    }
-
-    /// Evaluates the next children of a node close to the frontier in one batch, most promising
-    /// first: 8, then twice as many each time. Returns how many moves are taken care of.
-    pub(super) fn prefetch(
-        &mut self,
-        position: &Chess,
-        key: u64,
-        moves: &[Move],
-        n: usize,
-    ) -> usize {
-        let count = moves.len().min(FIRST_BATCH.max(n));
-        self.look_at_clock();
-        let Some(network) = self.network() else { return count };
-        let mut wanted: Vec<(u64, Chess)> = Vec::with_capacity(count);
-        for &played in &moves[..count] {
-            let (child_key, child) = play(position, key, played);
-            if !network.cache.contains(child_key) && !child.legal_moves().is_empty() {
-                wanted.push((child_key, child));
-            }
-        }
-        if !wanted.is_empty() {
-            self.ask(wanted);
-        }
-        count
-    }
-
-    /// Sends positions to the network, as many as the node limit still allows; none when the search
-    /// is over.
-    fn ask(&mut self, mut wanted: Vec<(u64, Chess)>) {
-        if self.stopped {
-            return;
-        }
-        let left = self.node_limit().saturating_sub(self.nodes);
-        wanted.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        if wanted.is_empty() {
-            self.stopped = true;
-            return;
-        }
-        let task = self.task;
-        let Some(network) = self.network() else { return };
-        let mut answered = network.evaluate(&wanted);
-        while let Err(error) = &answered
-            && task.has_time_for_another()
-            && network.replace(error)
-        {
-            answered = network.evaluate(&wanted);
-        }
-        match answered {
-            Ok(()) => self.nodes += wanted.len() as u64,
-            Err(error) => {
-                self.error = Some(error);
-                self.stopped = true;
-            }
-        }
-        self.look_at_clock();
     }
 }
 

@@ -17,6 +17,7 @@ use crate::chess::game::{key_after, position_key};
 use crate::tree::arena::Tree;
 use crate::tree::leaf_queue::{LeafQueue, Picked, Selected};
 use crate::tree::node::{BLOCKED, ExpansionId, NONE, ROOT, Slot};
+use crate::tree::prove::prove_mate;
 use crate::tree::sweep::Backup as _;
 
 /// What a visit did.
@@ -44,6 +45,8 @@ pub struct BatchFiller<'a> {
     params: &'a Params,
     queue: LeafQueue<'a>,
     rater: Rater<'a>,
+    /// Evaluations from which a position's moves are looked through for a mate; 0 = never.
+    mate_visits: u32,
     blocked: Vec<Slot>,
 }
 
@@ -56,7 +59,8 @@ impl<'a> BatchFiller<'a> {
         queue: LeafQueue<'a>,
     ) -> Self {
         let rater = Rater::new(model, params);
-        Self { tree, model, params, queue, rater, blocked: Vec::new() }
+        let mate_visits = if queue.proves_mates() { params.mate_visits as u32 } else { 0 };
+        Self { tree, model, params, queue, rater, mate_visits, blocked: Vec::new() }
     }
 
     /// Picks leaves below the root until the batch is full.
@@ -95,9 +99,11 @@ impl<'a> BatchFiller<'a> {
             let grant = self.descend(id, pick, position, left);
             total.used += grant.used;
             let here = self.tree.node_mut(node);
+            let before = here.visits;
             here.visits += grant.used;
             here.depth = here.depth.max(self.model.branching.depth(here.visits));
-            if grant.changed {
+            let is_due = before < self.mate_visits && here.visits >= self.mate_visits;
+            if grant.changed | (is_due && prove_mate(self.tree, id, position)) {
                 total.changed = true;
                 self.model.recompute(self.tree, id);
                 if self.tree.node(node).is_proven() {

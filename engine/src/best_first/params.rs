@@ -181,6 +181,13 @@ params! {
     puct_temperature = 1.359 in 0.1..=5.0 step 0.1;
     /// PUCT: share of minimax in the backup; the rest is the average of all visits.
     puct_minimax = 0.0 in 0.0..=1.0 step 0.1;
+    /// Plies to which the rules alone look for a mate at a leaf: 1 = a mate in one, 2 = moves that
+    /// all allow one too, 3 = a mate in two by a check too. From 2 on all moves of the root are
+    /// looked through for a mate in two.
+    mate_plies = 3.0 in 1.0..=3.0 step 1.0;
+    /// Evaluations below a position from which all its moves are looked through for a mate in two;
+    /// 0 = never.
+    mate_visits = 32.0 in 0.0..=1_000_000.0 step 16.0;
     /// Smallest depth of a value that is stored in the table, plies.
     table_depth = 1.0 in 0.0..=16.0 step 0.5;
     /// Policy from which a new child is looked up in the table at once; the others when selected,

@@ -9,6 +9,7 @@ use crate::best_first::benefit_cost_ratio::error_scale;
 use crate::best_first::error_model::Model;
 use crate::best_first::params::Params;
 use crate::chess::game::{Game, position_key};
+use crate::chess::mates;
 use crate::chess::score::{Score, Verdict};
 use crate::chess::verdicts::mating_move;
 use crate::search::table::Table;
@@ -139,8 +140,13 @@ pub(super) fn line_below(
         node = next;
     }
     let verdict = tree.node(node).verdict;
-    if verdict == Verdict::Win(1) {
-        line.extend(mating_move(&position, &position.legal_moves()));
+    let mate = if tree.expansion_of(node).is_some() {
+        Vec::new()
+    } else {
+        mates::line(&position, verdict)
+    };
+    if !mate.is_empty() {
+        line.extend(mate);
     } else if matches!(verdict, Verdict::Open | Verdict::Win(_) | Verdict::Loss(_)) {
         extend_from_table(&mut line, position, seen, table);
     }

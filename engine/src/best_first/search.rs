@@ -25,6 +25,7 @@ use crate::tree::expand::{Knowledge, Scratch};
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::leaf_queue::{BatchRequest, Selected};
 use crate::tree::node::{EXCLUDED, ROOT};
+use crate::tree::prove::prove_mate;
 use crate::tree::remember;
 use crate::tree::sweep::Sweep;
 
@@ -51,6 +52,8 @@ pub struct BestFirst {
     pub(super) endings: Option<Tables>,
     pub(super) counts: Counts,
     pub(super) last_report: LastReport,
+    /// Plies to which the rules alone look for mates in this search.
+    pub(super) mate_plies: u16,
     /// When the search itself began, from `go`.
     pub(super) began: Duration,
     /// Visits of the root's moves when it began, by index.
@@ -167,6 +170,7 @@ impl BestFirst {
             size,
             remaining: self.remaining(task),
             table: Some(&self.table).filter(|_| self.rule.table_use().leaves),
+            mate_plies: self.mate_plies,
             endings: self.endings.as_ref(),
             evaluations: &self.evaluations,
             awaited: self.device.awaited(),
@@ -240,6 +244,7 @@ impl BestFirst {
         self.sweep.add(&mut self.tree, id);
         if leaf.slot.is_root() {
             self.exclude(task);
+            self.prove_root(task);
         }
         let length = u32::from(self.tree.expansion(id).ply) + 1;
         self.counts.selective_depth = self.counts.selective_depth.max(length);
@@ -261,6 +266,13 @@ impl BestFirst {
             let node = self.tree.node_mut(id);
             let is_out = !wanted.is_empty() && !wanted.contains(&node.played);
             node.mark(EXCLUDED, is_out);
+        }
+    }
+
+    /// Proves a mate in two at the root, where there is one.
+    pub(super) fn prove_root(&mut self, task: &Task<'_>) {
+        if self.mate_plies > 1 && self.tree.node(ROOT).is_expanded() {
+            prove_mate(&mut self.tree, 0, task.game.position());
         }
     }
 

@@ -15,6 +15,7 @@ use crate::best_first::report::{Counts, LastReport};
 use crate::best_first::root;
 use crate::best_first::search::{BestFirst, MakeRule};
 use crate::best_first::tesla::Tesla;
+use crate::chess::mates::is_repetitive;
 use crate::chess::tablebase::Tables;
 use crate::search::snapshot::{NodeSnapshot, Progress, Snapshot, Stop};
 use crate::search::table::Table;
@@ -60,6 +61,7 @@ impl BestFirst {
             endings: None,
             counts: Counts::default(),
             last_report: LastReport::default(),
+            mate_plies: 1,
             began: Duration::ZERO,
             taken_over: Vec::new(),
             watched: Watched::default(),
@@ -140,6 +142,12 @@ impl BestFirst {
         }
         self.game = Some(task.game.clone());
         self.exclude(task);
+        // Looking for a mate knows no game: not where a position may occur for the third time.
+        let earlier = task.game.earlier_keys();
+        let is_safe = self.tree.goal() == Goal::Result
+            && !is_repetitive(earlier, task.game.position().halfmoves());
+        self.mate_plies = if is_safe { self.params.mate_plies as u16 } else { 1 };
+        self.prove_root(task);
         recompute_all(&mut self.tree, &*self.rule);
         self.rule.begin();
         self.watched.begin();

@@ -69,7 +69,7 @@ pub fn mating_move(position: &Chess, moves: &[Move]) -> Option<Move> {
 }
 
 /// From where the side to move gives check.
-struct Checks {
+pub(super) struct Checks {
     /// By role, pawn first: where such a piece would attack the other king.
     squares: [Bitboard; 5],
     /// Pieces that stand between the other king and a slider of ours.
@@ -77,7 +77,7 @@ struct Checks {
 }
 
 impl Checks {
-    fn of(position: &Chess) -> Self {
+    pub(super) fn of(position: &Chess) -> Self {
         let (board, us) = (position.board(), position.turn());
         let occupied = board.occupied();
         let Some(king) = board.king_of(!us) else {
@@ -101,7 +101,7 @@ impl Checks {
     }
 
     /// False where the move gives no check; it may be true for some that give none.
-    fn may_check(&self, played: Move) -> bool {
+    pub(super) fn may_check(&self, played: Move) -> bool {
         match played {
             Move::Normal { role, from, to, promotion: None, .. } => {
                 let squares = match role {

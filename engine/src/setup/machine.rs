@@ -38,9 +38,6 @@ impl Machine {
     pub fn used(mut self) -> Self {
         if self.search.has_own_evaluation() {
             self.evaluator = EvaluatorKind::Classical;
-        }
-        if !self.search.keeps_tree() {
-            // Other searches do not evaluate positions after their parents.
             self.kv_cache_mb = 0;
         }
         if self.search != SearchMode::Minimax {

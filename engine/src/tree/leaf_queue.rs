@@ -1,16 +1,17 @@
 //! The queue of leaves that becomes a batch: what an evaluator is asked, and what needs none. Which
 //! leaves come, the selection rule decides.
 //!
-//! Leaves that the rules decide (mate, stalemate, repetition, …) or that mate in one are proven on
-//! the spot; one that the table knows starts from there. No position is evaluated twice: what is
-//! known or in flight is not asked for. Under `go mate` a leaf is also settled
-//! where the mate would come too late: as a draw that rests on the path, which holds for this
-//! search only.
+//! Leaves that the rules decide (mate, stalemate, repetition, …), that mate in one or in two by a
+//! check, or that are mated in two plies whatever is played, are proven on the spot; one that the
+//! table knows starts from there. No position is evaluated twice: what is known or in flight is not
+//! asked for. Under `go mate` a leaf is also settled where the mate would come too late: as a draw
+//! that rests on the path, which holds for this search only.
 
 use std::collections::HashSet;
 
 use shakmaty::{Chess, Position};
 
+use crate::chess::mates;
 use crate::chess::score::Verdict;
 use crate::chess::tablebase::Tables;
 use crate::chess::verdicts::{decide, repetitions};
@@ -42,6 +43,8 @@ pub struct BatchRequest<'a> {
     pub remaining: u32,
     /// Values of positions seen elsewhere; `None` = leaves start from nothing.
     pub table: Option<&'a Table>,
+    /// Plies to which a leaf is looked through for mates, without an evaluation.
+    pub mate_plies: u16,
     /// Endgame tables.
     pub endings: Option<&'a Tables>,
     /// What was evaluated before.
@@ -103,6 +106,7 @@ impl<'a> LeafQueue<'a> {
             request: BatchRequest {
                 table: request.table.filter(|_| is_known),
                 endings: request.endings.filter(|_| is_known),
+                mate_plies: if is_known { request.mate_plies } else { 1 },
                 ..*request
             },
             keys: request.earlier.to_vec(),
@@ -133,6 +137,11 @@ impl<'a> LeafQueue<'a> {
     /// other leaf of a full tree would take time in proportion to the tree).
     pub fn may_go_on(&self) -> bool {
         self.free > 0 && !self.is_full
+    }
+
+    /// Whether mates beyond one move are looked for.
+    pub fn proves_mates(&self) -> bool {
+        self.request.mate_plies > 1
     }
 
     /// Counts something that cost no evaluation.
@@ -181,13 +190,15 @@ impl<'a> LeafQueue<'a> {
         }
         let moves = position.legal_moves();
         let visits = repetitions(&self.keys, self.path_start, key, position.halfmoves());
+        let mate = || Some((mates::look(position, &moves, self.request.mate_plies)?, false));
         let known = || Some((self.request.endings?.verdict(position)?, false));
         // A mate with the last move would have been seen.
         let is_too_late = || match tree.goal() {
             Goal::Mate { plies } if ply + 1 >= plies => Some((Verdict::Draw, true)),
             _ => None,
         };
-        let settled = || decide(position, &moves, visits).or_else(known).or_else(is_too_late);
+        let settled =
+            || decide(position, &moves, visits).or_else(mate).or_else(known).or_else(is_too_late);
         if node != ROOT
             && let Some((verdict, rests_on_path)) = settled()
         {

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod mates;
 mod watched;
 
 use std::sync::atomic::Ordering;

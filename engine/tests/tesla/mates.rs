@@ -1,0 +1,45 @@
+//! Mates in two that the rules find: at the root, in a tree that is used again, and inside it.
+
+use tesla_engine::chess::score::Score;
+
+use super::common::nodes;
+use super::{engine, game, run, set};
+
+/// Ra7 is quiet, and there is no check that mates in two.
+const QUIET: &str = "7k/8/R7/8/8/8/8/1R4K1 w - - 0 1";
+/// Kg7 is mated in two by a check, Kg8 and Kh8 by the quiet Rb7.
+const BEFORE: &str = "8/7k/R7/1R6/8/8/8/6K1 b - - 0 1";
+
+#[test]
+fn a_quiet_mate_in_two_takes_one_evaluation() {
+    let mut search = engine(16);
+    let outcome = run(&mut search, &game(QUIET, ""), &nodes(1));
+    assert_eq!((outcome.info.score, outcome.info.pv.len()), (Score::Win(3), 3));
+    set(&mut search, "mate_plies", 1.0);
+    let outcome = run(&mut search, &game(QUIET, ""), &nodes(1));
+    assert!(matches!(outcome.info.score, Score::Estimate(_)), "{:?}", outcome.info);
+}
+
+#[test]
+fn a_tree_that_is_used_again_is_looked_through_as_well() {
+    let mut search = engine(1);
+    set(&mut search, "mate_visits", 0.0);
+    run(&mut search, &game(BEFORE, ""), &nodes(3));
+    let outcome = run(&mut search, &game(BEFORE, "h7g8"), &nodes(1));
+    assert_eq!((outcome.info.score, outcome.info.nodes), (Score::Win(3), 0));
+    assert_eq!(outcome.info.pv.len(), 3);
+}
+
+#[test]
+fn positions_of_the_tree_are_looked_through_once_they_have_evaluations() {
+    let evaluations = |visits: f32| {
+        let mut search = engine(1);
+        set(&mut search, "mate_visits", visits);
+        let outcome = run(&mut search, &game(BEFORE, ""), &nodes(5_000));
+        // Without the look another, longer mate may be found first.
+        assert!(matches!(outcome.info.score, Score::Loss(4 | 6)), "{:?}", outcome.info);
+        outcome.info.nodes
+    };
+    let (often, never) = (evaluations(2.0), evaluations(0.0));
+    assert!(often < never && often <= 12, "{often} {never}");
+}
