@@ -83,7 +83,7 @@ impl Worker<'_> {
         if self.stopped && node.ply > 0 {
             return DRAW;
         }
-        self.try_moves(position, node, Situation { answer, ..situation })
+        self.try_moves(position, node, &Situation { answer, ..situation })
     }
 
     /// A node without depth, not in check.
@@ -200,25 +200,18 @@ impl Worker<'_> {
         ordered
     }
 
-    fn try_moves(&mut self, position: &Chess, mut node: Node, now: Situation) -> i32 {
+    fn try_moves(&mut self, position: &Chess, mut node: Node, now: &Situation) -> i32 {
         let legal = position.legal_moves();
         if legal.is_empty() {
             return if now.checked { -MATE + node.ply as i32 } else { DRAW };
         }
-        let mut ordered = self.order(position, legal, &node, &now);
+        let mut ordered = self.order(position, legal, &node, now);
         let (mut best, mut best_move, mut bound) = (-INFINITE, None, Bound::Upper);
         let (mut quiets, mut fetched, mut index) = (MoveList::new(), 0, 0);
         loop {
             if index >= fetched && self.is_network() {
-                let is_cut_likely = !now.is_pv && node.depth > 1;
-                let parent = Parent { position, key: node.key, is_cut_likely };
-                let mut later = quiets.len();
-                let wanted = |index: usize, candidate: Move| {
-                    let skip = is_skippable(position, &node, &now, candidate, later);
-                    later += usize::from(!is_tactical(candidate));
-                    index == 0 || !skip
-                };
-                fetched += self.prefetch(&parent, ordered.rest(), index, wanted);
+                let left = (ordered.rest(), index, quiets.len());
+                fetched += self.fetch(position, &node, now, left);
             }
             let Some(played) = ordered.next() else { break };
             if node.ply == 0 {
@@ -227,7 +220,7 @@ impl Worker<'_> {
             let (key, child) = play(position, node.key, played);
             let tactical = is_tactical(played);
             let skippable =
-                best > -PROVEN_BOUND && is_skippable(position, &node, &now, played, quiets.len());
+                best > -PROVEN_BOUND && is_skippable(position, &node, now, played, quiets.len());
             index += 1;
             if skippable && !child.is_check() {
                 continue;
@@ -236,7 +229,7 @@ impl Worker<'_> {
                 quiets.push(played);
             }
             let nodes = self.nodes;
-            let value = self.try_move(&node, &now, (&child, key, played), index - 1);
+            let value = self.try_move(&node, now, (&child, key, played), index - 1);
             let is_better = value > node.alpha && !self.stopped;
             if is_better {
                 self.extend_line(node.ply, played, value);
@@ -264,6 +257,26 @@ impl Worker<'_> {
             self.remember(&node, best_move, best, bound);
         }
         best
+    }
+
+    /// Has the network evaluate the next of the moves `left` that are worth a look, `done` of the
+    /// node's moves and `quiets` of its quiet ones being taken care of; returns how many more are.
+    fn fetch(
+        &mut self,
+        position: &Chess,
+        node: &Node,
+        now: &Situation,
+        (left, done, quiets): (&[Move], usize, usize),
+    ) -> usize {
+        let is_cut_likely = !now.is_pv && node.depth > 1;
+        let parent = Parent { position, key: node.key, is_cut_likely };
+        let mut later = quiets;
+        let wanted = |index: usize, candidate: Move| {
+            let skip = is_skippable(position, node, now, candidate, later);
+            later += usize::from(!is_tactical(candidate));
+            index == 0 || !skip
+        };
+        self.prefetch(&parent, left, done, wanted)
     }
 
     /// Notes a look at a root move, which began at so many nodes; of what is no better than the
