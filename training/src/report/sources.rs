@@ -142,7 +142,7 @@ pub(super) struct Sources {
     /// Where games were played, as far as it is known.
     pub(super) machines: BTreeSet<String>,
     /// Games between sides that always answer alike.
-    foretold: HashSet<String>,
+    pub(super) foretold: HashSet<String>,
 }
 
 fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {

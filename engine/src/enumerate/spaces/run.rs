@@ -250,7 +250,7 @@ impl Run<'_> {
     fn count(&mut self, space: &[Arrival], tally: &Tally) -> Result<(), EnumerateError> {
         self.totals.spaces += 1;
         self.totals.tally.add(tally);
-        let hives = self.roots.count(space, &mut self.totals);
+        let hives = RootStore::count(space, &mut self.totals);
         if self.request.roots {
             self.kept.add(hives, &self.request.folder)?;
         }
@@ -271,7 +271,7 @@ impl Run<'_> {
                     if context.is_stopped() {
                         return Err(EnumerateError::Stopped);
                     }
-                    waiting += self.roots.count(space, &mut all).len() as u64;
+                    waiting += RootStore::count(space, &mut all).len() as u64;
                 }
                 place = Place { pass: place.pass + 1, done: 0, ..place };
             }

@@ -103,7 +103,7 @@ impl RootStore {
     }
 
     /// Counts the roots of a space; returns them by hive, without first positions that are none.
-    pub(super) fn count(&self, space: &[Arrival], totals: &mut Totals) -> Vec<(u32, Packed)> {
+    pub(super) fn count(space: &[Arrival], totals: &mut Totals) -> Vec<(u32, Packed)> {
         let mut hives = Vec::new();
         for arrival in space.iter().filter(|arrival| arrival.found > 0) {
             let Some(setup) = arrival.root.setup() else { continue };
