@@ -1,6 +1,7 @@
 //! What the programs are built from: licences that allow it, no crate twice without a reason,
-//! nothing that nobody keeps, the GPU stack once ([`built_once`]). Asks cargo, needs no network;
-//! who adds a crate that fails here either takes another one or adds a line with the reason.
+//! nothing that nobody keeps, the GPU stack once ([`built_once`]). The fuzz targets, a workspace of
+//! their own, are held to the same. Asks cargo, needs no network; who adds a crate that fails here
+//! either takes another one or adds a line with the reason.
 //!
 //! Only on Linux, because other systems build a few other crates.
 
@@ -11,26 +12,32 @@
 mod built_once;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
+use std::sync::{LazyLock, OnceLock};
 
-/// Licences that may be part of a program under GPL-3.0-or-later. With `GPL-3.0`, of `sfbinpack`,
-/// `tesla-train` as a whole is under that version.
-const LICENCES: [&str; 15] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "GPL-3.0",
-    "GPL-3.0-or-later",
-    "ISC",
-    "MIT",
-    "MPL-2.0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
+use serde::Deserialize;
+
+/// Where the two workspaces are, from here.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+const FUZZ: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz");
+
+/// The licences that the release archives are made by.
+#[derive(Deserialize)]
+struct About {
+    accepted: Vec<String>,
+}
+
+/// Licences that may be part of a program under GPL-3.0-or-later.
+static LICENCES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let text = std::fs::read_to_string(Path::new(ROOT).join("packaging/about.toml")).unwrap();
+    toml::from_str::<About>(&text).expect("packaging/about.toml lists the licences").accepted
+});
+
+/// What is in no program, and so may have other licences.
+const FOR_FUZZING_ONLY: [(&str, &str); 2] = [
+    ("libfuzzer-sys", "libFuzzer itself is under NCSA, which allows it as well"),
+    ("tesla-fuzz", "the fuzz targets"),
 ];
 
 /// Crates of which two incompatible versions are built, and who wants the older ones.
@@ -103,29 +110,55 @@ struct Built {
     licence: String,
 }
 
+const WORDS: &str = "--edges normal,build --prefix none --format {p}|{l}";
+
 /// All crates that are built for this system.
-fn built() -> Vec<Built> {
-    const WORDS: &str = "--workspace --edges normal,build --prefix none --format {p}|{l}";
-    let small_offline = [&["--offline"], &SMALL[..]].concat();
-    // Cargo may want to read manifests of crates that no build has fetched yet.
-    let text = cargo_tree(WORDS, &["--offline"])
-        .or_else(|_| cargo_tree(WORDS, &small_offline))
-        .or_else(|_| cargo_tree(WORDS, &SMALL));
-    let text = text.expect("cargo tells what it builds");
-    let mut found: Vec<Built> = text.lines().filter_map(parsed).collect();
+fn built() -> &'static [Built] {
+    static BUILT: OnceLock<Vec<Built>> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let words = format!("--locked --workspace {WORDS}");
+        let small_offline = [&["--offline"], &SMALL[..]].concat();
+        // Cargo may want to read manifests of crates that no build has fetched yet.
+        let text = cargo_tree(ROOT, &words, &["--offline"])
+            .or_else(|_| cargo_tree(ROOT, &words, &small_offline))
+            .or_else(|_| cargo_tree(ROOT, &words, &SMALL));
+        let found = sorted(&text.expect("cargo tells what it builds"));
+        assert!(found.len() > 100, "only {} crates", found.len());
+        found
+    })
+}
+
+/// Those of the fuzz targets, in the versions of the workspace, as `.ci/run` checks them.
+fn built_for_fuzzing() -> &'static [Built] {
+    static BUILT: OnceLock<Vec<Built>> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let [locked, own] = [ROOT, FUZZ].map(|folder| Path::new(folder).join("Cargo.lock"));
+        std::fs::copy(locked, own).unwrap();
+        let words = format!("--features data,view {WORDS}");
+        let text = cargo_tree(FUZZ, &words, &["--offline"])
+            .or_else(|_| cargo_tree(FUZZ, &words, &[]))
+            .expect("cargo tells what it builds");
+        let found = sorted(&text);
+        assert!(found.iter().any(|built| built.name == "libfuzzer-sys"), "no fuzzer: {text}");
+        found
+    })
+}
+
+/// The crates of a tree, each once.
+fn sorted(tree: &str) -> Vec<Built> {
+    let mut found: Vec<Built> = tree.lines().filter_map(parsed).collect();
     found.sort();
     found.dedup();
-    assert!(found.len() > 100, "only {} crates", found.len());
     found
 }
 
 /// What `cargo tree` prints, or why it does not.
-fn cargo_tree(words: &str, flags: &[&str]) -> Result<String, String> {
+fn cargo_tree(folder: &str, words: &str, flags: &[&str]) -> Result<String, String> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args(["tree", "--locked"])
+        .arg("tree")
         .args(words.split(' '))
         .args(flags)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .current_dir(folder)
         .output()
         .map_err(|error| error.to_string())?;
     let [said, errors] = [output.stdout, output.stderr].map(|o| String::from_utf8(o).unwrap());
@@ -173,7 +206,7 @@ fn is_allowed(licence: &str) -> bool {
     let word = licence.trim();
     match word.strip_prefix('(').and_then(|word| word.strip_suffix(')')) {
         Some(inner) => is_allowed(inner),
-        None => LICENCES.contains(&word),
+        None => LICENCES.iter().any(|known| known == word),
     }
 }
 
@@ -196,26 +229,30 @@ fn twice(built: &[Built]) -> BTreeMap<&str, BTreeSet<String>> {
 
 #[test]
 fn every_licence_allows_it() {
-    let refused: Vec<Built> = built().into_iter().filter(|b| !is_allowed(&b.licence)).collect();
+    let is_excused = |b: &&Built| FOR_FUZZING_ONLY.iter().any(|(name, _)| b.name == *name);
+    let fuzzing = built_for_fuzzing().iter().filter(|b| !is_excused(b));
+    let refused: Vec<&Built> =
+        built().iter().chain(fuzzing).filter(|b| !is_allowed(&b.licence)).collect();
     assert!(refused.is_empty(), "not to be combined with GPL-3.0-or-later: {refused:#?}");
 }
 
 #[test]
 fn no_crate_is_built_twice_without_a_reason() {
-    let built = built();
-    let mut found = twice(&built);
-    found.retain(|name, _| TWICE.iter().all(|(known, _)| known != name));
-    assert!(found.is_empty(), "give the reason in TWICE, or build one version: {found:?}");
+    for built in [built(), built_for_fuzzing()] {
+        let mut found = twice(built);
+        found.retain(|name, _| TWICE.iter().all(|(known, _)| known != name));
+        assert!(found.is_empty(), "give the reason in TWICE, or build one version: {found:?}");
+    }
 }
 
 #[test]
 fn nothing_is_built_that_nobody_keeps() {
-    let found: Vec<String> = built().into_iter().map(|built| built.name).collect();
-    let is_new = |name: &&String| {
+    let found = built().iter().chain(built_for_fuzzing()).map(|built| built.name.as_str());
+    let is_new = |name: &&str| {
         let is_known = ABANDONED_AND_BUILT.iter().any(|(known, _)| known == name);
-        ABANDONED.contains(&name.as_str()) && !is_known
+        ABANDONED.contains(name) && !is_known
     };
-    let new: Vec<&String> = found.iter().filter(is_new).collect();
+    let new: Vec<&str> = found.filter(is_new).collect();
     assert!(new.is_empty(), "{new:?} are no longer kept by their authors; take others");
 }
 

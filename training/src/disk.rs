@@ -1,5 +1,7 @@
-//! Files of runs: journals that survive a crash, config files, and the weights that they leave.
+//! Files of runs: journals that survive a crash, config files, days, and the weights that runs
+//! leave.
 
+pub mod day;
 pub mod journal;
 pub mod network;
 pub mod toml;

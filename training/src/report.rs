@@ -9,9 +9,11 @@ mod games;
 mod law;
 mod learning;
 mod network;
+mod origin;
 mod page;
 mod players;
 mod sources;
+mod suites;
 mod training;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +40,7 @@ pub fn write(paths: &[PathBuf], output: &Output<'_>, say: &dyn Fn(&str)) -> anyh
     let sources = Sources::read(paths)?;
     let mut sections = Vec::new();
     sections.extend(games::section(&sources.matches));
+    sections.extend(suites::section(&sources.suites));
     sections.extend(network::section(&sources.networks));
     sections.extend(law::sections(&sources.tunings));
     sections.extend(training::section(&sources.runs));
@@ -54,7 +57,7 @@ pub fn write(paths: &[PathBuf], output: &Output<'_>, say: &dyn Fn(&str)) -> anyh
              answer alike, and count once"
         ));
     }
-    let lead = format!("Made by tesla-train {} report from {counted}.", env!("CARGO_PKG_VERSION"));
+    let lead = origin::lines(&sources, &counted);
     let headlines = games::headlines(&sources.matches);
     let page = page::page(output.title, (&lead, &headlines), &sections)?;
     files::replace(output.page, page.as_bytes())?;
@@ -78,6 +81,7 @@ fn counted(sources: &Sources) -> String {
     };
     let counted: Vec<String> = [
         count(sources.matches.len(), "match", "es"),
+        count(sources.suites.len(), "set", "s").map(|text| text + " of answers to suites"),
         count(sources.networks.len(), "file", "s").map(|text| text + " of figures of networks"),
         count(sources.tunings.len(), "tuning", "s"),
         count(sources.runs.len(), "training run", "s"),

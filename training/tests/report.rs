@@ -78,6 +78,11 @@ fn measured(scratch: &Scratch) {
         side("Te80", 80)
     );
     done(&line, &["--openings", &book, "--out", &scratch.join("runs/match")]);
+    let suite = scratch.join("mates.epd");
+    fs::write(&suite, "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id \"back rank\";\n").unwrap();
+    let out = scratch.join("runs/suites");
+    let side = ["--side", "name=Solver", "option.Evaluator=Classical"];
+    done("suite --nodes 20", &[&[suite.as_str(), "--out", &out][..], &side].concat());
     fs::create_dir_all(scratch.join("runs/train")).unwrap();
     fs::write(scratch.join("runs/train/loss.csv"), LOSS).unwrap();
 }
@@ -106,6 +111,12 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     for part in [
         "<h2>Games</h2>",
         "<h2>Networks</h2>",
+        "<h2>Suites</h2>",
+        "Solver (20 nodes)",
+        "<p class=\"lead\">Measured 20",
+        "<p class=\"lead\">Networks: tiny-&lt;01234567&gt;.",
+        "<p class=\"lead\">Games played on ",
+        " by tesla-train ",
         "<h2>The search's errors</h2>",
         "<h2>Training</h2>",
         "<h2>Experience</h2>",
@@ -117,7 +128,7 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
         "error by missing depth",
         "Puzzles solved by rating",
         "cross entropy, nats",
-        "1 match, 1 file of figures of networks, 1 tuning, 1 training run",
+        "1 match, 1 set of answers to suites, 1 file of figures of networks, 1 tuning, ",
     ] {
         assert!(html.contains(part), "there is no {part}");
     }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cargo_tree;
+use super::{ROOT, cargo_tree};
 
 /// What runs the engine and what tests everything: in the README's words, and for `cargo tree`.
 const COMMANDS: [(&str, &str); 2] = [
@@ -73,8 +73,9 @@ fn the_gpu_stack_is_built_once() {
     let readme = readme.unwrap();
     let [run, test] = COMMANDS.map(|(command, words)| {
         assert!(readme.contains(command), "README.md has lost {command:?}");
-        let words = format!("{words} --prefix depth --format {{p}}|{{f}}");
-        let text = cargo_tree(&words, &["--offline"]).or_else(|_| cargo_tree(&words, &[]));
+        let words = format!("--locked {words} --prefix depth --format {{p}}|{{f}}");
+        let text =
+            cargo_tree(ROOT, &words, &["--offline"]).or_else(|_| cargo_tree(ROOT, &words, &[]));
         Build::parsed(&text.expect("cargo tells what it builds"))
     });
     assert!(run.features.keys().any(|name| name.starts_with("wgpu ")), "no GPU stack");

@@ -138,7 +138,11 @@ fn program() -> Finding {
         Finding::fine("program", format!("Tesla {version}, with the network and GPU support"))
     } else if cfg!(feature = "net") {
         let found = format!("Tesla {version}, with the network, without GPU support");
-        Finding::weak("program", found, "to use a GPU, build with: cargo build --release")
+        Finding::weak(
+            "program",
+            found,
+            "to use a GPU take the archive that ends in -gpu, or build with: cargo build --release",
+        )
     } else {
         let found = format!("Tesla {version}, without the network: it counts pieces");
         Finding::weak("program", found, "to play well, build with: cargo build --release")

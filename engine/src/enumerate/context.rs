@@ -75,6 +75,11 @@ impl<'a> RunContext<'a> {
         self.clock.times()
     }
 
+    /// What requests a stop.
+    pub(super) fn stop(&self) -> &'a StopToken {
+        self.stop
+    }
+
     /// Whether a stop was requested.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.is_stopped()

@@ -99,6 +99,9 @@ pub enum EnumerateError {
     /// The roots are written last.
     #[error("the enumeration in {0} is not finished; run its command again, then read its roots")]
     NotYet(PathBuf),
+    /// Ctrl-C, where what was begun cannot be kept.
+    #[error("stopped; what was found up to the last checkpoint is safe")]
+    Stopped,
     /// The position is not in the tables.
     #[error("the enumeration in {0} did not reach this position, not even as a root")]
     NotReached(PathBuf),

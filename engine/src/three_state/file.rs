@@ -78,10 +78,12 @@ pub(super) struct ExperienceFile {
 }
 
 /// What a file held when it was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opened {
     /// Bytes of a last record that a crash cut short; they were dropped.
     pub(super) cut_bytes: usize,
+    /// Whether there was a file, of no bytes.
+    pub(super) was_empty: bool,
 }
 
 /// Reads a file's records, which stays as it is; answers with the bytes of its whole part. A file
@@ -93,7 +95,7 @@ pub(super) struct Opened {
 pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Opened), FileError> {
     let bytes = files::read_bounded(path, files::LARGEST).map_err(FileError::at(path))?;
     if bytes.is_empty() {
-        return Ok((0, Opened { cut_bytes: 0 }));
+        return Ok((0, Opened { was_empty: true, ..Opened::default() }));
     }
     let Some((header, records)) = bytes.split_first_chunk::<{ HEADER.len() }>() else {
         return Err(FileError::NotOurs(path.to_owned()));
@@ -110,7 +112,9 @@ pub(super) fn read(path: &Path, take: impl FnMut(Record)) -> Result<(usize, Open
     let whole = HEADER.len() + taken;
     match ending {
         Ending::Damaged => Err(FileError::Damaged { path: path.to_owned(), at: whole }),
-        Ending::Whole | Ending::CutShort => Ok((whole, Opened { cut_bytes: bytes.len() - whole })),
+        Ending::Whole | Ending::CutShort => {
+            Ok((whole, Opened { cut_bytes: bytes.len() - whole, was_empty: false }))
+        }
     }
 }
 
@@ -144,12 +148,19 @@ impl ExperienceFile {
             take(record);
         }) {
             Err(FileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => None,
-            found => Some(found?).filter(|&(whole, _)| whole > 0),
+            found => Some(found?),
         };
-        if found.is_none() {
-            files::replace(path, &HEADER).map_err(FileError::at(path))?;
-        }
-        let (whole, opened) = found.unwrap_or((HEADER.len(), Opened { cut_bytes: 0 }));
+        let (whole, opened) = match found {
+            Some((_, opened)) if opened.was_empty => {
+                begin_in(path)?;
+                (HEADER.len(), opened)
+            }
+            Some(found) => found,
+            None => {
+                files::replace(path, &HEADER).map_err(FileError::at(path))?;
+                (HEADER.len(), Opened::default())
+            }
+        };
         let length = whole as u64;
         let file = open_at(path, length).map_err(io_error)?;
         Ok((Self { path: path.to_owned(), file, length, records, lock }, opened))
@@ -205,6 +216,14 @@ impl ExperienceFile {
         let file = open_at(&path, length)?;
         Ok(Self { path, file, length, records: count, lock })
     }
+}
+
+/// Makes an empty file an experience, and the same file: it may have owners, rights and other names
+/// that a file in its place would not have.
+fn begin_in(path: &Path) -> Result<(), FileError> {
+    let mut file = files::edit(path).map_err(FileError::at(path))?;
+    let written = file.write_all(&HEADER).and_then(|()| file.sync_data());
+    written.map_err(|source| FileError::Io { path: path.to_owned(), source })
 }
 
 /// Opens a file for more behind its first `length` bytes; what follows them is cut off.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::experience::Experience;
-use super::file::{self, ExperienceFile, FileError};
+use super::file::{self, ExperienceFile, FileError, Opened};
 use super::record::Record;
 
 /// A file is rewritten when it has this many times the records that a new one would take.
@@ -71,7 +71,7 @@ impl Memory {
     }
 
     /// The experience of a file, shared with the other searches of this process; and a sentence
-    /// where a crash had cut its last record short.
+    /// where a crash had cut its last record short, or the file was empty.
     ///
     /// # Errors
     /// When the file cannot be used; it stays as it is then.
@@ -84,13 +84,17 @@ impl Memory {
         }
         let mut experience = Experience::new(size);
         let (file, opened) = ExperienceFile::open(&path, |record| experience.apply(&record))?;
-        let note = (opened.cut_bytes > 0).then(|| {
-            let bytes = opened.cut_bytes;
-            format!(
-                "a crash cut the last record of {} short; its {bytes} bytes are discarded",
-                path.display()
-            )
-        });
+        let name = path.display();
+        let note = match opened {
+            Opened { was_empty: true, .. } => Some(format!(
+                "the experience file {name} was empty, so a new experience begins in it; if it \
+                 held one before, end this program and put a copy in its place"
+            )),
+            Opened { cut_bytes: 0, .. } => None,
+            Opened { cut_bytes, .. } => Some(format!(
+                "a crash cut the last record of {name} short; its {cut_bytes} bytes are discarded"
+            )),
+        };
         let store = Store { experience, file: Some(file), error: None };
         let store = Arc::new(Mutex::new(store));
         open.insert(path.clone(), Arc::clone(&store));

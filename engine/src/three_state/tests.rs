@@ -139,6 +139,22 @@ fn a_file_cut_anywhere_keeps_its_whole_records_and_goes_on() {
     assert_eq!(reopened(&folder.file()), (Experience::new(1_000_000), 0), "an empty file is new");
 }
 
+/// It is somebody's, so no other file takes its place; and what it held before is not known.
+#[test]
+fn an_empty_file_is_begun_in_with_a_sentence() {
+    let folder = Folder::new();
+    std::fs::write(folder.file(), []).unwrap();
+    let other_name = folder.file().with_extension("link");
+    std::fs::hard_link(folder.file(), &other_name).unwrap();
+    let (memory, note) = Memory::open(&folder.file(), 1_000).unwrap();
+    let note = note.unwrap();
+    assert!(note.contains("was empty") && note.contains("put a copy"), "{note}");
+    drop(memory);
+    assert_eq!(std::fs::read(other_name).unwrap(), HEADER);
+    let (_, note) = Memory::open(&folder.file(), 1_000).unwrap();
+    assert_eq!(note, None);
+}
+
 #[test]
 fn a_damaged_file_gets_a_sentence_and_stays_as_it_is() {
     let folder = Folder::new();

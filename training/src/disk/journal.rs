@@ -46,6 +46,15 @@ pub struct Resumed<J, T> {
     pub cut_bytes: u64,
 }
 
+/// What a file says of its match or run, if it is a journal.
+pub fn subject(path: &Path) -> Option<Value> {
+    let mut line = Vec::new();
+    let file = files::open_bounded(path, files::LARGEST).ok()?;
+    BufReader::new(file).take(LONGEST_HEADER).read_until(b'\n', &mut line).ok()?;
+    let mut head: Value = serde_json::from_slice(&line).ok()?;
+    (head.get("format")?.as_str()? == FORMAT).then(|| head["match"].take())
+}
+
 impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// Starts a file for the match that `fingerprint` describes.
     ///

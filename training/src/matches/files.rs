@@ -6,7 +6,7 @@
 //!
 //! Reads the clock for the day in a game's PGN.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,10 @@ use super::arbiter::Failure;
 use super::config::MatchConfig;
 use super::pgn::{PgnTags, to_pgn};
 use super::record::MatchGame;
+use crate::console::machine::machine;
+use crate::disk::day::day;
 use crate::disk::journal::{Journal, Resumed};
 use crate::players::side::Side;
-
-/// Seconds of a day.
-const DAY: u64 = 86_400;
 
 /// How long the moves of one game took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +33,27 @@ struct Times {
     /// When it ended, seconds since 1970.
     ended: u64,
     micros: Vec<u64>,
+    /// Where it was played, in the first game of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+}
+
+/// When and where the games of a match were played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// Ends of the first game and the last one, seconds since 1970.
+    pub ended: (u64, u64),
+    /// The machines, as far as they are known.
+    pub machines: BTreeSet<String>,
+}
+
+/// When and where the games in a folder were played, if it says so.
+pub fn occasion(folder: &Path) -> Option<Occasion> {
+    let text = files::read_bounded(&folder.join("times.jsonl"), files::LARGEST).ok()?;
+    let times = parse_times(&text);
+    let ended = || times.values().map(|times| times.ended);
+    let machines = times.values().filter_map(|times| times.machine.clone()).collect();
+    Some(Occasion { ended: (ended().min()?, ended().max()?), machines })
 }
 
 /// The open folder of a match.
@@ -49,6 +69,8 @@ pub struct Files {
     event: String,
     /// When the games ended, by number.
     ended: HashMap<u64, u64>,
+    /// Where this run plays, until it is noted.
+    machine: Option<String>,
 }
 
 /// A side's name and its clock as PGN writes it; `-` is none.
@@ -102,6 +124,7 @@ impl Files {
             tags: config.side.iter().map(time_control).collect(),
             event: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             ended,
+            machine: Some(machine()),
         };
         // A run that was killed may have left half a game at the end of the PGN, or half a line.
         if times_text.last().is_some_and(|&byte| byte != b'\n') {
@@ -122,6 +145,7 @@ impl Files {
             game: record.number,
             ended: now.unwrap_or(Duration::ZERO).as_secs(),
             micros: record.moves.iter().map(|played| played.micros).collect(),
+            machine: self.machine.take(),
         };
         let mut line = serde_json::to_string(&times)?;
         line.push('\n');
@@ -177,7 +201,7 @@ impl Files {
         let tags = PgnTags {
             event: self.event.clone(),
             site: "tesla-train match".to_owned(),
-            date: self.ended.get(&record.number).map_or_else(String::new, |&ended| day(ended)),
+            date: self.ended.get(&record.number).map_or_else(String::new, |&at| day(at, ".")),
             white_time_control: limit(&record.white),
             black_time_control: limit(&record.black),
         };
@@ -201,35 +225,4 @@ fn parse_times(text: &[u8]) -> HashMap<u64, Times> {
         .filter_map(|line| serde_json::from_slice::<Times>(line).ok())
         .map(|times| (times.game, times))
         .collect()
-}
-
-/// The day of a time in seconds since 1970, as PGN writes it.
-///
-/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-fn day(seconds: u64) -> String {
-    let days = seconds / DAY + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}.{month:02}.{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::day;
-
-    #[test]
-    fn days() {
-        assert_eq!(day(0), "1970.01.01");
-        assert_eq!(day(951_782_400), "2000.02.29");
-        assert_eq!(day(951_868_800), "2000.03.01");
-        assert_eq!(day(1_798_761_599), "2026.12.31");
-        assert_eq!(day(1_798_761_600), "2027.01.01");
-    }
 }

@@ -1,8 +1,9 @@
 //! What games say: ratings, and how they grow with the evaluations.
 
 use super::chart::{Axis, Chart, Marks, Point, Series};
+use super::origin::days;
 use super::page::Section;
-use super::players::{Meeting, Players, Pool};
+use super::players::{Meeting, Players, Pool, options};
 use super::sources::Played;
 use crate::console::table::Table;
 use crate::game::limit::Limit;
@@ -89,7 +90,8 @@ fn limits(players: &Players, meeting: &Meeting) -> String {
 fn meetings(players: &Players) -> Table {
     let mut table = Table::new(
         &["pairing", "limit"],
-        &["games", "+", "=", "\u{2212}", "score", "pairs 0/½/1/1½/2", "Elo, 95 %"],
+        // What everybody looks for is first, as a phone shows no more without scrolling.
+        &["Elo, 95 %", "games", "+", "=", "\u{2212}", "score", "pairs 0/½/1/1½/2"],
     );
     for meeting in &players.meetings {
         let Trinomial { wins, draws, losses } = meeting.games;
@@ -97,13 +99,13 @@ fn meetings(players: &Players) -> Table {
         table.push([
             format!("{one} \u{2212} {other}"),
             limits(players, meeting),
+            format!("{:.1}", meeting.elo()),
             meeting.games.games().to_string(),
             wins.to_string(),
             draws.to_string(),
             losses.to_string(),
             percent(meeting.games.points(), meeting.games.games()),
             meeting.pairs.pairs.map(|count| count.to_string()).join("/"),
-            format!("{:.1}", meeting.elo()),
         ]);
     }
     table
@@ -120,18 +122,17 @@ fn ratings(players: &Players, pool: &Pool) -> Table {
 
 fn matches(all: &[Played]) -> Table {
     let mut table = Table::new(
-        &["match", "side", "limit", "options"],
+        &["match", "played", "side", "limit", "options"],
         &["games", "nodes a move", "lost by failure"],
     );
     for played in all {
         for (side, counts) in played.config.side.iter().zip(&played.tally.sides) {
-            let options: Vec<String> =
-                side.option.0.iter().map(|(name, value)| format!("{name} {value}")).collect();
             table.push([
                 played.name.clone(),
+                played.ended.map_or_else(String::new, days),
                 side.name.clone(),
                 side.limit.to_string(),
-                options.join(", "),
+                options(side),
                 counts.games.to_string(),
                 format!("{:.0}", counts.nodes_per_move()),
                 counts.failures.values().sum::<u64>().to_string(),
@@ -143,6 +144,18 @@ fn matches(all: &[Played]) -> Table {
 
 /// Most results that the headline tells.
 const TOLD: usize = 3;
+
+/// A difference in Elo for a sentence; where all games went one way there is only a bound.
+fn in_words(elo: &Estimate) -> String {
+    let text = match elo.value {
+        Some(value) if value.is_infinite() && value > 0.0 => {
+            format!("at least {:+.0} Elo", elo.low)
+        }
+        Some(value) if value.is_infinite() => format!("at most {:+.0} Elo", elo.high),
+        _ => format!("{elo:.0} Elo"),
+    };
+    text.replace('-', "\u{2212}")
+}
 
 /// The pairings with the most games, in words, for the top of the page.
 pub(super) fn headlines(all: &[Played]) -> Vec<String> {
@@ -160,8 +173,9 @@ pub(super) fn headlines(all: &[Played]) -> Vec<String> {
             format!("{one} and {other}: undecided")
         };
         let Trinomial { wins, draws, losses } = games;
-        format!("{verdict}: +{wins} ={draws} \u{2212}{losses} for {one}, {elo:.0} Elo.")
-            .replace(" -", " \u{2212}")
+        let limits = limits(&players, meeting);
+        let elo = in_words(&elo);
+        format!("{verdict} ({limits}): +{wins} ={draws} \u{2212}{losses} for {one}, {elo}.")
     });
     told.collect()
 }
@@ -189,4 +203,17 @@ pub(super) fn section(all: &[Played]) -> Option<Section> {
     }
     section.table("Who played", matches(all));
     Some(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_without_an_end_is_a_bound() {
+        let of = |value, low, high| in_words(&Estimate { value: Some(value), low, high });
+        assert_eq!(of(f64::INFINITY, 276.6, f64::INFINITY), "at least +277 Elo");
+        assert_eq!(of(f64::NEG_INFINITY, f64::NEG_INFINITY, -9.0), "at most \u{2212}9 Elo");
+        assert_eq!(of(24.4, -46.0, 94.8), "+24 ± 70 Elo");
+    }
 }

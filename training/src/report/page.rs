@@ -82,6 +82,11 @@ fn figure(chart: &Chart) -> Result<Markup> {
 
 fn table(caption: &str, table: &Table) -> Markup {
     let class = |column| if table.is_number(column) { "number" } else { "text" };
+    // One sort of minus on the page; a dash alone is no number.
+    let shown = |column, cell: &str| {
+        let is_negative = table.is_number(column) && cell.len() > 1;
+        if is_negative { cell.replace('-', "\u{2212}") } else { cell.to_owned() }
+    };
     html! {
         div.table {
             table {
@@ -90,7 +95,9 @@ fn table(caption: &str, table: &Table) -> Markup {
                     th scope="col" class=(class(i)) { (name) }
                 } } }
                 tbody { @for row in table.rows() { tr {
-                    @for (i, cell) in row.iter().enumerate() { td class=(class(i)) { (cell) } }
+                    @for (i, cell) in row.iter().enumerate() {
+                        td class=(class(i)) { (shown(i, cell)) }
+                    }
                 } } }
             }
         }
@@ -166,7 +173,7 @@ fn items(all: &[Item]) -> Result<Markup> {
 /// When a chart cannot be drawn.
 pub(super) fn page(
     title: &str,
-    (lead, headlines): (&str, &[String]),
+    (lead, headlines): (&[String], &[String]),
     sections: &[Section],
 ) -> Result<String> {
     let drawn: Vec<Markup> =
@@ -184,7 +191,7 @@ pub(super) fn page(
                 header {
                     h1 { (title) }
                     @for headline in headlines { p.headline { (headline) } }
-                    p.lead { (lead) }
+                    @for line in lead { p.lead { (line) } }
                 }
                 @if sections.len() > 1 {
                     nav { @for section in sections {

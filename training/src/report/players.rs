@@ -75,24 +75,34 @@ fn without_limit<'a>(name: &'a str, limit: &Limit) -> &'a str {
     limits.into_iter().find_map(short).unwrap_or(name).trim_end()
 }
 
-fn options(side: &Side) -> String {
-    let options: Vec<String> =
-        side.option.0.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    if options.is_empty() { "no options".to_owned() } else { options.join(", ") }
+/// A side's options; files by name and folder only.
+pub(super) fn options(side: &Side) -> String {
+    let option = |(name, value): &(String, String)| format!("{name} {}", without_path(value));
+    side.option.0.iter().map(option).collect::<Vec<_>>().join(", ")
+}
+
+/// The end of a path that tells its file from others: name and folder. Other text stays.
+fn without_path(text: &str) -> &str {
+    let is_end = |c: char| c == '/' || c == '\\';
+    text.rmatch_indices(is_end).nth(1).map_or(text, |(at, _)| &text[at + 1..])
 }
 
 /// What tells configurations apart, in words.
 fn traits((side, program): &(Side, Program)) -> [String; 5] {
-    let text = |kind: &str, what: &Option<String>| {
-        what.as_ref().map_or_else(|| format!("no {kind}"), |what| format!("{kind} {what}"))
+    // A network and an evaluator of another kind say themselves what they are.
+    let text = |kind: &str, what: Option<&str>| match what {
+        Some(what) if what.starts_with(kind) => what.to_owned(),
+        Some(what) => format!("{kind} {what}"),
+        None => format!("no {kind}"),
     };
     let command = side.cmd.as_ref().map(|command| command.display().to_string());
+    let options = options(side);
     [
-        options(side),
-        text("program", &command),
+        if options.is_empty() { "no options".to_owned() } else { options },
+        text("program", command.as_deref().map(without_path)),
         program.engine.clone().unwrap_or_else(|| "ours".to_owned()),
-        text("network", &program.network),
-        text("search", &program.search),
+        text("network", program.network.as_deref()),
+        text("search", program.search.as_deref()),
     ]
 }
 
@@ -221,6 +231,23 @@ mod tests {
             assert_eq!(without_limit(name, &nodes(200)), short);
         }
         assert_eq!(without_limit("A 7", &Limit { depth: Some(7), ..Limit::default() }), "A");
+    }
+
+    #[test]
+    fn files_go_by_name_and_folder() {
+        for (text, short) in [
+            ("/data/runs/a/latest.safetensors", "a/latest.safetensors"),
+            ("C:\\runs\\a\\latest.safetensors", "a\\latest.safetensors"),
+            ("runs/a.toml", "runs/a.toml"),
+            ("PUCT", "PUCT"),
+            ("/", "/"),
+            ("", ""),
+        ] {
+            assert_eq!(without_path(text), short);
+        }
+        let mut side = Side::default();
+        side.option.0.push(("WeightsFile".to_owned(), "/x/y/z.safetensors".to_owned()));
+        assert_eq!(options(&side), "WeightsFile y/z.safetensors");
     }
 
     #[test]

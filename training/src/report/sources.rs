@@ -1,22 +1,25 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Error, Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use tesla_nn::files::{self, FileError};
 
-use crate::disk::journal::Journal;
+use crate::disk::journal::{self, Journal};
 use crate::evaluate::Evaluated;
 use crate::game::limit::Limit;
 use crate::matches::config::MatchConfig;
+use crate::matches::files::occasion;
 use crate::matches::record::MatchGame;
 use crate::matches::tally::Tally;
 use crate::players::side::Side;
+use crate::suite::Record;
 use crate::train::config::TrainConfig;
 use crate::train::trainer::{LogLine, read_log};
 use crate::tune::fit::Report as Fit;
@@ -55,6 +58,20 @@ pub(super) struct Played {
     pub(super) programs: Vec<Program>,
     /// Games that are not counted, because a match before had the very same.
     pub(super) repeated: u64,
+    /// When its first and last game ended, if that is known.
+    pub(super) ended: Option<Span>,
+}
+
+/// From when to when, seconds since 1970.
+pub(super) type Span = (u64, u64);
+
+/// A side's answers to a suite.
+#[derive(Debug)]
+pub(super) struct Examined {
+    pub(super) suite: String,
+    pub(super) side: Side,
+    pub(super) program: Program,
+    pub(super) records: Vec<Record>,
 }
 
 /// What makes a side play as it does, beside its options and its limit.
@@ -118,9 +135,14 @@ pub(super) struct Sources {
     pub(super) networks: Vec<(String, Evaluated)>,
     pub(super) tunings: Vec<Tuning>,
     pub(super) matches: Vec<Played>,
+    pub(super) suites: Vec<Examined>,
     pub(super) learnings: Vec<Learning>,
+    /// When all of that was measured: the ends of games, and the times of the other files.
+    pub(super) measured: Option<Span>,
+    /// Where games were played, as far as it is known.
+    pub(super) machines: BTreeSet<String>,
     /// Games between sides that always answer alike.
-    foretold: HashSet<String>,
+    pub(super) foretold: HashSet<String>,
 }
 
 fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
@@ -162,14 +184,16 @@ impl Sources {
                 found.look(path, 0)?;
             } else if path.extension().is_some_and(|end| end == "csv") {
                 found.learnings.push(learning(path)?);
+                found.note_file(path);
             } else {
                 let figures = serde_json::from_slice(&read(path)?).map_err(damaged(path))?;
                 found.networks.push((name(path), figures));
+                found.note_file(path);
             }
             ensure!(
                 found.count() > before,
-                "{} holds nothing to report; name folders of train, match or tune, or the file \
-                 that evaluate --json or tesla experience --csv wrote",
+                "{} holds nothing to report; name folders of train, match, suite or tune, or the \
+                 file that evaluate --json or tesla experience --csv wrote",
                 path.display()
             );
         }
@@ -177,8 +201,23 @@ impl Sources {
     }
 
     fn count(&self) -> usize {
-        let Self { runs, networks, tunings, matches, learnings, .. } = self;
-        runs.len() + networks.len() + tunings.len() + matches.len() + learnings.len()
+        let Self { runs, networks, tunings, matches, suites, learnings, .. } = self;
+        let first = runs.len() + networks.len() + tunings.len();
+        first + matches.len() + suites.len() + learnings.len()
+    }
+
+    fn note(&mut self, (from, to): Span) {
+        let (first, last) = self.measured.unwrap_or((from, to));
+        self.measured = Some((first.min(from), last.max(to)));
+    }
+
+    /// Notes when a file was last written, which is when what is in it was measured.
+    fn note_file(&mut self, path: &Path) {
+        let written = fs::metadata(path).and_then(|file| file.modified()).ok();
+        let since = written.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        if let Some(since) = since {
+            self.note((since.as_secs(), since.as_secs()));
+        }
     }
 
     /// Takes what this folder holds, and what the folders in it hold.
@@ -189,6 +228,7 @@ impl Sources {
             let config = read(&folder.join("config.json")).ok();
             let config = config.and_then(|bytes| serde_json::from_slice(&bytes).ok());
             self.runs.push(Run { name: name(folder), lines, config });
+            self.note_file(&path);
         }
         if let Some(path) = here("fit.json") {
             let fit = serde_json::from_slice(&read(&path)?).map_err(damaged(&path))?;
@@ -197,12 +237,12 @@ impl Sources {
                 None => Vec::new(),
             };
             self.tunings.push(Tuning { name: name(folder), fit, observations });
+            self.note_file(&path);
         }
         // A match that has only just begun holds nothing yet.
         let has_begun = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         if let Some(path) = here("results.jsonl").filter(has_begun) {
-            let played = played(&path, name(folder), &mut self.foretold)?;
-            self.matches.push(played);
+            self.take_match(&path, folder)?;
         }
         let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -212,8 +252,42 @@ impl Sources {
                 self.look(&path, depth + 1)?;
             } else if path.extension().is_some_and(|end| end == "json") {
                 self.take_figures(&path)?;
+            } else if path.extension().is_some_and(|end| end == "jsonl") {
+                self.take_answers(&path)?;
             }
         }
+        Ok(())
+    }
+
+    /// Takes a match, with when and where it was played if its folder tells.
+    fn take_match(&mut self, results: &Path, folder: &Path) -> Result<()> {
+        let mut played = played(results, name(folder), &mut self.foretold)?;
+        if let Some(occasion) = occasion(folder) {
+            played.ended = Some(occasion.ended);
+            self.note(occasion.ended);
+            self.machines.extend(occasion.machines);
+        } else {
+            self.note_file(results);
+        }
+        self.matches.push(played);
+        Ok(())
+    }
+
+    /// Takes a file of lines if it holds answers to a suite; others lie beside matches.
+    fn take_answers(&mut self, path: &Path) -> Result<()> {
+        let Some(head) = journal::subject(path) else { return Ok(()) };
+        let Some(suite) = head["suite"].as_str().map(str::to_owned) else { return Ok(()) };
+        let side: Side = serde_json::from_value(head["side"].clone()).map_err(damaged(path))?;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let search = side.machine().ok().filter(|_| side.is_own());
+        let program = Program {
+            network: text(&head["network"]),
+            search: search.and_then(|own| text(&head["search_signature"][own.search.name()])),
+            engine: text(&head["program_sha256"]).filter(|_| !side.is_own()),
+        };
+        let records = Journal::<Record>::read(path)?;
+        self.suites.push(Examined { suite, side, program, records });
+        self.note_file(path);
         Ok(())
     }
 
@@ -225,6 +299,7 @@ impl Sources {
         if is_ours {
             let figures = serde_json::from_value(value).map_err(damaged(path))?;
             self.networks.push((name(path), figures));
+            self.note_file(path);
         }
         Ok(())
     }
@@ -266,5 +341,5 @@ fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Play
         tally.add(record);
     }
     known.extend(here);
-    Ok(Played { name, config, tally, programs, repeated })
+    Ok(Played { name, config, tally, programs, repeated, ended: None })
 }

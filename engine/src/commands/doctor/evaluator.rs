@@ -48,6 +48,8 @@ pub(super) fn check(settings: &Settings, tell: &mut dyn FnMut(Finding)) {
 fn advice_on(sentence: &str) -> &'static str {
     if sentence.contains("not built into") {
         "leave out --weights and --device, or build with: cargo build --release"
+    } else if sentence.contains("built without") {
+        "nothing, if the CPU is enough; for a GPU see program above"
     } else if sentence.contains("no GPU") || sentence.contains("no gpu") {
         "if there is one, install its Vulkan driver (see drivers above); else nothing: the CPU \
          plays"

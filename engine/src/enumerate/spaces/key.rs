@@ -1,7 +1,7 @@
 //! Which positions can share a space, and in which order spaces are closed.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Board, Chess, Color, Position as _, Role};
+use shakmaty::{Bitboard, Board, Color, Role};
 
 use crate::enumerate::tally::Hive;
 
@@ -21,9 +21,8 @@ pub(super) struct SpaceKey {
 }
 
 impl SpaceKey {
-    /// Of a position.
-    pub(super) fn of(position: &Chess) -> Self {
-        let board = position.board();
+    /// Of a position's pieces.
+    pub(super) fn of(board: &Board) -> Self {
         let pawns = |color: Color| u64::from(board.by_piece(color.pawn()));
         let pieces = |color: Color| {
             let counted = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
@@ -52,10 +51,10 @@ impl SpaceKey {
 pub(super) struct Pile(pub(super) u32);
 
 impl Pile {
-    /// The pile of a position.
-    pub(super) fn of(position: &Chess) -> Self {
-        let (white, black) = counts(position.board());
-        Self((white * COUNTS + black) * STEPS + steps_left(position.board()))
+    /// The pile of a position's pieces.
+    pub(super) fn of(board: &Board) -> Self {
+        let (white, black) = counts(board);
+        Self((white * COUNTS + black) * STEPS + steps_left(board))
     }
 
     /// Piles with a higher rank come first.
@@ -66,9 +65,9 @@ impl Pile {
 }
 
 /// The number of a hive, for its file.
-pub(super) fn hive_number(position: &Chess) -> u32 {
-    let (white, black) = counts(position.board());
-    (white * COUNTS + black) * 2 + u32::from(position.turn().is_black())
+pub(super) fn hive_number(board: &Board, turn: Color) -> u32 {
+    let (white, black) = counts(board);
+    (white * COUNTS + black) * 2 + u32::from(turn.is_black())
 }
 
 /// The hive of this number.
@@ -100,6 +99,7 @@ fn steps_left(board: &Board) -> u32 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use shakmaty::{Chess, Position as _};
 
     use super::*;
 
@@ -116,13 +116,14 @@ mod tests {
                 let played = moves[usize::from(choice) % moves.len()];
                 let mut next = position.clone();
                 next.play_unchecked(played);
-                let (before, after) = (Pile::of(&position).rank(), Pile::of(&next).rank());
+                let rank = |position: &Chess| Pile::of(position.board()).rank();
+                let (before, after) = (rank(&position), rank(&next));
                 if played.is_zeroing() {
                     prop_assert!((after.0, after.1) < (before.0, before.1));
-                    prop_assert_ne!(SpaceKey::of(&next), SpaceKey::of(&position));
+                    prop_assert_ne!(SpaceKey::of(next.board()), SpaceKey::of(position.board()));
                 } else {
                     prop_assert_eq!(after, before);
-                    prop_assert_eq!(SpaceKey::of(&next), SpaceKey::of(&position));
+                    prop_assert_eq!(SpaceKey::of(next.board()), SpaceKey::of(position.board()));
                 }
                 position = next;
             }
@@ -132,6 +133,6 @@ mod tests {
     #[test]
     fn hives_have_numbers() {
         let start = Chess::default();
-        assert_eq!(hive(hive_number(&start)).to_string(), "16-16-w");
+        assert_eq!(hive(hive_number(start.board(), start.turn())).to_string(), "16-16-w");
     }
 }

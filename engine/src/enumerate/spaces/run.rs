@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, Position as _};
@@ -12,7 +13,7 @@ use super::close::{close_space, folder_in, read};
 use super::entry::Entry;
 use super::key::{Pile, hive};
 use super::piles::Piles;
-use super::store::{Arrival, Place, RootStore};
+use super::store::{Arrival, BETWEEN, Place, RootStore};
 use super::totals::{SpacesFound, Totals};
 use crate::chess::notation::from_fen;
 use crate::enumerate::bucket::NO_POSITION;
@@ -124,12 +125,16 @@ pub fn enumerate_spaces(
     let mut context = RunContext::new(&resources, times, stop)?;
     // From here on the folder is known as ours.
     run.save(&mut context)?;
-    run.close_all(&mut context)?;
-    run.save(&mut context)?;
-    let (all, waiting) = run.count_waiting(&mut context)?;
-    if context.is_stopped() {
-        return Ok(Ended::Stopped);
+    match run.close_all(&mut context) {
+        // Some roots of a space have gone to their piles: that is not to be saved.
+        Err(EnumerateError::Stopped) => return Ok(Ended::Stopped),
+        closed => closed?,
     }
+    run.save(&mut context)?;
+    let (all, waiting) = match run.count_waiting(&mut context) {
+        Err(EnumerateError::Stopped) => return Ok(Ended::Stopped),
+        counted => counted?,
+    };
     Ok(Ended::Complete(SpacesFound::new(&run.totals, &all, waiting, context.times())))
 }
 
@@ -140,7 +145,10 @@ impl Run<'_> {
         while let Some(mut place) = self.place.or_else(|| self.next(context.memory())) {
             self.place = Some(place);
             while place.pass < place.passes {
-                let spaces = self.roots.spaces(&place)?;
+                let spaces = match self.roots.spaces(&place, context.stop()) {
+                    Err(EnumerateError::Stopped) => return Ok(()),
+                    spaces => spaces?,
+                };
                 let spaces: Vec<&[Arrival]> = spaces.chunk_by(|a, b| a.key == b.key).collect();
                 while let Some(space) = spaces.get(place.done) {
                     if left == 0 || context.is_stopped() || !self.close(space, context)? {
@@ -181,7 +189,8 @@ impl Run<'_> {
     /// All piles that wait.
     fn piles(&self) -> Vec<Pile> {
         let is_left = |pile: &Pile| self.last.is_none_or(|last| pile.rank() < last.rank());
-        let starts = self.request.starts.iter().map(Pile::of).filter(is_left);
+        let starts = self.request.starts.iter().map(|start| Pile::of(start.board()));
+        let starts = starts.filter(is_left);
         let mut piles: Vec<Pile> = self.roots.lock().numbers().map(Pile).chain(starts).collect();
         piles.sort_unstable();
         piles.dedup();
@@ -202,7 +211,22 @@ impl Run<'_> {
             ..Status::default()
         });
         let roots: Vec<Packed> = space.iter().map(|arrival| arrival.root).collect();
-        let deliver = |roots: &[Packed]| self.roots.add(roots);
+        if self.reusable(&roots).is_some() {
+            // Its roots may be very many, and a stop among them goes back to here.
+            self.save(context)?;
+        }
+        let (delivered, stop) = (AtomicUsize::new(0), context.stop());
+        let deliver = |roots: &[Packed]| {
+            for some in roots.chunks(BETWEEN) {
+                // A small space is finished before a stop, so that nothing of it is lost.
+                if delivered.load(Ordering::Relaxed) > BETWEEN && stop.is_stopped() {
+                    return Err(EnumerateError::Stopped);
+                }
+                self.roots.add(some)?;
+                delivered.fetch_add(some.len(), Ordering::Relaxed);
+            }
+            Ok(())
+        };
         let (tally, reused) = if let Some(archive) = self.reusable(&roots) {
             let (tally, hives) = archive.closed()?;
             read(hives, archive.folder(), &deliver)?;
@@ -226,7 +250,7 @@ impl Run<'_> {
     fn count(&mut self, space: &[Arrival], tally: &Tally) -> Result<(), EnumerateError> {
         self.totals.spaces += 1;
         self.totals.tally.add(tally);
-        let hives = self.roots.count(space, &mut self.totals);
+        let hives = RootStore::count(space, &mut self.totals);
         if self.request.roots {
             self.kept.add(hives, &self.request.folder)?;
         }
@@ -240,11 +264,14 @@ impl Run<'_> {
         for pile in self.piles() {
             let begun = self.place.filter(|place| place.pile == pile);
             let mut place = begun.unwrap_or_else(|| self.begin(pile, context.memory()));
-            while place.pass < place.passes && !context.is_stopped() {
+            while place.pass < place.passes {
                 context.show(&Status { what: "roots", count: waiting, ..Status::default() });
-                let spaces = self.roots.spaces(&place)?;
+                let spaces = self.roots.spaces(&place, context.stop())?;
                 for space in spaces.chunk_by(|a, b| a.key == b.key).skip(place.done) {
-                    waiting += self.roots.count(space, &mut all).len() as u64;
+                    if context.is_stopped() {
+                        return Err(EnumerateError::Stopped);
+                    }
+                    waiting += RootStore::count(space, &mut all).len() as u64;
                 }
                 place = Place { pass: place.pass + 1, done: 0, ..place };
             }
