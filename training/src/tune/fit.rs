@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use tesla_engine::best_first::error_model::Family;
 use tesla_engine::best_first::params::{ParamError, Params};
+use tesla_engine::console::terminal::bar;
 
 use super::calibration::{Bin, Pit, Promise, calibration_error, crps, pit, reliability};
 use super::growth::branching;
@@ -47,9 +48,12 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// Fits the law, and once more to each of so many samples of the positions.
+    /// Fits the law, and once more to each of so many samples of the positions, with a bar of the
+    /// fits.
     pub fn of(shape: Shape, cases: &[Case], samples: usize, seed: u64) -> Self {
+        let bar = bar(1 + samples as u64, "fits");
         let law = Law::fit(shape, cases, &|_| 1.0);
+        bar.inc(1);
         let mut positions: Vec<u32> = cases.iter().map(|case| case.position).collect();
         positions.sort_unstable();
         positions.dedup();
@@ -67,7 +71,9 @@ impl Fitted {
                 let place = positions.binary_search(&position);
                 place.map_or(0.0, |place| f64::from(counts[place]))
             };
-            Law::fit(shape, cases, &weight)
+            let law = Law::fit(shape, cases, &weight);
+            bar.inc(1);
+            law
         };
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let laws: Vec<Law> = thread::scope(|scope| {
@@ -81,6 +87,7 @@ impl Fitted {
             };
             workers.into_iter().flat_map(join).collect()
         });
+        bar.finish_and_clear();
         let interval = |of: fn(&Law) -> f64| {
             Interval::of(of(&law), &mut laws.iter().map(of).collect::<Vec<_>>())
         };
