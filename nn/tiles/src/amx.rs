@@ -27,8 +27,8 @@ fn has_instructions() -> bool {
     has_leaf && __cpuid_count(7, 0).edx & (BF16 | TILE) == BF16 | TILE
 }
 
-/// Asks Linux, which gives the tiles' 8 KiB to processes that want them only (since 5.16; older ones
-/// do not know the request, and say so).
+/// Asks Linux, which gives the tiles' 8 KiB only to processes that want them (since 5.16; older
+/// systems do not know the request, and say so).
 fn is_granted() -> bool {
     // SAFETY: the request changes nothing but what this process may use.
     let answer = unsafe { libc::syscall(libc::SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) };

@@ -1,4 +1,5 @@
-//! Products of bf16 matrices on the matrix tiles of Intel processors (AMX, from Sapphire Rapids on).
+//! Products of bf16 matrices on the matrix tiles of Intel processors: AMX, from Sapphire Rapids
+//! on. `amx` holds the instructions.
 //!
 //! A core multiplies sixteen times as many numbers a cycle with them as with its widest vectors, in
 //! bf16 with sums in f32. The trainer uses them ([`Tiles::find`]); where there are none, it
