@@ -272,6 +272,8 @@ mod tests {
         let (precision, remark) = on(DeviceChoice::Auto, Precision::F16);
         assert!(precision == Precision::F32 && remark.is_some());
         let (precision, remark) = on(DeviceChoice::Cpu, Precision::Bf16);
-        assert!(precision == Precision::Bf16 && remark.unwrap().contains("slower"));
+        assert_eq!(precision, Precision::Bf16);
+        // Where the processor has tiles for it, it is faster than f32.
+        assert_eq!(remark.is_some_and(|text| text.contains("slower")), !Backprop::has_tiles());
     }
 }
