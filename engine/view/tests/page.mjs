@@ -107,6 +107,8 @@ async function live(browser, recording) {
     await page.press("#fen", "Enter");
   });
   await check("a row is walked, once for a double click, and back", async () => {
+    await page.fill("#fen", "r1bqk2r/pppp1ppp/2n2n2/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 0 5");
+    await page.press("#fen", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".row.move:not(.guess)").length > 4);
     await page.locator(".row.move:not(.guess) .walk").first().evaluate((walk) => {
       walk.click();
