@@ -190,11 +190,11 @@ fn todays_rows(name: &str) -> usize {
 
 /// The `table` called `name`, of an older version's `rows`, with the rows that it lacks: zeros for
 /// rules that it does not tell of, the same row for moves that it does not tell apart.
-fn grown<T: Copy + Default>(name: &str, table: &[T], rows: usize) -> Vec<T> {
+fn grown(name: &str, table: &[f32], rows: usize) -> Vec<f32> {
     let (now, width) = (todays_rows(name), table.len() / rows);
     if name == RULES {
         let mut grown = table.to_vec();
-        grown.resize(now * width, T::default());
+        grown.resize(now * width, 0.0);
         return grown;
     }
     table.chunks_exact(width).flat_map(|row| row.repeat(now / rows)).collect()

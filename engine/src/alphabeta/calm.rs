@@ -52,16 +52,7 @@ impl Worker<'_> {
         for played in promising(position, &legal, &answer, here.alpha) {
             let (key, child) = play(position, node.key, played);
             self.descend(node.key, played);
-            let below = Node {
-                key,
-                alpha: -here.beta,
-                beta: -here.alpha,
-                depth: node.depth - 1,
-                ply: node.ply + 1,
-                before: Some(played),
-                may_null: false,
-            };
-            let value = -self.calm(&child, &below);
+            let value = -self.calm(&child, &here.after(played, key));
             self.leave();
             if self.stopped {
                 break;

@@ -65,7 +65,7 @@ impl Worker<'_> {
         }
         let mut unknown = Situation { is_pv, checked, remembered, ..Situation::default() };
         if self.is_network() {
-            unknown.legal = position.legal_moves();
+            unknown.legal = position.legal_moves().to_vec();
             if let Some(value) = self.decided(position, &node, &unknown.legal) {
                 return value;
             }
@@ -296,15 +296,7 @@ impl Worker<'_> {
         (child, key, played): (&Chess, u64, Move),
         index: usize,
     ) -> i32 {
-        let child_node = Node {
-            key,
-            alpha: -node.beta,
-            beta: -node.alpha,
-            depth: node.depth - 1,
-            ply: node.ply + 1,
-            before: Some(played),
-            may_null: true,
-        };
+        let child_node = node.after(played, key);
         self.descend(node.key, played);
         let value = if index == 0 {
             -self.negamax(child, child_node)

@@ -1,7 +1,7 @@
 //! What is known of a node before its moves, and which of these get no look. All margins are in
 //! centipawns.
 
-use shakmaty::{Chess, Move, MoveList};
+use shakmaty::{Chess, Move};
 use tesla_nn::classical::exchange::nets_at_least;
 
 use super::leaf::NetworkAnswer;
@@ -31,7 +31,7 @@ pub(super) struct Situation {
     /// What the network says of the node.
     pub(super) answer: Option<NetworkAnswer>,
     /// Its legal moves, where a network is asked.
-    pub(super) legal: MoveList,
+    pub(super) legal: Vec<Move>,
 }
 
 impl Situation {

@@ -39,6 +39,21 @@ pub(super) struct Node {
     pub(super) may_null: bool,
 }
 
+impl Node {
+    /// The node after a move, which has this key: the same window, a ply less of depth.
+    pub(super) fn after(&self, played: Move, key: u64) -> Self {
+        Self {
+            key,
+            alpha: -self.beta,
+            beta: -self.alpha,
+            depth: self.depth - 1,
+            ply: self.ply + 1,
+            before: Some(played),
+            may_null: true,
+        }
+    }
+}
+
 /// One search over one position.
 #[derive(Debug)]
 pub(super) struct Worker<'a> {

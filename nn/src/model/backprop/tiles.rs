@@ -139,45 +139,48 @@ fn pack_rows(a: &[f32], k: usize, left: &mut [Row]) {
 /// Rows of `m` columns, two in each word, as column tiles of a right matrix, `depth` of each; rows
 /// that are missing are zeros.
 fn pack_pairs(b: &[f32], m: usize, depth: usize, right: &mut [Row]) {
-    let zeros = vec![0.0; m];
-    wide(
+    each_pair(
+        (b, m, depth),
         #[inline(always)]
-        || {
-            let mut rows = b.chunks_exact(m);
-            for p in 0..depth * SIDE {
-                let first = rows.next().unwrap_or(&zeros);
-                let second = rows.next().unwrap_or(&zeros);
-                let columns = first.as_chunks::<SIDE>().0.iter().zip(second.as_chunks::<SIDE>().0);
-                for (column, (first, second)) in columns.enumerate() {
-                    let row = &mut right[column * depth * SIDE + p].0;
-                    for i in 0..SIDE {
-                        row[i] = pair(first[i], second[i]);
-                    }
-                }
-            }
-        },
+        |p, column, words| right[column * depth * SIDE + p].0 = words,
     );
 }
 
 /// The columns of `k` columns' rows as rows of a left matrix, `depth` tiles each; rows that are
 /// missing are zeros.
 fn pack_columns(a: &[f32], k: usize, depth: usize, left: &mut [Row]) {
-    let zeros = vec![0.0; k];
+    each_pair(
+        (a, k, depth),
+        #[inline(always)]
+        |p, column, words| {
+            let (step, word) = (p / SIDE, p % SIDE);
+            let tile = &mut left[(column * depth + step) * SIDE..][..SIDE];
+            for (row, value) in tile.iter_mut().zip(words) {
+                row.0[word] = value;
+            }
+        },
+    );
+}
+
+/// Gives `take` the rows of a matrix two by two, 16 columns at a time: the number of the pair, that
+/// of the columns, and a word for each of them. Rows that `depth` tiles want beyond the last one
+/// are zeros.
+#[inline(always)]
+fn each_pair(
+    (matrix, width, depth): (&[f32], usize, usize),
+    mut take: impl FnMut(usize, usize, [u32; SIDE]),
+) {
+    let zeros = vec![0.0; width];
     wide(
         #[inline(always)]
         || {
-            let mut rows = a.chunks_exact(k);
-            for word in 0..depth * SIDE {
-                let (step, word) = (word / SIDE, word % SIDE);
+            let mut rows = matrix.chunks_exact(width);
+            for p in 0..depth * SIDE {
                 let first = rows.next().unwrap_or(&zeros);
                 let second = rows.next().unwrap_or(&zeros);
                 let columns = first.as_chunks::<SIDE>().0.iter().zip(second.as_chunks::<SIDE>().0);
                 for (column, (first, second)) in columns.enumerate() {
-                    let tile = &mut left[(column * depth + step) * SIDE..][..SIDE];
-                    let words: [u32; SIDE] = std::array::from_fn(|i| pair(first[i], second[i]));
-                    for (row, value) in tile.iter_mut().zip(words) {
-                        row.0[word] = value;
-                    }
+                    take(p, column, std::array::from_fn(|i| pair(first[i], second[i])));
                 }
             }
         },
