@@ -4,8 +4,8 @@
 #     benches/scripts/calibrate.sh BOOK OUT [LEVEL ...]
 #     python3 benches/scripts/calibrate.py OUT
 #
-# Every level (800, 1000, ... 2400 if none is named) plays GAMES games against each of five anchors, which are
-# Stockfish with UCI_LimitStrength. It calibrates a place between the weakest and the strongest play, so run it
+# Every level (800, 1000, ... 2400 if none is named) plays GAMES games against each of the ANCHORS, which are
+# Stockfish with UCI_LimitStrength, as ELO:DEPTH. It calibrates a place between the weakest and the strongest play, so run it
 # while SCALE in engine/src/search/handicap.rs is the straight line [(800, 0.0), (2400, 1.0)]. The same command
 # resumes after a stop. Needs `cargo build --release --workspace`.
 #
@@ -24,7 +24,7 @@ out=${2:?name a folder for the games}
 shift 2
 
 anchors=()
-for anchor in 1350:3 1650:5 1950:8 2250:12 2550:16; do
+for anchor in ${ANCHORS:-1350:3 1650:5 1950:8 2250:12 2550:16}; do
     elo=${anchor%:*}
     anchors+=(--side "name=SF-$elo" "cmd=$stockfish" "depth=${anchor#*:}" option.Hash=16
         option.UCI_LimitStrength=true "option.UCI_Elo=$elo")

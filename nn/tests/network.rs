@@ -323,10 +323,45 @@ fn a_network_with_more_hidden_units_answers_as_the_one_it_starts_from() {
     let columns: Vec<&[u8]> = up.data().chunks_exact(4).skip(64).step_by(96).collect();
     assert!(columns.iter().all(|column| column.iter().any(|&byte| byte != 0)));
 
-    // Tokens of another width share little, and nothing is taken in part.
+    // Heads of another width share little, and nothing is taken in part.
     let other = ModelConfig { width: 48, ..config };
     let (_, taken, total) = weights::graft(&old, &other, &device).unwrap();
     assert!(taken < total / 2, "{taken} of {total}");
+}
+
+#[test]
+fn a_network_of_wider_tokens_answers_as_the_one_it_starts_from() {
+    let (model, config, device) = tiny();
+    let old = weights::to_exact_bytes(&model, &config).unwrap();
+    let wider = ModelConfig {
+        width: 64,
+        heads: 4,
+        layers: 3,
+        feed_forward: 96,
+        value_hidden: 48,
+        move_hidden: 40,
+        ..config
+    };
+    let (grown, taken, total) = weights::graft(&old, &wider, &device).unwrap();
+    assert_eq!(taken, total);
+    let (before, after) =
+        (model.forward(&canaries(), &device), grown.forward(&canaries(), &device));
+    for (before, after) in [
+        (before.log_error, after.log_error),
+        (before.policy_logits, after.policy_logits),
+        (before.action_delta, after.action_delta),
+    ] {
+        let [before, after] = [before, after].map(host);
+        assert!(before.iter().zip(&after).all(|(a, b)| (a - b).abs() < 1e-4));
+    }
+    // Everything reads the new channels, so that the first step can teach what writes them.
+    let weights = weights::to_exact_bytes(&grown, &wider).unwrap();
+    let tensors = SafeTensors::deserialize(&weights).unwrap();
+    for name in ["blocks.0.query.weight", "blocks.2.up.weight", "value_hidden.weight"] {
+        let tensor = tensors.tensor(name).unwrap();
+        let new_rows = tensor.data().len() / 2;
+        assert!(tensor.data()[new_rows..].chunks_exact(4).all(|bytes| bytes != [0; 4]), "{name}");
+    }
 }
 
 #[test]

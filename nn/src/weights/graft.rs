@@ -13,9 +13,10 @@ use crate::model::{Model, ModelConfig};
 /// A network with more layers takes all layers of the old one and repeats some of them, spread
 /// evenly. What a repeated layer adds to its input is zero at first, so the deeper network answers
 /// as the old one does. So does one with more hidden units: the new ones have fresh weights, and
-/// what the old ones take from them is zero. So does one whose file has the shorter tables of an
-/// older version. Another width of the tokens, or another number of heads, leaves only the tensors
-/// of the same shape.
+/// what the old ones take from them is zero. So does one of wider tokens with heads of the same
+/// width: nothing writes the new channels at first, though everything reads them, so that they are
+/// learnt from the first step on. So does one whose file has the shorter tables of an older
+/// version. Heads of another width leave only the tensors of the same shape.
 ///
 /// The file may be of another shape and of an older [`FORMAT`](super::FORMAT): this is how a run
 /// starts from an earlier network after a part of the network changed.
@@ -33,19 +34,24 @@ pub fn graft(
     let old_layers = layers(&old.0);
     let fresh = to_exact_bytes(&config.init(device), config)?;
     let fresh = Source(SafeTensors::deserialize(&fresh).map_err(damaged)?);
-    let may_widen = has_tokens_of(&old, config);
+    let old_width = width_with_heads_of(&old, config);
     let mut taken = 0;
     let mut tensors: Vec<(String, Tensor)> = Vec::new();
     for name in fresh.0.names() {
         let mut own = fresh.tensor(name)?;
         let donor = donor(name, old_layers, config.layers);
         let other = old.tensor(&donor.name).ok();
-        if let Some(other) = other.filter(|other| own.holds(other, may_widen)) {
+        if let Some(other) = other.filter(|other| own.holds(other, old_width.is_some())) {
             taken += 1;
             if donor.is_silent {
                 own.values.fill(0.0);
             } else {
-                own.take(&other);
+                own.take(&other, Channels::of(name));
+            }
+            if let Some(old_width) = old_width.filter(|_| name.ends_with("norm.scale")) {
+                // The mean square of a token is taken over the new channels too, which are zero.
+                let share = (old_width as f32 / config.width as f32).sqrt();
+                own.values[..old_width].iter_mut().for_each(|scale| *scale *= share);
             }
         }
         tensors.push((name.to_owned(), own));
@@ -59,10 +65,36 @@ pub fn graft(
     Ok((load_bytes(&merged, device)?.model, taken, tensors.len()))
 }
 
-/// Whether the tokens of the old network are as wide as those of `config`, with as many heads.
-fn has_tokens_of(old: &Source<'_>, config: &ModelConfig) -> bool {
+/// The width of the old network's tokens, if it is at most that of `config` and its heads are as
+/// wide as those of `config`.
+fn width_with_heads_of(old: &Source<'_>, config: &ModelConfig) -> Option<usize> {
     let last = |name: &str| old.0.tensor(name).ok()?.shape().last().copied();
-    last("board") == Some(config.width) && last("blocks.0.bias") == Some(config.heads)
+    let (width, heads) = (last("board")?, last("blocks.0.bias")?);
+    (width <= config.width && width * config.heads == config.width * heads).then_some(width)
+}
+
+/// What a tensor does with the channels of the tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Channels {
+    /// They are its rows.
+    Read,
+    /// They are its columns, and what it gives is added to them.
+    Written,
+    Untouched,
+}
+
+impl Channels {
+    fn of(name: &str) -> Self {
+        let part = layer_of(name).map_or(name, |(_, part)| part);
+        match part.split('.').next() {
+            Some("piece_square" | "piece_state" | "rules" | "board" | "out" | "down") => {
+                Self::Written
+            }
+            Some("query" | "key" | "value" | "up") => Self::Read,
+            Some("value_hidden" | "move_piece" | "move_captured" | "move_readout") => Self::Read,
+            _ => Self::Untouched,
+        }
+    }
 }
 
 /// A tensor of a weights file, as floats.
@@ -79,16 +111,21 @@ impl Tensor {
     }
 
     /// Takes the weights of `other`, which it holds, as its first rows and columns. Rows are inputs
-    /// and columns are outputs: what the old outputs take from new inputs is zero.
-    fn take(&mut self, other: &Self) {
+    /// and columns are outputs: what the old outputs take from new inputs is zero, unless the
+    /// inputs are channels of the tokens, which are zero themselves because nothing writes them.
+    fn take(&mut self, other: &Self, channels: Channels) {
         let columns = |tensor: &Self| tensor.shape.last().copied().unwrap_or(1);
         let mut rows = other.values.chunks_exact(columns(other));
         let width = columns(self);
         for own in self.values.chunks_exact_mut(width) {
-            let old = &mut own[..columns(other)];
+            let (old, new) = own.split_at_mut(columns(other));
             match rows.next() {
                 Some(row) => old.copy_from_slice(row),
-                None => old.fill(0.0),
+                None if channels != Channels::Read => old.fill(0.0),
+                None => {}
+            }
+            if channels == Channels::Written {
+                new.fill(0.0);
             }
         }
     }
