@@ -90,8 +90,10 @@ impl Channels {
             Some("piece_square" | "piece_state" | "rules" | "board" | "out" | "down") => {
                 Self::Written
             }
-            Some("query" | "key" | "value" | "up") => Self::Read,
-            Some("value_hidden" | "move_piece" | "move_captured" | "move_readout") => Self::Read,
+            Some(
+                "query" | "key" | "value" | "up" | "value_hidden" | "move_piece" | "move_captured"
+                | "move_readout",
+            ) => Self::Read,
             _ => Self::Untouched,
         }
     }
