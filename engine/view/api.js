@@ -10,8 +10,18 @@ async function answer(response) {
   return body;
 }
 
-/** Sends one request; the addresses are relative, so the token in the page's own goes along. */
-export async function post(what, body) {
+let before = Promise.resolve();
+
+/** Sends one request, after the answer to the one before: two that are on their way together may
+    arrive in either order, and the later one would be undone. */
+export function post(what, body) {
+  const turn = before.then(() => request(what, body));
+  before = turn.catch(() => {});
+  return turn;
+}
+
+/** The addresses are relative, so the token in the page's own goes along. */
+async function request(what, body) {
   const response = await fetch(what, {
     method: "POST",
     headers: { "content-type": "application/json" },

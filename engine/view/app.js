@@ -24,7 +24,10 @@ class Page {
     this.histories = {};
     this.tables = {};
     this.wanted = ["Tesla"];
-    this.board = new Board((uci) => this.play([...this.path.map((step) => step.uci), uci]));
+    this.board = new Board((uci) => {
+      $("fen").blur();
+      this.play([...this.path.map((step) => step.uci), uci]);
+    });
     this.chart = new Chart($("chart"), (at) => this.time.goTo(at));
     this.time = new Timeline(() => this.render());
     this.why = new Why();
@@ -62,8 +65,10 @@ class Page {
     }
     $("fen-form").addEventListener("submit", (event) => {
       event.preventDefault();
+      this.isTyping = false;
       this.takeTyped($("fen").value);
     });
+    $("fen").addEventListener("input", () => { this.isTyping = true; });
     $("fen").addEventListener("focus", () => $("fen").select());
     onKeys(this);
     onTheme(() => { this.board.recolour(); this.render(); });
@@ -100,6 +105,7 @@ class Page {
     } catch (error) {
       if (!(error instanceof Refused)) return toast("Tesla does not answer");
       if (what === "review") return this.review.complain(error.message);
+      this.isTyping = true;
       $("fen-problem").textContent = error.message;
       $("fen-problem").hidden = false;
       return toast(error.message);
@@ -186,8 +192,12 @@ class Page {
     if (isOther) this.isNew = false;
     if (this.run !== state.run) this.forget(state);
     this.state = state;
-    $("fen").value = state.fen;
-    $("fen-problem").hidden = true;
+    // News of the position before does not take away what is being typed.
+    if (!this.isTyping || document.activeElement !== $("fen")) {
+      this.isTyping = false;
+      $("fen").value = state.fen;
+      $("fen-problem").hidden = true;
+    }
     $("examples").value = [...$("examples").options].some(({ value }) => value === state.fen) ? state.fen : "";
     document.body.classList.toggle("running", state.running);
     $("go-word").textContent = state.running ? "Stop" : "Search";

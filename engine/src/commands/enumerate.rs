@@ -124,7 +124,7 @@ struct SpacesArgs {
     /// Folder for the roots and checkpoints; the same command goes on from it
     #[arg(long, value_name = "FOLDER")]
     dir: PathBuf,
-    /// Spaces to close now; without it, all
+    /// Spaces to close now, besides those of --run; without it, all
     #[arg(long, value_name = "N")]
     spaces: Option<u64>,
     /// Keep the roots of closed spaces, hive by hive

@@ -230,11 +230,17 @@ fn goes_on_from_finished_runs() {
     let test = TestFolder::new();
     let expected = closed(&request(&starts, test.path(), 9));
     let test = TestFolder::new();
-    let mut from_runs = request(&starts, test.path(), 9);
+    let mut from_runs = request(&starts, test.path(), 7);
     from_runs.runs = folders.iter().map(|folder| folder.path().to_owned()).collect();
     let found = closed(&from_runs);
     assert_eq!(found.reused, 2);
     assert_eq!(SpacesFound { reused: 0, ..found }, expected);
+    // What is closed already is not counted against the limit.
+    let test = TestFolder::new();
+    let only_those = SpacesRequest { limit: Some(0), ..from_runs.clone() };
+    let found = closed(&SpacesRequest { folder: test.path().to_owned(), ..only_those });
+    assert_eq!((found.spaces, found.reused), (2, 2));
+    assert!(found.waiting > 0);
     // Only finished ones, with their roots.
     let without = TestFolder::new();
     let mut run = kept(&starts[0], without.path());

@@ -100,8 +100,20 @@ async function live(browser, recording) {
     await has(page, "#fen-problem:not([hidden])");
     faults.splice(before); // The refusal itself is told on the console.
   });
-  await check("a game that is over says how, and shows no moves", async () => {
+  await check("of two positions set up at once the later one stays", async () => {
+    await page.evaluate((fens) => {
+      for (const fen of fens) {
+        document.getElementById("fen").value = fen;
+        document.getElementById("fen-form").requestSubmit();
+      }
+    }, [NO_MATE, MATE]);
+    await page.waitForFunction(() => [...document.querySelectorAll(".walk")].some((one) => one.textContent === "Qh3"));
+  });
+  await check("what is being typed stays when news come, and a game that is over says how", async () => {
+    await page.fill("#fen", NO_MATE);
+    await page.press("#fen", "Enter");
     await page.fill("#fen", "8/8/8/8/8/5k2/6q1/7K w - - 0 1");
+    await page.waitForFunction(() => ![...document.querySelectorAll(".walk")].some((one) => one.textContent === "Qh3"));
     await page.press("#fen", "Enter");
     await page.waitForFunction(() => document.getElementById("why").textContent === "Checkmate.");
     expect(await page.isHidden("#rows"), "there are moves");

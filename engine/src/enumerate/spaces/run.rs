@@ -39,7 +39,7 @@ pub struct SpacesRequest {
     pub folder: PathBuf,
     /// Whether to keep the roots of spaces that are closed.
     pub roots: bool,
-    /// Most spaces to close in this run.
+    /// Most spaces to close in this run, besides those that earlier runs have closed.
     pub limit: Option<u64>,
     /// How.
     pub resources: Resources,
@@ -151,10 +151,14 @@ impl Run<'_> {
                 };
                 let spaces: Vec<&[Arrival]> = spaces.chunk_by(|a, b| a.key == b.key).collect();
                 while let Some(space) = spaces.get(place.done) {
-                    if left == 0 || context.is_stopped() || !self.close(space, context)? {
+                    let is_known = self.archive_of(space).is_some();
+                    if left == 0 && !is_known {
                         return Ok(());
                     }
-                    left -= 1;
+                    if context.is_stopped() || !self.close(space, context)? {
+                        return Ok(());
+                    }
+                    left -= u64::from(!is_known);
                     place.done += 1;
                     self.place = Some(place);
                     let own = folder_in(&self.request.folder);
@@ -210,8 +214,7 @@ impl Run<'_> {
             spaces: self.totals.spaces,
             ..Status::default()
         });
-        let roots: Vec<Packed> = space.iter().map(|arrival| arrival.root).collect();
-        if self.reusable(&roots).is_some() {
+        if self.archive_of(space).is_some() {
             // Its roots may be very many, and a stop among them goes back to here.
             self.save(context)?;
         }
@@ -227,11 +230,12 @@ impl Run<'_> {
             }
             Ok(())
         };
-        let (tally, reused) = if let Some(archive) = self.reusable(&roots) {
+        let (tally, reused) = if let Some(archive) = self.archive_of(space) {
             let (tally, hives) = archive.closed()?;
             read(hives, archive.folder(), &deliver)?;
             (Some(tally.clone()), 1)
         } else {
+            let roots: Vec<Packed> = space.iter().map(|arrival| arrival.root).collect();
             let entry = Entry::new(&roots, self.roots.mode)?;
             (close_space(&entry, &self.roots.folder, white + black, context, &deliver)?, 0)
         };
@@ -242,9 +246,9 @@ impl Run<'_> {
     }
 
     /// The finished run that has closed the space of these roots, if one has.
-    fn reusable(&self, roots: &[Packed]) -> Option<&Archive<'_>> {
-        let is_it = |archive: &&Archive<'_>| roots == [Packed::new(archive.start())];
-        self.archives.iter().find(is_it)
+    fn archive_of(&self, space: &[Arrival]) -> Option<&Archive<'_>> {
+        let [arrival] = space else { return None };
+        self.archives.iter().find(|archive| arrival.root == Packed::new(archive.start()))
     }
 
     fn count(&mut self, space: &[Arrival], tally: &Tally) -> Result<(), EnumerateError> {
