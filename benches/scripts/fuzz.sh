@@ -24,7 +24,7 @@ for target in "$@"; do
     case $target in weights | games | suites) features='--features data' ;; requests) features='--features view' ;; esac
     mkdir -p "fuzz/corpus/$target"
     # shellcheck disable=SC2086  # two words or none
-    cargo +nightly fuzz run --strip-dead-code $features "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
+    cargo +nightly fuzz run --strip-dead-code=true $features "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
         "-max_total_time=$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 || found=1
 done
 exit $found
