@@ -98,8 +98,11 @@ impl Report {
         table
     }
 
-    /// Figures by plies since the anchor.
+    /// Figures by plies since the anchor, if any position has enough plies before it.
     fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.by_staleness.iter().all(|row| row.measures.positions == 0) {
+            return Ok(());
+        }
         writeln!(
             f,
             "Variance explained / RMSE in points / policy top-1, by plies since the anchor:\n"
@@ -107,14 +110,14 @@ impl Report {
         let cell = |m: &Measures| {
             format!("{:.3} / {:.1} / {:.3}", m.variance_explained, m.rmse_points, m.policy_top_1)
         };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(f, "{}", self.by_staleness(cell).for_people())?;
         writeln!(f, "Policy top-3 / top-5 / action accuracy / Kendall's tau of the pairs:\n")?;
         let cell = |m: &Measures| {
             let (top_3, top_5) = (m.policy_top_3, m.policy_top_5);
             let tau = told(m.kendall_tau, 3);
             format!("{top_3:.3} / {top_5:.3} / {:.3} / {tau}", m.action_accuracy)
         };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())?;
+        writeln!(f, "{}", self.by_staleness(cell).for_people())?;
         writeln!(
             f,
             "Mean error in points / calibration error in points / Kolmogorov-Smirnov distance of \
@@ -124,7 +127,7 @@ impl Report {
             let (mean, calibration) = (m.mean_error_points, m.calibration_error_points);
             format!("{mean:.2} / {calibration:.2} / {:.3}", m.pit_distance)
         };
-        writeln!(f, "{}", self.by_staleness(cell).to_markdown())
+        writeln!(f, "{}", self.by_staleness(cell).for_people())
     }
 }
 
@@ -163,7 +166,7 @@ impl fmt::Display for Report {
                 whole.kendall_tau
             )?;
         }
-        let by_phase = phase::table(&self.by_phase).to_markdown();
+        let by_phase = phase::table(&self.by_phase).for_people();
         writeln!(f, "Whole encodes by pieces on the board and the teacher's score:\n\n{by_phase}")?;
         self.tables(f)?;
         writeln!(
@@ -172,6 +175,6 @@ impl fmt::Display for Report {
              distance of the error head {:.3}.\n",
             whole.calibration_error_points, whole.pit_distance
         )?;
-        write!(f, "{}", self.reliability().to_markdown())
+        write!(f, "{}", self.reliability().for_people())
     }
 }
