@@ -166,7 +166,8 @@ impl TransformerEvaluator {
         let (on, default_batch) = match &network {
             Network::Gpu(_) => (chosen.name, GPU_BATCH),
             Network::Cpu(_) => {
-                (format!("CPU ({threads} threads, {arithmetic})"), CPU_BATCH * threads)
+                let plural = if threads == 1 { "" } else { "s" };
+                (format!("CPU ({threads} thread{plural}, {arithmetic})"), CPU_BATCH * threads)
             }
         };
         let batch_size = settings.batch_size_or(default_batch);

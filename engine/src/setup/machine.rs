@@ -22,6 +22,8 @@ pub struct Machine {
     pub weights_file: Option<String>,
     /// Positions per batch; `None` = the device's choice.
     pub batch_size: Option<usize>,
+    /// Threads for the network on a CPU; 0 = one per core.
+    pub threads: usize,
     /// Memory for keys and values of evaluated positions, MiB; 0 = all are encoded whole.
     pub kv_cache_mb: usize,
     /// The tunables.
@@ -39,6 +41,9 @@ impl Machine {
         if self.search.has_own_evaluation() {
             self.evaluator = EvaluatorKind::Classical;
             self.kv_cache_mb = 0;
+        }
+        if self.evaluator == EvaluatorKind::Classical {
+            self.threads = 0;
         }
         if self.search != SearchMode::Minimax {
             self.minimax_pruning = Pruning::default();

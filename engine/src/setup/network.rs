@@ -66,7 +66,7 @@ pub fn start(
         memory::affordable("KVCache", machine.kv_cache_mb, memory::NETWORK_MB);
     let settings = TransformerSettings {
         device,
-        threads: 0,
+        threads: machine.threads,
         batch_size: machine.batch_size.unwrap_or(0),
         is_shared,
         cache_bytes: kv_cache_mb << 20,

@@ -179,3 +179,20 @@ fn lines_of_several_moves_are_in_order() {
         assert_eq!(firsts.len(), 4, "{mode}: {read:?}");
     }
 }
+
+#[cfg(feature = "net")]
+#[test]
+fn threads_are_those_of_the_network_on_a_cpu() {
+    let mut engine = Engine::start();
+    engine.send("setoption name Evaluator value Transformer");
+    engine.send("setoption name Device value cpu");
+    for (threads, told) in [(1, "on CPU (1 thread, "), (3, "on CPU (3 threads, ")] {
+        engine.send(&format!("setoption name Threads value {threads}"));
+        let said = engine.ready();
+        assert!(said.iter().any(|line| line.contains(told)), "{said:?}");
+        search(&mut engine, "position startpos", "go nodes 40");
+    }
+    engine.send("setoption name Threads value 1025");
+    let refusal = engine.next_line();
+    assert!(refusal.contains("Threads") && refusal.contains("1024"), "{refusal}");
+}

@@ -117,8 +117,7 @@ async function live(browser, recording) {
     await page.fill("#fen", OVER);
     await page.waitForFunction(() => document.querySelectorAll(".row.move:not(.guess)").length > 4);
     expect((await page.inputValue("#fen")) === OVER, "it is gone");
-    await page.fill("#fen", NO_MATE);
-    await page.press("#fen", "Enter");
+    await page.fill("#fen", NO_MATE); // Not sent: a search that begins again would take away what is walked below.
   });
   await check("a row is walked, once for a double click, and back", async () => {
     await page.waitForFunction(() => document.querySelectorAll(".row.move:not(.guess)").length > 4);

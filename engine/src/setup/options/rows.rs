@@ -89,9 +89,14 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "Threads",
-            help: "No effect (match runners expect it): the search is single-threaded, the \
-                   evaluator uses all cores.",
-            kind: Kind::Spin { default: 1, min: 1, max: 1024, set: |_, _| {} },
+            help: "Threads for the network on a CPU; 0 is one per core. The search has one of its \
+                   own, which mostly waits while they work.",
+            kind: Kind::Spin {
+                default: 0,
+                min: 0,
+                max: 1024,
+                set: |settings, threads| settings.machine.threads = threads as usize,
+            },
         },
     ]
 }
