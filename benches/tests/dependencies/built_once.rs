@@ -1,14 +1,15 @@
-//! The two commands of the README build the GPU stack once: its crates have the same features in
-//! both. Where this fails, `nn/Cargo.toml` turns on what `training` or a test turns on by the way,
-//! as it does for the crates that it does not use by name.
+//! The commands of the README build the GPU stack once: its crates have the same features in all.
+//! Where this fails, `nn/Cargo.toml` turns on what `training`, `engine` or a test turns on by the
+//! way, as it does for the crates that it does not use by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ROOT, cargo_tree};
 
-/// What runs the engine and what tests everything: in the README's words, and for `cargo tree`.
-const COMMANDS: [(&str, &str); 2] = [
+/// What runs the engine, the trainer and all tests: in the README's words, and for `cargo tree`.
+const COMMANDS: [(&str, &str); 3] = [
     ("    cargo run --release ", "--package tesla-engine --edges normal"),
+    ("    cargo run --release -p tesla-training ", "--package tesla-training --edges normal"),
     ("    cargo test --release --workspace ", "--workspace --edges normal,dev"),
 ];
 
@@ -71,7 +72,7 @@ impl Build {
 fn the_gpu_stack_is_built_once() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md"));
     let readme = readme.unwrap();
-    let [run, test] = COMMANDS.map(|(command, words)| {
+    let [run, train, test] = COMMANDS.map(|(command, words)| {
         assert!(readme.contains(command), "README.md has lost {command:?}");
         let words = format!("--locked {words} --prefix depth --format {{p}}|{{f}}");
         let text =
@@ -79,11 +80,17 @@ fn the_gpu_stack_is_built_once() {
         Build::parsed(&text.expect("cargo tells what it builds"))
     });
     assert!(run.features.keys().any(|name| name.starts_with("wgpu ")), "no GPU stack");
-    let name = |package: &&str| package.split(' ').next().unwrap().to_owned();
-    let found: Vec<String> = run.built_anew_after(&test).iter().map(name).collect();
-    let is_new = |name: &&String| !name.starts_with("tesla-") && !TWICE.contains(&name.as_str());
-    let new: Vec<&String> = found.iter().filter(is_new).collect();
-    assert!(new.is_empty(), "built again by `cargo run --release`: {new:?}");
+    let not_of_the_tests = |build: &Build| -> Vec<String> {
+        let name = |package: &&str| package.split(' ').next().unwrap().to_owned();
+        build.built_anew_after(&test).iter().map(name).collect()
+    };
+    let found = not_of_the_tests(&run);
+    for (command, found) in [("engine", &found), ("trainer", &not_of_the_tests(&train))] {
+        let is_new =
+            |name: &&String| !name.starts_with("tesla-") && !TWICE.contains(&name.as_str());
+        let new: Vec<&String> = found.iter().filter(is_new).collect();
+        assert!(new.is_empty(), "built again for the {command}: {new:?}");
+    }
     let gone: Vec<&&str> =
         TWICE.iter().filter(|name| !found.contains(&(**name).to_owned())).collect();
     assert!(gone.is_empty(), "{gone:?} are built once: take them out of TWICE");

@@ -1,27 +1,29 @@
 //! The session: one thread that owns searcher and evaluator and does one job after another.
 
+mod eval;
+mod loading;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, after, never, select_biased};
-use shakmaty::{Chess, Color, Move, Position, Square};
-use tesla_nn::evaluator::{Evaluation, Evaluator, Request, centipawns_from_score};
+use shakmaty::{Chess, Position};
+use tesla_nn::evaluator::Evaluator;
 
+use self::loading::Loading;
+use super::bestmove;
 use super::search_job::ReportSettings;
 pub use super::search_job::{Busy, SearchJob};
-use super::{bestmove, board};
 use crate::chess::game::Game;
 use crate::chess::tablebase::{self, Tables};
 use crate::commands::genfens::GenfensOrder;
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
-use crate::search::{Search, StopToken, discard};
+use crate::search::{Search, StopToken, Task, discard};
 use crate::setup::machine::Machine;
 use crate::setup::settings::Settings;
 use crate::setup::{factory, memory};
@@ -56,6 +58,8 @@ struct Session {
     settings: Settings,
     /// What the options last asked for, loaded or tried in vain.
     tried: Option<Machine>,
+    /// What they ask for now, if it is being made already.
+    loading: Option<Loading>,
     /// What `search` runs on.
     running: Option<Machine>,
     search: Option<Box<dyn Search>>,
@@ -79,13 +83,16 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
     loop {
         let patience = if is_settled { Duration::ZERO } else { SETTLED };
         let quiet = if is_pending { after(patience) } else { never() };
+        let loaded = session.loading.as_ref().map_or_else(never, Loading::done);
         select_biased! {
             recv(jobs) -> job => {
                 let Ok(job) = job else { return };
                 match job {
                     Job::Configure(_) | Job::Clear => is_pending = true,
-                    Job::Ready(_) | Job::Search(_) => is_pending = false,
-                    Job::Eval(..) | Job::Bench(..) | Job::Perft(..) | Job::GenFens(..) => {}
+                    Job::Ready(_) if jobs.is_empty() => session.make_ready(),
+                    // A `go` behind it has a clock that runs, and knows what it has time for.
+                    Job::Ready(_) | Job::Search(_) | Job::Eval(..) => {}
+                    Job::Bench(..) | Job::Perft(..) | Job::GenFens(..) => {}
                 }
                 let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
@@ -93,12 +100,14 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                     session.output.info("internal error in the last command; please report it");
                     (session.search, session.tried, session.evaluator) = (None, None, None);
                 }
+                is_pending &= session.has_to_load();
                 is_settled = (is_settled || is_search) && (is_pending || !jobs.is_empty());
             }
             recv(quiet) -> _ => {
-                session.prepare();
+                session.begin_to_load();
                 (is_pending, is_settled) = (false, false);
             }
+            recv(loaded) -> _ => session.prepare(),
         }
     }
 }
@@ -109,6 +118,7 @@ impl Session {
             output,
             settings: Settings::default(),
             tried: None,
+            loading: None,
             running: None,
             search: None,
             has_lost: Arc::default(),
@@ -123,8 +133,6 @@ impl Session {
         match job {
             Job::Configure(settings) => self.settings = *settings,
             Job::Ready(busy) => {
-                self.prepare();
-                factory::look_for_gpu(&self.settings);
                 self.output.print("readyok");
                 busy.end();
             }
@@ -166,6 +174,43 @@ impl Session {
         }
     }
 
+    /// Nothing that takes long is left for the next `go`.
+    fn make_ready(&mut self) {
+        self.prepare();
+        factory::look_for_gpu(&self.settings);
+    }
+
+    /// Whether the options ask for another search than the one that is there.
+    fn has_to_load(&self) -> bool {
+        self.tried.as_ref() != Some(&self.settings.machine())
+            || self.tables_for != self.settings.tablebase
+            || self.hash_mb != self.settings.hash_mb
+    }
+
+    /// Makes what the options ask for beside this thread, which may have to answer a `go` meanwhile.
+    fn begin_to_load(&mut self) {
+        let wanted = self.settings.machine();
+        if self.tried.as_ref() == Some(&wanted) {
+            self.prepare();
+        } else if self.loading.as_ref().is_none_or(|loading| !loading.is_for(&wanted)) {
+            self.loading = Some(Loading::begin(wanted));
+        }
+    }
+
+    /// Whether the clock of this `go` is too short for what is yet to be loaded: then the search
+    /// that is there plays the move.
+    fn must_answer_first(&self, job: &SearchJob) -> bool {
+        let SearchJob { game, limits, budget, stop, .. } = job;
+        let wanted = self.settings.machine();
+        let is_made = |loading: &Loading| loading.is_for(&wanted) && loading.is_finished();
+        limits.clock.is_some()
+            && self.search.is_some()
+            && wanted.needs_device()
+            && self.tried.as_ref() != Some(&wanted)
+            && !self.loading.as_ref().is_some_and(is_made)
+            && !Task { game, limits, budget, stop }.has_time_for_another()
+    }
+
     /// Loads what is pending; a failure is reported and never fatal.
     fn prepare(&mut self) {
         if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
@@ -179,7 +224,9 @@ impl Session {
         let wanted = self.settings.machine();
         let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
-            match factory::search(&wanted) {
+            let loading = self.loading.take().filter(|loading| loading.is_for(&wanted));
+            let made = loading.map_or_else(|| factory::search(&wanted), Loading::wait);
+            match made {
                 Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
                     self.output.info(&format!("{sentence}; the previous search stays in use"));
@@ -259,7 +306,11 @@ impl Session {
             move_stats: self.settings.move_stats,
         };
         let found = catch_unwind(AssertUnwindSafe(|| {
-            self.load();
+            if self.must_answer_first(job) {
+                self.output.info("no time to load the network: the search before plays this move");
+            } else {
+                self.load();
+            }
             settings.tables.clone_from(&self.tables);
             let search = self.search.as_mut()?;
             Some(job.run(search.as_mut(), &settings, &self.output))
@@ -315,70 +366,4 @@ impl Session {
             }
         }
     }
-
-    fn eval(&mut self, game: &Game, style: Style) -> Result<String, String> {
-        let moves = game.position().legal_moves();
-        if moves.is_empty() {
-            return Err(
-                "the game is over in this position: there is nothing to evaluate".to_owned()
-            );
-        }
-        let wanted = Machine { kv_cache_mb: 0, ..self.settings.machine() };
-        if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
-            self.evaluator = None;
-            let (made, _) = factory::evaluator(&wanted)?;
-            self.evaluator = Some((wanted, made));
-        }
-        let Some((_, evaluator)) = &mut self.evaluator else { return Err(String::new()) };
-        let position = game.position();
-        let occupied = position.board().occupied().into_iter();
-        let less: Vec<(Square, Chess)> =
-            occupied.filter_map(|sq| Some((sq, board::without(position, sq)?))).collect();
-        let whole =
-            Request { repetitions: game.repetitions().min(2) as u8, ..Request::single(position) };
-        let requests = less.iter().map(|(_, position)| Request::single(position));
-        evaluator.submit(std::iter::once(whole).chain(requests).collect());
-        let answers = match evaluator.collect() {
-            Ok(answers) => answers,
-            Err(error) => {
-                // The next one asks a new device.
-                self.evaluator = None;
-                return Err(error.to_string());
-            }
-        };
-        let (evaluation, others) = answers.split_first().ok_or("the evaluator gave no answer")?;
-        // As pawns of White's, whoever is to move.
-        let side = if position.turn() == Color::White { 0.01 } else { -0.01 };
-        let pawns = |answer: &Evaluation| side * centipawns_from_score(answer.value);
-        let worth = |square: Square| {
-            let (_, other) = less.iter().zip(others).find(|((of, _), _)| *of == square)?;
-            Some(format!("{:+.2}", pawns(evaluation) - pawns(other)))
-        };
-        let drawn = board::draw(position, &worth);
-        let told = evaluation_text(&evaluator.description(), evaluation, &moves, style);
-        Ok(format!(
-            "{drawn}\n\nUnder each piece: what it is worth, in pawns for White (the value with it \
-             and without).\n\n{} to move: {:+.2} pawns for White\n{told}",
-            board::turn(position),
-            pawns(evaluation)
-        ))
-    }
-}
-
-fn evaluation_text(device: &str, answer: &Evaluation, moves: &[Move], style: Style) -> String {
-    let [win, draw, loss] = answer.wdl;
-    let mut text = format!(
-        "evaluator  {device}\nvalue      {:.4} (error {:.4}), for the side to move\n\
-         wdl        {win:.3} {draw:.3} {loss:.3}\nmove       policy   value after it",
-        answer.value, answer.error
-    );
-    let mut ranked: Vec<_> = moves.iter().zip(&answer.moves).collect();
-    ranked.sort_by(|(_, a), (_, b)| b.policy.total_cmp(&a.policy));
-    for (&played, estimate) in ranked.into_iter().take(8) {
-        let played = style.written(played);
-        // Writing to a String cannot fail.
-        let _ =
-            write!(text, "\n{played:<9}  {:.4}   {:.4}", estimate.policy, estimate.action_value);
-    }
-    text
 }

@@ -9,10 +9,10 @@ use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 use super::*;
 use crate::best_first::BestFirst;
 use crate::console::output::heard::Heard;
-use crate::search::Limits;
+use crate::search::{Clock, Limits};
 use crate::search::clock::Budget;
 use crate::setup::factory::Made;
-use crate::setup::mode::EvaluatorKind;
+use crate::setup::mode::{EvaluatorKind, SearchMode};
 
 /// A session on a GPU that is lost after three batches.
 fn session() -> (Session, Heard) {
@@ -90,4 +90,40 @@ fn a_lost_device_is_tried_again_in_the_next_game() {
     assert!(text.contains("info string Tesla search; ") && text.contains("bestmove "), "{text}");
     session.work(Job::Clear);
     assert!(!heard.take().contains(again));
+}
+
+#[cfg(feature = "net")]
+#[test]
+fn without_time_to_load_a_network_the_search_before_plays_the_move() {
+    let (mut session, heard) = session();
+    session.settings.machine.device = "cpu".to_owned();
+    session.settings.machine.search = SearchMode::Puct;
+    let late = "info string no time to load the network: the search before plays this move";
+    let left = |ms| Limits {
+        clock: Some(Clock { remaining: Duration::from_millis(ms), ..Clock::default() }),
+        nodes: Some(20),
+        ..Limits::default()
+    };
+    let text = asked(&mut session, &heard, &left(60));
+    assert!(text.contains(late) && text.contains("bestmove "), "{text}");
+    // A minute is enough, and then it is there.
+    for (ms, told) in [(60_000, true), (60, false)] {
+        let text = asked(&mut session, &heard, &left(ms));
+        assert!(!text.contains(late) && text.contains("bestmove "), "{text}");
+        assert_eq!(text.contains("info string PUCT search; "), told, "{text}");
+    }
+}
+
+#[cfg(feature = "net")]
+#[test]
+fn a_network_is_loaded_beside_the_session() {
+    let (mut session, heard) = session();
+    session.settings.machine.device = "cpu".to_owned();
+    session.begin_to_load();
+    let loading = session.loading.as_ref().unwrap();
+    assert!(loading.is_for(&session.settings.machine()));
+    assert!(loading.done().recv().is_err(), "closed when it is loaded");
+    session.prepare();
+    assert!(session.loading.is_none() && !session.has_to_load());
+    assert!(heard.take().contains("info string Tesla search; "));
 }
