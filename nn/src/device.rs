@@ -88,7 +88,7 @@ pub enum DeviceError {
     )]
     Unknown(String),
     /// Nothing to run on.
-    #[error("no {0} was found ({1}); set Device to auto or cpu")]
+    #[error("no {0} was found ({1}); choose auto or cpu")]
     Absent(DeviceChoice, String),
 }
 
@@ -225,7 +225,7 @@ mod tests {
             assert!(name.parse::<DeviceChoice>().is_err());
         }
         let absent = "gpu:no such name".parse().unwrap();
-        assert!(choose(absent).is_err_and(|why| why.to_string().contains("set Device to auto")));
+        assert!(choose(absent).is_err_and(|why| why.to_string().contains("choose auto")));
         assert!(choose(DeviceChoice::Auto).is_ok());
         assert!(!choose(DeviceChoice::Cpu).unwrap().is_gpu);
         // Every GPU that can be named is among the adapters, in the same order.

@@ -8,6 +8,7 @@ use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::best_first::root::{root_children, root_error};
 use crate::best_first::stop::Spent;
+use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
 use crate::tree::node::{EXCLUDED, Node, ROOT, UNEVALUATED};
 
@@ -30,11 +31,12 @@ pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) 
 
 /// The gain that `evaluations` more promise of each root move, score units: how much better than
 /// the present choice it would be where it overtakes, times the probability of that by which the
-/// search ranks the moves, with the policy as prior.
+/// search ranks the moves, with the policy as prior. Beside a proven win nothing is gained.
 pub fn gains(tree: &Tree, model: &Model, params: &Params, evaluations: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
-    let is_open = |child: &Node| !child.has(EXCLUDED) && !child.is_proven();
+    let is_won = children.iter().any(|child| matches!(child.verdict, Verdict::Loss(_)));
+    let is_open = |child: &Node| !is_won && !child.has(EXCLUDED) && !child.is_proven();
     let is_rival = |&(index, child): &(usize, &Node)| {
         Child::Node(index) != lead.best && is_open(child) && !child.has(UNEVALUATED)
     };

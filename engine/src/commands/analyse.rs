@@ -40,7 +40,7 @@ use crate::setup::settings::Settings;
 /// How searches are run.
 #[derive(Clone, Debug, Args)]
 pub struct AnalyseArgs {
-    /// Evaluations a position, where a query gives no limit
+    /// Evaluations a position, unless another limit is given
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub nodes: u64,
     /// Positions that are searched side by side

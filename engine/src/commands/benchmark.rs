@@ -142,7 +142,7 @@ fn table(report: &Report) -> String {
     for note in notes {
         let _ = writeln!(text, "  {note}");
     }
-    text.push_str("  positions   ms a batch   evaluations/s\n");
+    text.push_str("   children   ms a batch   evaluations/s\n");
     for batch in &measured.batches {
         let _ = writeln!(
             text,
@@ -151,7 +151,10 @@ fn table(report: &Report) -> String {
         );
     }
     let (fixed, each) = (measured.fixed_milliseconds, measured.each_microseconds);
-    let _ = writeln!(text, "  a batch takes {fixed:.2} ms and {each:.2} µs for each position");
+    let _ = writeln!(
+        text,
+        "  a batch takes {fixed:.2} ms and {each:.2} µs for each child of a cached position"
+    );
     for search in &measured.searches {
         let (seconds, evaluations) = (search.seconds, search.evaluations);
         let _ = writeln!(text, "  {evaluations:>9} evaluations in a search of {seconds} s");

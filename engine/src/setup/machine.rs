@@ -20,7 +20,7 @@ pub struct Machine {
     pub device: String,
     /// A network's file; `None` = the embedded one.
     pub weights_file: Option<String>,
-    /// Positions per batch; `None` = the device's choice.
+    /// Most positions in a batch; `None` = the device's choice.
     pub batch_size: Option<usize>,
     /// Threads for the network on a CPU; 0 = one per core.
     pub threads: usize,

@@ -86,12 +86,14 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
         let loaded = session.loading.as_ref().map_or_else(never, Loading::done);
         select_biased! {
             recv(jobs) -> job => {
-                let Ok(job) = job else { return };
+                let Ok(job) = job else {
+                    session.loading.map(Loading::discard);
+                    return;
+                };
                 match job {
                     Job::Configure(_) | Job::Clear => is_pending = true,
-                    Job::Ready(_) if jobs.is_empty() => session.make_ready(),
-                    // A `go` behind it has a clock that runs, and knows what it has time for.
-                    Job::Ready(_) | Job::Search(_) | Job::Eval(..) => {}
+                    Job::Ready(_) => session.make_ready(jobs),
+                    Job::Search(_) | Job::Eval(..) => {}
                     Job::Bench(..) | Job::Perft(..) | Job::GenFens(..) => {}
                 }
                 let is_search = matches!(job, Job::Search(_));
@@ -174,10 +176,18 @@ impl Session {
         }
     }
 
-    /// Nothing that takes long is left for the next `go`.
-    fn make_ready(&mut self) {
-        self.prepare();
-        factory::look_for_gpu(&self.settings);
+    /// Nothing that takes long is left for the next `go`; but one that is there already has a clock
+    /// that runs, and knows itself what it has time for.
+    fn make_ready(&mut self, jobs: &Receiver<Job>) {
+        if !jobs.is_empty() {
+            return;
+        }
+        self.begin_to_load();
+        let tell = |sentence: &str| self.output.info(sentence);
+        if self.loading.as_ref().is_none_or(|loading| loading.wait_for(|| jobs.is_empty(), tell)) {
+            self.prepare();
+            factory::look_for_gpu(&self.settings);
+        }
     }
 
     /// Whether the options ask for another search than the one that is there.
@@ -187,13 +197,13 @@ impl Session {
             || self.hash_mb != self.settings.hash_mb
     }
 
-    /// Makes what the options ask for beside this thread, which may have to answer a `go` meanwhile.
+    /// Makes what the options ask for beside this thread, which may have to answer a `go`.
     fn begin_to_load(&mut self) {
         let wanted = self.settings.machine();
         if self.tried.as_ref() == Some(&wanted) {
             self.prepare();
         } else if self.loading.as_ref().is_none_or(|loading| !loading.is_for(&wanted)) {
-            self.loading = Some(Loading::begin(wanted));
+            self.loading = Some(Loading::begin(wanted, self.loading.take()));
         }
     }
 
@@ -224,9 +234,12 @@ impl Session {
         let wanted = self.settings.machine();
         let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
-            let loading = self.loading.take().filter(|loading| loading.is_for(&wanted));
-            let made = loading.map_or_else(|| factory::search(&wanted), Loading::wait);
-            match made {
+            let before = self.loading.take();
+            let loading = match before {
+                Some(loading) if loading.is_for(&wanted) => loading,
+                other => Loading::begin(wanted.clone(), other),
+            };
+            match loading.wait() {
                 Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
                     self.output.info(&format!("{sentence}; the previous search stays in use"));

@@ -75,7 +75,8 @@ fn move_line(label: &str, number: usize, told: &MoveSnapshot) -> String {
 fn node_line(snapshot: &Snapshot, moves: &[&MoveSnapshot]) -> String {
     let root = &snapshot.root;
     let visited = moves.iter().filter(|told| told.visits > 0).filter_map(|told| told.policy);
-    let mut line = head("node", moves.len(), root.visits, visited.sum());
+    let mut line =
+        head("node", moves.len(), root.visits, visited.fold(0.0, |sum, policy| sum + policy));
     line += &stats(root.value, true);
     line += &tail(root.static_value, root.proof);
     // Writing to a String cannot fail.

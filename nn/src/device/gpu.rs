@@ -1,7 +1,7 @@
 //! The GPUs of this machine, opened once each and again when one was lost.
 
 use std::panic::catch_unwind;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use burn::tensor::wgpu::WgpuBackend;
 use burn::tensor::{Device, DeviceKind};
@@ -146,21 +146,30 @@ fn refusal(device: DeviceType) -> &'static str {
     }
 }
 
-/// The real GPUs, the best first, by the first API that has any.
+/// The real GPUs, the best first, by the first API that has any. To look takes tens of
+/// milliseconds: the drivers' libraries are loaded, and unloaded where there is no GPU. So a
+/// process looks once.
 fn list() -> Vec<(DeviceKind, WgpuBackend)> {
-    let kinds = [DeviceKind::DiscreteGpu, DeviceKind::IntegratedGpu, DeviceKind::VirtualGpu];
-    let _alone = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    for &api in APIS {
-        let of_kind = |kind: fn(usize) -> DeviceKind| {
-            let count = catch_unwind(|| Adapter::count(of_cubecl(&kind(0)), api)).unwrap_or(0);
-            (0..count).map(move |index| (kind(index), api))
-        };
-        let found: Vec<_> = kinds.into_iter().flat_map(of_kind).collect();
-        if !found.is_empty() {
-            return found;
-        }
+    static LISTED: OnceLock<Vec<(DeviceKind, WgpuBackend)>> = OnceLock::new();
+    let look = |&api: &WgpuBackend| {
+        let mut counts = [0; 3];
+        let infos = catch_unwind(|| infos(api)).unwrap_or_default();
+        let kinds = infos.into_iter().filter_map(|info| kind_of(info.device_type, &mut counts));
+        let mut found: Vec<_> = kinds.map(|kind| (kind, api)).collect();
+        found.sort_by_key(|(kind, _)| rank(kind));
+        Some(found).filter(|found| !found.is_empty())
+    };
+    LISTED.get_or_init(|| APIS.iter().find_map(look).unwrap_or_default()).clone()
+}
+
+/// Discrete GPUs before integrated ones before virtual ones, each in the API's order.
+fn rank(kind: &DeviceKind) -> (usize, usize) {
+    match *kind {
+        DeviceKind::DiscreteGpu(index) => (0, index),
+        DeviceKind::IntegratedGpu(index) => (1, index),
+        DeviceKind::VirtualGpu(index) => (2, index),
+        _ => (3, 0),
     }
-    Vec::new()
 }
 
 fn open(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {

@@ -94,10 +94,11 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     )?;
     if let Some(path) = &args.data {
         let dataset = Dataset::read(path, "train")?;
-        check_held_out(args, &weights, &dataset)?;
+        let learnt_games = learnt_games(args, &weights, &dataset)?;
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
-        let report = all.games.insert(Report::from(&figures));
+        let report = Report { learnt_games, ..Report::from(&figures) };
+        let report = all.games.insert(report);
         if args.brief {
             writeln!(out, "{}", report.brief())?;
         } else {
@@ -118,12 +119,12 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     write(args, &all)
 }
 
-/// Refuses games that the network has learnt from, unless they are meant.
-fn check_held_out(
+/// How many of these games the network has learnt from; refused unless they are meant.
+fn learnt_games(
     args: &EvaluateArgs,
     weights: &Path,
     dataset: &Dataset,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<usize, Box<dyn std::error::Error>> {
     let learnt = learnt::count(weights, dataset)?.unwrap_or(0);
     if learnt > 0 && !args.learnt {
         let games = dataset.games();
@@ -133,7 +134,7 @@ fn check_held_out(
         )
         .into());
     }
-    Ok(())
+    Ok(learnt)
 }
 
 /// Writes the figures into the file that was named, if one was.

@@ -9,8 +9,8 @@ use crate::report;
 /// The command line of a report.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Folders of train, match, tune, or folders of such folders; files of evaluate --json, and of
-    /// tesla experience --csv.
+    /// Folders of train, match, suite, tune, or folders of such folders; files of evaluate --json,
+    /// and of tesla experience --csv.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The page.

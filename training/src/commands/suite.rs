@@ -35,7 +35,7 @@ pub struct SuiteArgs {
     /// Suites: .epd files, or .csv files of puzzles.
     #[arg(required = true)]
     suites: Vec<PathBuf>,
-    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime,
+    /// A side, as key=value words: name (first), cmd, arg, dir, nodes, depth, movetime, preset,
     /// option.NAME; without cmd it is our own search. Give --side once for all sides or once for
     /// each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE", required = true)]

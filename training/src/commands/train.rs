@@ -112,6 +112,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let stored = Trainer::stored_config(&args.out)?;
     let mut config = args.resolve(stored.as_ref())?;
     config.check().map_err(|what| format!("{what}; fix the options"))?;
+    let chosen = choose(config.device)?;
     let mut dataset = Dataset::read(&args.data, HELD_OUT)?;
     say(&format!(
         "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",
@@ -126,7 +127,6 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     if let Some(share) = config.refuted {
         dataset.weigh_as_refuted(share);
     }
-    let chosen = choose(config.device)?;
     let (precision, remark) = precision_on(&chosen, &config);
     config.precision = precision;
     chosen.note.iter().chain(&remark).for_each(|note| say(note));

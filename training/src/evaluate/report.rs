@@ -21,10 +21,13 @@ pub struct Row {
     pub measures: Measures,
 }
 
-/// Everything that was measured on held-out games.
+/// Everything that was measured on labelled games.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// Whole encodes of every held-out position.
+    /// Of the games that the network has learnt from; 0 = all were held out.
+    #[serde(default)]
+    pub learnt_games: usize,
+    /// Whole encodes of every position.
     pub whole: Measures,
     /// The same by pieces on the board and by how close the game is.
     #[serde(default)]
@@ -44,6 +47,7 @@ impl From<&Figures> for Report {
             STALENESS.iter().zip(row).map(of)
         });
         Self {
+            learnt_games: 0,
             whole: figures.whole.measures(),
             by_phase: figures.phases.rows(),
             by_staleness: rows.collect(),
@@ -54,9 +58,9 @@ impl From<&Figures> for Report {
 impl Report {
     /// The whole encodes in a paragraph for people who see such figures for the first time.
     pub fn brief(&self) -> String {
-        let whole = &self.whole;
+        let (whole, kind) = (&self.whole, self.kind());
         format!(
-            "On {} held-out positions it explains {:.0} % of the variance of the teacher's scores \
+            "On {} {kind} positions it explains {:.0} % of the variance of the teacher's scores \
              (its values are off by {:.1} points of 100, root mean square). The teacher's best \
              move is its first choice in {:.0} % of them, and among its first three in {:.0} %.",
             whole.positions,
@@ -65,6 +69,11 @@ impl Report {
             100.0 * whole.policy_top_1,
             100.0 * whole.policy_top_3
         )
+    }
+
+    /// Held out or not, in a word.
+    pub fn kind(&self) -> &'static str {
+        if self.learnt_games == 0 { "held-out" } else { "learnt" }
     }
 
     /// A table of all groups by staleness, each cell as `cell` has it.

@@ -89,6 +89,9 @@ pub fn tables(config: &MatchConfig, finished: &Finished, show: fn(&Table) -> Str
         let _ = writeln!(text, "{}", ratings(config, tally, show));
     }
     let _ = writeln!(text, "{}", show(&sides(config, tally)));
+    if tally.games() == 0 {
+        return text;
+    }
     let endings = tally.endings.iter().map(|(ending, count)| format!("{count} {}", ending.word()));
     let _ = writeln!(text, "Endings: {}.", endings.collect::<Vec<_>>().join(", "));
     let plies = tally.plies() as f64 / tally.games().max(1) as f64;

@@ -54,7 +54,7 @@ fn transform(fit: &Report) -> Chart {
         series: vec![
             Series::new("right", Marks::Reference, even),
             Series::density("fitted law", &fit.pit.histogram),
-            Series::density("tunables before", &fit.pit_before.histogram),
+            Series::density("the numbers before", &fit.pit_before.histogram),
         ],
     }
 }
@@ -83,7 +83,7 @@ fn families(fit: &Report) -> Table {
 }
 
 fn quality(fit: &Report) -> Table {
-    let mut table = Table::new(&["on positions kept out"], &["fitted", "tunables before"]);
+    let mut table = Table::new(&["on positions kept out"], &["fitted", "the numbers before"]);
     let mut push = |name: &str, fitted: f64, before: Option<f64>| {
         let before = before.map_or_else(String::new, |number| format!("{number:.4}"));
         table.push([name.to_owned(), format!("{fitted:.4}"), before]);

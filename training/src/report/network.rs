@@ -1,4 +1,4 @@
-//! What networks are worth on games and puzzles that they never saw.
+//! What networks are worth on games and puzzles.
 
 use super::chart::{Axis, Chart, Marks, Point, Series};
 use super::page::Section;
@@ -10,7 +10,7 @@ use crate::evaluate::{GROUPS, Group, Measures, Report, STALENESS};
 /// What a cell says of measures.
 type Cell<'a> = &'a dyn Fn(&Measures) -> String;
 
-/// A network by name, with its held-out figures.
+/// A network by name, with its figures on games.
 type Named<'a> = (String, &'a Report);
 
 /// A network's name, and the file's too where two files have that name.
@@ -20,15 +20,16 @@ fn name(networks: &[(String, Evaluated)], (file, figures): &(String, Evaluated))
     if is_alone { name.clone() } else { format!("{name} ({file})") }
 }
 
-/// The networks with held-out figures.
+/// The networks with figures on games.
 fn named(networks: &[(String, Evaluated)]) -> Vec<Named<'_>> {
-    let named = |of| Some((name(networks, of), of.1.games.as_ref()?));
-    networks.iter().filter_map(named).collect()
+    let learnt = |games: &Report| if games.learnt_games > 0 { ", learnt games" } else { "" };
+    let games = networks.iter().filter_map(|of| Some((of, of.1.games.as_ref()?)));
+    games.map(|(of, games)| (name(networks, of) + learnt(games), games)).collect()
 }
 
 fn measures(networks: &[Named<'_>]) -> Table {
     let names: Vec<&str> = networks.iter().map(|(name, _)| name.as_str()).collect();
-    let mut table = Table::new(&["held-out positions, whole encodes"], &names);
+    let mut table = Table::new(&["positions, whole encodes"], &names);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     let rows: [(&str, Cell<'_>); 14] = [
         ("positions", &|m| m.positions.to_string()),
@@ -142,9 +143,10 @@ pub(super) fn section(networks: &[(String, Evaluated)]) -> Option<Section> {
     let games = named(networks);
     if !games.is_empty() {
         section.text(
-            "Against the teacher's labels of games that no network learnt from. A point is a \
-             hundredth of the expected score. A position is encoded whole, or from its parent's: \
-             then the pieces that did not move are as old as the line since the anchor.",
+            "Against the teacher's labels of games that the networks have not learnt from, unless \
+             it is said. A point is a hundredth of the expected score. A position is encoded \
+             whole, or from its parent's: then the pieces that did not move are as old as the \
+             line since the anchor.",
         );
         section.chart(reliability(&games));
         section.chart(transform(&games));
@@ -152,7 +154,7 @@ pub(super) fn section(networks: &[(String, Evaluated)]) -> Option<Section> {
         section.chart(staleness(&games, "Policy by staleness", "top-1, %", |m| {
             100.0 * m.policy_top_1
         }));
-        section.table("Held-out games", measures(&games));
+        section.table("Games", measures(&games));
     }
     for network in networks.iter().filter(|(_, figures)| !figures.puzzles.is_empty()) {
         let (name, figures) = (name(networks, network), &network.1);

@@ -147,11 +147,11 @@ pub struct Report {
     pub law: Fitted,
     /// Floor and trust.
     pub promotion: Promotion,
-    /// Log likelihood of what happened to pairs kept out: by the tunables before, after.
+    /// Log likelihood of what happened to pairs kept out: by the numbers before, after.
     pub promotion_likelihood: (f64, f64),
     /// On positions kept out, one pair of each: errors by the law.
     pub pit: Pit,
-    /// The same by the tunables before.
+    /// The same by the numbers before.
     pub pit_before: Pit,
     /// Share of the error's CRPS that the law saves against one scale for all.
     pub crps_skill: f64,
@@ -159,7 +159,7 @@ pub struct Report {
     pub reliability: Vec<Bin>,
     /// Their mean distance from what happened.
     pub calibration_error: f64,
-    /// The same by the tunables before.
+    /// The same by the numbers before.
     pub calibration_error_before: f64,
 }
 
@@ -338,7 +338,7 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "\npolicy_floor {floor:.4}, policy_trust {trust:.3}: what happened to pairs kept out \
-             has {after:.4} nats a pair, {before:.4} with the tunables before.\n"
+             has {after:.4} nats a pair, {before:.4} with the numbers before.\n"
         )?;
         writeln!(
             f,

@@ -164,7 +164,7 @@ fn network_rows() -> [Row; 4] {
         },
         Row {
             name: "BatchSize",
-            help: "Positions per batch; 0 lets the device choose.",
+            help: "Most positions in a batch; 0 lets the device choose.",
             kind: Kind::Spin {
                 default: 0,
                 min: 0,

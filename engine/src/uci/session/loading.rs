@@ -3,11 +3,19 @@
 
 use std::panic::resume_unwind;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use crate::search::clock::Stopwatch;
 use crate::setup::factory::{self, Made};
 use crate::setup::machine::Machine;
+
+/// Who waits for longer is told that it goes on.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// How often who waits looks for something more urgent.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// A search that is being made.
 pub(super) struct Loading {
@@ -18,11 +26,15 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    /// Begins to make what this machine asks for.
-    pub(super) fn begin(machine: Machine) -> Self {
+    /// Begins to make what this machine asks for, once what was begun `before` is made: drivers
+    /// want no thread that outlives the program.
+    pub(super) fn begin(machine: Machine, before: Option<Self>) -> Self {
         let (is_loading, done): (Sender<()>, _) = bounded(0);
         let wanted = machine.clone();
         let work = move || {
+            if let Some(before) = before {
+                before.discard();
+            }
             let made = factory::search(&wanted);
             drop(is_loading);
             made
@@ -44,6 +56,21 @@ impl Loading {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
+    /// Waits while `goes_on`; `tell` gets a sentence every two seconds. Whether it is made.
+    pub(super) fn wait_for(&self, goes_on: impl Fn() -> bool, tell: impl Fn(&str)) -> bool {
+        let mut silent = Stopwatch::start();
+        while goes_on() {
+            if self.done.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
+                return true;
+            }
+            if silent.elapsed() >= SILENCE {
+                tell("loading the network; a GPU's kernels take some seconds to compile");
+                silent = Stopwatch::start();
+            }
+        }
+        false
+    }
+
     /// What was made, or a sentence.
     ///
     /// # Panics
@@ -51,5 +78,10 @@ impl Loading {
     pub(super) fn wait(self) -> Result<Made, String> {
         let Some(thread) = self.thread else { return factory::search(&self.machine) };
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Waits for its end, and forgets what was made.
+    pub(super) fn discard(self) {
+        let _ = self.thread.map(JoinHandle::join);
     }
 }

@@ -9,8 +9,8 @@ use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 use super::*;
 use crate::best_first::BestFirst;
 use crate::console::output::heard::Heard;
-use crate::search::{Clock, Limits};
 use crate::search::clock::Budget;
+use crate::search::{Clock, Limits};
 use crate::setup::factory::Made;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
 

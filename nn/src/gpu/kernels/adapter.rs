@@ -6,7 +6,7 @@ use std::thread;
 
 use cubecl::Device;
 use cubecl::client::Client;
-use cubecl::device::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
+use cubecl::device::{WgpuBackend, WgpuDeviceKind};
 use cubecl::wgpu::wgpu::{self, AdapterInfo, DeviceType};
 use cubecl::wgpu::{RuntimeOptions, WgpuSetup, try_init_device};
 
@@ -39,11 +39,6 @@ impl Adapter {
     pub fn open(kind: WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
         let device = Device::wgpu(kind).and_then(|device| device.on(api));
         device.map(Self).map_err(|error| error.to_string())
-    }
-
-    /// Adapters of this kind, whatever its index, that this API has.
-    pub fn count(kind: WgpuDeviceKind, api: WgpuBackend) -> usize {
-        Device::enumerate(Device::Wgpu(WgpuDevice::new(kind).on(api)).to_id()).len()
     }
 
     /// What this API tells of each of its adapters, software rasterisers included.
