@@ -1,5 +1,7 @@
 //! `tesla-benches`: how fast Tesla is, and long checks that no test run has time for.
 //!
+//! * [`processor`] — what the processor has done for this process;
+//! * [`encode`] — what encoding positions for the network costs;
 //! * [`incremental`] — whole against incremental evaluation: speed and tokens;
 //! * [`memory`] — what a search takes long after `Hash` is full;
 //! * [`overlap`] — how busy the search keeps a device of a set latency;
@@ -10,12 +12,14 @@
 
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
+mod encode;
 mod incremental;
 mod memory;
 mod overlap;
 mod paths;
 mod perft;
 mod positions;
+mod processor;
 mod roots;
 #[cfg(feature = "net")]
 mod training;
@@ -48,6 +52,8 @@ enum Command {
         #[arg(long, default_value_t = u64::MAX)]
         max_nodes: u64,
     },
+    /// Encodes positions for the network: microseconds of the processor each, and a checksum
+    Encode(encode::Arguments),
     /// Searches middle games with whole and with incremental evaluation, in turns: speed and tokens
     Incremental(incremental::Arguments),
     /// Searches middle games and counts how often the moves on its paths are refuted
@@ -67,6 +73,7 @@ enum Command {
 fn main() -> Result<(), Box<dyn Error>> {
     match Arguments::parse().command {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
+        Command::Encode(arguments) => encode::run(&arguments),
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
         Command::Memory(arguments) => memory::run(&arguments),
