@@ -31,22 +31,29 @@ pub(super) fn quiet_within(position: &Chess, positions: u32) -> i32 {
     resolve(position, (MATED, -MATED), 0, &mut left)
 }
 
+/// What is known of a position.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    legal: &'a MoveList,
+    /// Its static value.
+    standing: i32,
+}
+
 /// The same of a position whose legal moves and static value are known.
 pub(crate) fn quiet_from(position: &Chess, legal: &MoveList, standing: i32) -> i32 {
     let mut left = POSITIONS;
-    resolve_known(position, legal, standing, (MATED, -MATED), 0, &mut left)
+    resolve_known(position, Known { legal, standing }, (MATED, -MATED), 0, &mut left)
 }
 
 fn resolve(position: &Chess, bounds: (i32, i32), ply: u8, left: &mut u32) -> i32 {
     let legal = position.legal_moves();
     let standing = if legal.is_empty() { 0 } else { centipawns(position) };
-    resolve_known(position, &legal, standing, bounds, ply, left)
+    resolve_known(position, Known { legal: &legal, standing }, bounds, ply, left)
 }
 
 fn resolve_known(
     position: &Chess,
-    legal: &MoveList,
-    standing: i32,
+    Known { legal, standing }: Known<'_>,
     (mut alpha, beta): (i32, i32),
     ply: u8,
     left: &mut u32,
