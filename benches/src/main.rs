@@ -1,5 +1,8 @@
 //! `tesla-benches`: how fast Tesla is, and long checks that no test run has time for.
 //!
+//! * [`processor`] — what the processor has done for this process;
+//! * [`encode`] — what encoding positions for the network costs;
+//! * `gpu` — a search on a GPU: the host's part of a batch, and the answers against the CPU's;
 //! * [`incremental`] — whole against incremental evaluation: speed and tokens;
 //! * [`memory`] — what a search takes long after `Hash` is full;
 //! * [`overlap`] — how busy the search keeps a device of a set latency;
@@ -10,12 +13,16 @@
 
 #![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
 
+mod encode;
+#[cfg(feature = "net")]
+mod gpu;
 mod incremental;
 mod memory;
 mod overlap;
 mod paths;
 mod perft;
 mod positions;
+mod processor;
 mod roots;
 #[cfg(feature = "net")]
 mod training;
@@ -48,6 +55,11 @@ enum Command {
         #[arg(long, default_value_t = u64::MAX)]
         max_nodes: u64,
     },
+    /// Encodes positions for the network: microseconds of the processor each, and a checksum
+    Encode(encode::Arguments),
+    /// Searches on a GPU: what a batch costs the host, and how far the answers are from the CPU's
+    #[cfg(feature = "net")]
+    Gpu(gpu::Arguments),
     /// Searches middle games with whole and with incremental evaluation, in turns: speed and tokens
     Incremental(incremental::Arguments),
     /// Searches middle games and counts how often the moves on its paths are refuted
@@ -67,6 +79,9 @@ enum Command {
 fn main() -> Result<(), Box<dyn Error>> {
     match Arguments::parse().command {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
+        Command::Encode(arguments) => encode::run(&arguments),
+        #[cfg(feature = "net")]
+        Command::Gpu(arguments) => gpu::run(&arguments),
         Command::Incremental(arguments) => incremental::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
         Command::Memory(arguments) => memory::run(&arguments),

@@ -18,18 +18,17 @@ use burn::tensor::Device;
 use clap::ValueEnum as _;
 use shakmaty::{Chess, Position as _};
 use tesla_engine::search::StopToken;
-use tesla_nn::files::read_text;
 use tesla_training::labelled::{GameRecord, Ply, pack};
 use tesla_training::train::config::{Shape, TrainConfig};
 use tesla_training::train::dataset::Dataset;
 use tesla_training::train::trainer::Trainer;
 
+use crate::processor::process_seconds;
+
 /// Plies of a game at most.
 const PLIES: usize = 100;
 /// Steps before those that are measured.
 const WARM_UP: u64 = 5;
-/// Ticks per second in `/proc`, on every architecture of today.
-const TICKS: f64 = 100.0;
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -61,10 +60,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     trainer.run(&data, &StopToken::default(), &|_| ())?;
     let mut trainer = open(arguments, WARM_UP + arguments.steps, &folder.0)?;
     let before = trainer.positions();
-    let (start, processor) = (Instant::now(), processor_seconds());
+    let (start, processor) = (Instant::now(), process_seconds());
     trainer.run(&data, &StopToken::default(), &|_| ())?;
     let seconds = start.elapsed().as_secs_f64();
-    let spent = processor.and_then(|before| Some(processor_seconds()? - before));
+    let spent = processor.and_then(|before| Some(process_seconds()? - before));
     let positions = (trainer.positions() - before) as f64;
     let of_processor =
         spent.map_or_else(|| "unknown".to_owned(), |spent| format!("{:.0}", positions / spent));
@@ -106,17 +105,6 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
-}
-
-/// Seconds that this process has had the processor, where the system tells them: all its threads',
-/// in the program and in the system.
-fn processor_seconds() -> Option<f64> {
-    let text = read_text(Path::new("/proc/self/stat"), 1 << 12).ok()?;
-    // After the program's name, which may hold anything: the 14th and 15th fields are times.
-    let (_, fields) = text.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace().skip(11);
-    let mut next = || fields.next()?.parse::<f64>().ok();
-    Some((next()? + next()?) / TICKS)
 }
 
 /// Random games with random labels, the same every time.

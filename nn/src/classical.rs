@@ -15,5 +15,7 @@ mod quiet;
 mod tables;
 
 pub use evaluate::centipawns;
+pub(crate) use evaluate::{for_white, seen_by};
 pub use evaluator::ClassicalEvaluator;
 pub use quiet::quiet_centipawns;
+pub(crate) use quiet::quiet_from;

@@ -10,9 +10,10 @@ mod fight;
 pub(crate) mod tactics;
 
 use shakmaty::{
-    Board, CastlingSide, Chess, Color, EnPassantMode, Move, Piece, Position, Role, Square,
+    Board, CastlingSide, Chess, Color, EnPassantMode, Move, MoveList, Piece, Position, Role, Square,
 };
 
+use self::aftermath::Captures;
 use self::fight::{Situation, attack_state, move_feature};
 
 /// Piece kinds (own pawn … own king, enemy pawn … enemy king) times squares.
@@ -208,18 +209,22 @@ impl Window {
 
     fn read_out(&mut self, position: &Chess, repetitions: u8, moves: &[Move]) {
         let board = position.board();
+        let anew = |(square, piece)| self.token(board, square, piece);
+        // An anchor's are its tokens.
+        let fresh: Vec<PieceToken> = match self.readouts[..] {
+            [] => self.tokens.clone(),
+            _ => board.into_iter().map(anew).collect(),
+        };
         let mut states = [0; 64];
-        let summary = board
-            .into_iter()
-            .map(|(square, piece)| {
-                let token = self.token(board, square, piece);
-                states[usize::from(square)] = token.state;
-                token.piece_square * ATTACK_STATES as u16 + u16::from(token.state)
-            })
-            .collect();
-        let situation = |&m: &Move| Situation::of(position, m, &states);
+        for token in &fresh {
+            states[usize::from(token.square() ^ self.side.fold_wb(0, 56))] = token.state;
+        }
+        let row =
+            |token: &PieceToken| token.piece_square * ATTACK_STATES as u16 + u16::from(token.state);
+        let mut captures = Captures::of(board);
+        let mut situation = |&m: &Move| Situation::of(position, m, &states, &mut captures);
         let legal = position.legal_moves();
-        let situations: Vec<_> = legal.iter().map(situation).collect();
+        let situations: Vec<_> = legal.iter().map(&mut situation).collect();
         let outlook = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
         let is_whole = legal.as_slice() == moves;
         let tokens = moves.iter().enumerate().filter_map(|(index, &m)| {
@@ -227,8 +232,8 @@ impl Window {
             self.move_token(position, m, situation)
         });
         let readout = Readout {
-            rules: self.rules(position, repetitions, outlook),
-            board: summary,
+            rules: self.rules(position, repetitions, &legal, outlook),
+            board: fresh.iter().map(row).collect(),
             visible: self.visible(),
             moves: tokens.collect(),
         };
@@ -239,6 +244,7 @@ impl Window {
         &self,
         position: &Chess,
         repetitions: u8,
+        legal: &MoveList,
         [best, next]: [u8; 2],
     ) -> [u8; RULE_FEATURES] {
         let castles = position.castles();
@@ -251,7 +257,7 @@ impl Window {
             position.ep_square(EnPassantMode::Legal).map_or(0, |sq| 1 + u8::from(sq.file()));
         let fifty = (position.halfmoves() / 13).min(7) as u8;
         let is_flipped = position.turn() != self.side;
-        let [value, gain, threat] = tactics::rows(position);
+        let [value, gain, threat] = tactics::rows(position, legal);
         let value = if is_flipped { tactics::mirrored(value) } else { value };
         let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
         [
@@ -282,7 +288,7 @@ impl Window {
             piece,
             captured,
             target: u16::from(promotion) * 64 + u16::from(oriented(to, mover)),
-            feature: move_feature(position, m, from, to),
+            feature: move_feature(position, m, to, situation),
             situation: situation.row(),
         })
     }

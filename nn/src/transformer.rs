@@ -30,7 +30,7 @@ use self::speed::Speed;
 use crate::cpu::{Engine, Options};
 use crate::device::{self, Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, Request};
-use crate::gpu::{Adapter, DeviceOptions};
+use crate::gpu::{Adapter, DeviceEngine, DeviceOptions};
 pub use crate::incremental::AnchorPolicy;
 use crate::weights::{self, WeightsError};
 
@@ -219,7 +219,11 @@ fn load(
         let may_be_cpu = settings.device == DeviceChoice::Auto;
         let cpu_size =
             may_be_cpu.then(|| settings.batch_size_or(CPU_BATCH * settings.cpu_threads()));
-        let candidate = Candidate { chosen, adapter, weights, options, size, cpu_size };
+        let open = |options| {
+            DeviceEngine::on_gpu(weights, adapter, options).map_err(|error| error.to_string())
+        };
+        let name = &chosen.name;
+        let candidate = Candidate { name, open: &open, options, size, cpu_size };
         if let Some((gpu, speed)) = gpu_check::start(candidate, &mut cpu, notes) {
             let (fixed, each) = (speed.fixed.as_secs_f64(), speed.each.as_secs_f64());
             notes.push(format!(

@@ -18,6 +18,8 @@ use tesla_nn::weights;
 
 #[path = "incremental/device.rs"]
 mod device;
+#[path = "incremental/launches.rs"]
+mod launches;
 
 /// Weights as a training run might leave them: a fresh network's move heads and biases say little.
 fn network(config: &ModelConfig, seed: u64) -> (Model, Vec<u8>) {

@@ -47,10 +47,25 @@ struct Report {
     measured: Measured,
 }
 
+/// An adapter that a graphics API names.
+#[derive(Debug, Serialize)]
+struct Adapter {
+    name: String,
+    /// With its version, and the API.
+    driver: String,
+    /// The value of `Device` that names it, of a real GPU.
+    device: Option<String>,
+    /// What its workgroups and buffers can hold.
+    limits: Option<String>,
+    /// Why it is not used.
+    refused: Option<String>,
+}
+
 /// All of them.
 #[derive(Debug, Serialize)]
 struct Reports {
     version: &'static str,
+    adapters: Vec<Adapter>,
     devices: Vec<Report>,
     /// Devices that cannot be used, and why.
     failed: Vec<String>,
@@ -88,21 +103,48 @@ pub fn run(args: &BenchmarkArgs, output: &Output) -> Result<(), String> {
             }
         }
     }
-    let (advice, options) = advice(&reports);
     if args.json {
-        let version = env!("CARGO_PKG_VERSION");
-        let reports = Reports { version, devices: reports, failed, advice, options };
-        let text = serde_json::to_string_pretty(&reports).map_err(|error| error.to_string())?;
-        output.print(&text);
+        output.print(&json(adapters(), reports, failed)?);
         return Ok(());
     }
     if reports.is_empty() {
         return Err("no device could be measured; see above".to_owned());
     }
+    let (advice, options) = advice(&reports);
     for line in advice.iter().chain(&options) {
         output.print(line);
     }
     Ok(())
+}
+
+fn json(
+    adapters: Vec<Adapter>,
+    devices: Vec<Report>,
+    failed: Vec<String>,
+) -> Result<String, String> {
+    let (advice, options) = advice(&devices);
+    let version = env!("CARGO_PKG_VERSION");
+    let reports = Reports { version, adapters, devices, failed, advice, options };
+    serde_json::to_string_pretty(&reports).map_err(|error| error.to_string())
+}
+
+/// Every adapter of every graphics API, software rasterisers included.
+#[cfg(feature = "net")]
+fn adapters() -> Vec<Adapter> {
+    let of = |found: tesla_nn::device::Found| Adapter {
+        name: found.name,
+        driver: found.driver,
+        device: found.number.map(|number| format!("gpu:{number}")),
+        limits: found.usable.clone().ok(),
+        refused: found.usable.err(),
+    };
+    let found = catch_unwind(tesla_nn::device::adapters).unwrap_or_default();
+    found.into_iter().map(of).collect()
+}
+
+#[cfg(not(feature = "net"))]
+fn adapters() -> Vec<Adapter> {
+    Vec::new()
 }
 
 /// The CPU and every real GPU, as `Device` names them.
@@ -222,5 +264,35 @@ mod tests {
         assert_eq!(options[1], "setoption name BatchSize value 64");
         assert!(table(&reports[0]).contains("9000 evaluations in a search of 1 s"));
         assert_eq!(super::advice(&[]), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn programs_read_all_of_it() {
+        let adapter = Adapter {
+            name: "Card 9".to_owned(),
+            driver: "maker 1.2 Vulkan".to_owned(),
+            device: Some("gpu:0".to_owned()),
+            limits: Some("48 KiB and 1024 units a workgroup, 2047 MiB a buffer".to_owned()),
+            refused: None,
+        };
+        let devices = vec![report("gpu:0", [1e3, 9e4], [500, 70_000])];
+        let failed = vec!["gpu:1: it is gone".to_owned()];
+        let text = json(vec![adapter], devices, failed).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let measured = &read["devices"][0]["measured"];
+        for (value, expected) in [
+            (&read["adapters"][0]["driver"], "maker 1.2 Vulkan".into()),
+            (&read["adapters"][0]["refused"], serde_json::Value::Null),
+            (&read["devices"][0]["device"], "gpu:0".into()),
+            (&measured["batches"][1]["positions"], 64.into()),
+            (&measured["batches"][1]["per_second"], 9e4.into()),
+            (&measured["fixed_milliseconds"], 0.3.into()),
+            (&measured["each_microseconds"], 1.0.into()),
+            (&measured["searches"][1]["evaluations"], 70_000.into()),
+            (&read["failed"][0], "gpu:1: it is gone".into()),
+            (&read["options"][0], "setoption name Device value gpu:0".into()),
+        ] {
+            assert_eq!(*value, expected, "{text}");
+        }
     }
 }

@@ -22,6 +22,11 @@ pub fn embedded() -> (&'static str, String) {
     (env!("TESLA_NETWORK_NAME"), weights::short_hash(EMBEDDED))
 }
 
+/// The embedded network's file.
+pub fn bytes() -> &'static [u8] {
+    EMBEDDED
+}
+
 /// What a weights file holds, or the network inside the program.
 ///
 /// # Errors
@@ -48,6 +53,14 @@ pub fn may_use_gpu(device: &str) -> bool {
     matches!(device.parse(), Ok(DeviceChoice::Auto | DeviceChoice::Gpu | DeviceChoice::Which(_)))
 }
 
+/// When a kept position becomes an anchor.
+pub fn anchors(machine: &Machine) -> AnchorPolicy {
+    AnchorPolicy {
+        work: machine.params.anchor_work as u32,
+        staleness: machine.params.anchor_staleness as usize,
+    }
+}
+
 /// Starts the network on its device. The second part is sentences for the user. Where many searches
 /// share it, no answer depends on who else asks.
 ///
@@ -70,10 +83,7 @@ pub fn start(
         batch_size: machine.batch_size.unwrap_or(0),
         is_shared,
         cache_bytes: kv_cache_mb << 20,
-        anchors: AnchorPolicy {
-            work: machine.params.anchor_work as u32,
-            staleness: machine.params.anchor_staleness as usize,
-        },
+        anchors: anchors(machine),
     };
     let mut evaluator =
         TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;

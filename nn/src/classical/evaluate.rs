@@ -51,19 +51,26 @@ const LARGEST_ATTACK: i32 = 45;
 ///
 /// Equal for a position and the same with colours exchanged. Never beyond ±10 000.
 pub fn centipawns(position: &Chess) -> i32 {
-    let board = position.board();
+    seen_by(position.turn(), for_white(position.board()))
+}
+
+/// What [`centipawns`] says of a board that is worth so much to White, with this side to move.
+pub(crate) fn seen_by(turn: Color, for_white: i32) -> i32 {
+    (turn.fold_wb(for_white, -for_white) + TEMPO).clamp(-10_000, 10_000)
+}
+
+/// The board's part of it, from White's side.
+pub(crate) fn for_white(board: &Board) -> i32 {
     let white = Side::new(board, Color::White);
     let black = Side::new(board, Color::Black);
     let sum = white.value(&black) - black.value(&white);
     let phase = (white.phase + black.phase).min(FULL_PHASE);
     let blend = (sum.midgame * phase + sum.endgame * (FULL_PHASE - phase)) / FULL_PHASE;
-    let scaled = match blend.signum() {
+    match blend.signum() {
         1 => scale(blend, &white, &black),
         -1 => scale(blend, &black, &white),
         _ => 0,
-    };
-    let signed = if position.turn().is_white() { scaled } else { -scaled };
-    (signed + TEMPO).clamp(-10_000, 10_000)
+    }
 }
 
 /// Shrinks an advantage that cannot be turned into a win: without pawns, and no more than a minor

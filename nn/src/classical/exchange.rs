@@ -26,6 +26,16 @@ pub fn immediate_gain(played: Move) -> i32 {
 /// Whether the exchange that `played` (legal in `position`) begins nets at least `threshold`
 /// centipawns for the side to move.
 pub fn nets_at_least(position: &Chess, played: Move, threshold: i32) -> bool {
+    nets_from(position, played, threshold, None)
+}
+
+/// The same where [`all_attackers`] of its square are known, as they are with the piece there.
+pub(crate) fn nets_from(
+    position: &Chess,
+    played: Move,
+    threshold: i32,
+    attackers: Option<Bitboard>,
+) -> bool {
     let (Some(from), to) = (played.from(), played.to()) else { return threshold <= 0 };
     if played.is_castle() {
         return threshold <= 0;
@@ -45,7 +55,9 @@ pub fn nets_at_least(position: &Chess, played: Move, threshold: i32) -> bool {
     if played.is_en_passant() {
         occupied = occupied.without(Square::from_coords(to.file(), from.rank()));
     }
-    let mut attackers = all_attackers(board, to, occupied);
+    // En passant opens a line more.
+    let known = attackers.filter(|_| !played.is_en_passant());
+    let mut attackers = known.unwrap_or_else(|| all_attackers(board, to, occupied));
     let us = position.turn();
     let mut turn = us;
     loop {
@@ -56,7 +68,7 @@ pub fn nets_at_least(position: &Chess, played: Move, threshold: i32) -> bool {
         };
         standing = role;
         occupied = occupied.without(square);
-        attackers |= sliders_through(board, to, occupied);
+        attackers |= behind(board, role, to, occupied);
         balance = -balance - 1 - role_value(standing);
         if balance >= 0 {
             // Taking with the king where the other side still attacks is illegal.
@@ -88,8 +100,22 @@ pub fn net_gain(position: &Chess, played: Move) -> i32 {
 /// The most that `side` wins by beginning an exchange on `square`, where a piece of the other side
 /// stands, in centipawns; 0 where it had better not. Promotions and pins are ignored.
 pub fn best_capture(board: &Board, square: Square, side: Color) -> i32 {
-    let Some(victim) = board.role_at(square) else { return 0 };
+    capture(board, square, side).0
+}
+
+/// [`best_capture`], and the squares on which it depends: while nothing changes there, and no
+/// knight near it, it stays.
+pub(crate) fn best_capture_within(board: &Board, square: Square, side: Color) -> (i32, Bitboard) {
+    let (best, left) = capture(board, square, side);
+    // Lines as far as they open in the exchange; pawns and kings stand beside the square.
+    let lines = attacks::queen_attacks(square, left);
+    (best, lines | Bitboard::from_square(square))
+}
+
+/// [`best_capture`], and what is left on the board when nobody can take any more.
+fn capture(board: &Board, square: Square, side: Color) -> (i32, Bitboard) {
     let mut occupied = board.occupied();
+    let Some(victim) = board.role_at(square) else { return (0, occupied) };
     let mut attackers = all_attackers(board, square, occupied);
     // What each capture leaves the side that makes it, if the exchange ends with it.
     let mut nets = [0; 32];
@@ -103,12 +129,12 @@ pub fn best_capture(board: &Board, square: Square, side: Color) -> i32 {
         count += 1;
         standing = role_value(role);
         occupied = occupied.without(from);
-        attackers = (attackers | sliders_through(board, square, occupied)) & occupied;
+        attackers = (attackers | behind(board, role, square, occupied)) & occupied;
         turn = !turn;
     }
     // Backwards: each side goes on only where that is better than to stop.
     let best = nets[..count].iter().rev().copied().reduce(|after, net| net.min(-after));
-    best.unwrap_or(0).max(0)
+    (best.unwrap_or(0).max(0), occupied)
 }
 
 /// The squares that `side` attacks.
@@ -127,7 +153,8 @@ pub fn attacked(board: &Board, side: Color) -> Bitboard {
     squares
 }
 
-fn all_attackers(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
+/// All pieces of both sides that attack a square where so much is occupied.
+pub(crate) fn all_attackers(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
     let [white, black] = [board.white(), board.black()];
     (attacks::pawn_attacks(Color::White, to) & board.pawns() & black)
         | (attacks::pawn_attacks(Color::Black, to) & board.pawns() & white)
@@ -139,6 +166,19 @@ fn all_attackers(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
 fn sliders_through(board: &Board, to: Square, occupied: Bitboard) -> Bitboard {
     (attacks::bishop_attacks(to, occupied) & board.bishops_and_queens())
         | (attacks::rook_attacks(to, occupied) & board.rooks_and_queens())
+}
+
+/// Sliders that attack a square once a piece of this role has left for it: on the lines of the
+/// role, others are as before.
+fn behind(board: &Board, role: Role, to: Square, occupied: Bitboard) -> Bitboard {
+    match role {
+        Role::Knight => Bitboard::EMPTY,
+        Role::Pawn | Role::Bishop => {
+            attacks::bishop_attacks(to, occupied) & board.bishops_and_queens()
+        }
+        Role::Rook => attacks::rook_attacks(to, occupied) & board.rooks_and_queens(),
+        Role::Queen | Role::King => sliders_through(board, to, occupied),
+    }
 }
 
 fn least_valuable(board: &Board, candidates: Bitboard) -> Option<(Square, Role)> {

@@ -31,22 +31,46 @@ pub(super) fn quiet_within(position: &Chess, positions: u32) -> i32 {
     resolve(position, (MATED, -MATED), 0, &mut left)
 }
 
-fn resolve(position: &Chess, (mut alpha, beta): (i32, i32), ply: u8, left: &mut u32) -> i32 {
-    *left = left.saturating_sub(1);
+/// What is known of a position.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    legal: &'a MoveList,
+    /// Its static value.
+    standing: i32,
+}
+
+/// The same of a position whose legal moves and static value are known.
+pub(crate) fn quiet_from(position: &Chess, legal: &MoveList, standing: i32) -> i32 {
+    let mut left = POSITIONS;
+    resolve_known(position, Known { legal, standing }, (MATED, -MATED), 0, &mut left)
+}
+
+fn resolve(position: &Chess, bounds: (i32, i32), ply: u8, left: &mut u32) -> i32 {
     let legal = position.legal_moves();
+    let standing = if legal.is_empty() { 0 } else { centipawns(position) };
+    resolve_known(position, Known { legal: &legal, standing }, bounds, ply, left)
+}
+
+fn resolve_known(
+    position: &Chess,
+    Known { legal, standing }: Known<'_>,
+    (mut alpha, beta): (i32, i32),
+    ply: u8,
+    left: &mut u32,
+) -> i32 {
+    *left = left.saturating_sub(1);
     let checked = position.is_check();
     if legal.is_empty() {
         return if checked { MATED + i32::from(ply) } else { 0 };
     }
     let all = checked && ply < CHECK_PLIES;
-    let standing = centipawns(position);
     if (!all && standing >= beta) || ply >= PLIES || *left == 0 {
         return standing;
     }
     let mut best = if all { MATED } else { standing };
     alpha = alpha.max(best);
     let needed = if all { MATED } else { alpha - standing - DELTA };
-    for played in wanted(position, &legal, all, needed) {
+    for played in wanted(position, legal, all, needed) {
         let mut child = position.clone();
         child.play_unchecked(played);
         best = best.max(-resolve(&child, (-beta, -alpha), ply + 1, left));

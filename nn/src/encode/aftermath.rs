@@ -6,9 +6,9 @@
 //! best of all moves by these classes is told to the readout: whether every move loses something,
 //! and whether a safe one threatens more.
 
-use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
+use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
 
-use crate::classical::exchange::{attacked, best_capture, role_value};
+use crate::classical::exchange::{attacked, best_capture, best_capture_within, role_value};
 
 /// Lower bounds, in centipawns, of the classes of what the opponent can take elsewhere: a pawn, a
 /// minor piece, a rook, a queen.
@@ -43,8 +43,53 @@ pub(super) const ROWS: usize = BEST.len() + 1 + GAIN_CLASSES;
 /// Rows of a position in which nothing happens.
 pub(super) const QUIET: [u8; 2] = [4, BEST.len() as u8 + 1];
 
-/// The pair of classes of `played`, legal in `position`, which takes its piece to `to`.
-pub(super) fn class(position: &Chess, played: Move, to: Square) -> usize {
+/// What each piece of a position can be taken for. A move changes little of it: what it does not
+/// touch is worked out once.
+pub(super) struct Captures<'a> {
+    board: &'a Board,
+    /// The squares on which each depends; none where it is not known yet.
+    within: [Bitboard; 64],
+    best: [i32; 64],
+}
+
+impl<'a> Captures<'a> {
+    pub(super) fn of(board: &'a Board) -> Self {
+        Self { board, within: [Bitboard::EMPTY; 64], best: [0; 64] }
+    }
+
+    /// The most that `side` wins by an exchange on a square of `board`, which is this position's but
+    /// for what stands on the squares that `changed`.
+    fn best(&mut self, board: &Board, changed: Bitboard, square: Square, side: Color) -> i32 {
+        let place = usize::from(square);
+        if changed.contains(square) {
+            return best_capture(board, square, side);
+        }
+        if self.within[place].is_empty() {
+            (self.best[place], self.within[place]) = best_capture_within(self.board, square, side);
+        }
+        let knights = self.board.knights() | board.knights();
+        let within = self.within[place] | (attacks::knight_attacks(square) & knights);
+        if (within & changed).any() {
+            return best_capture(board, square, side);
+        }
+        self.best[place]
+    }
+}
+
+/// Squares on which two boards differ.
+fn changed(a: &Board, b: &Board) -> Bitboard {
+    let roles = Role::ALL.into_iter().map(|role| a.by_role(role) ^ b.by_role(role));
+    roles.fold(a.white() ^ b.white(), |squares, role| squares | role)
+}
+
+/// The pair of classes of `played`, legal in `position`, which takes its piece to `to`; the
+/// position's `captures` are used again.
+pub(super) fn class(
+    position: &Chess,
+    played: Move,
+    to: Square,
+    captures: &mut Captures<'_>,
+) -> usize {
     let mut after = position.clone();
     after.play_unchecked(played);
     let (board, mover) = (after.board(), position.turn());
@@ -53,8 +98,12 @@ pub(super) fn class(position: &Chess, played: Move, to: Square) -> usize {
         return MATE;
     }
     // In check the opponent has other things to do.
-    let loss = if checks { 0 } else { largest_capture(board, mover, Some(to)) };
-    let gain = largest_capture(board, !mover, None);
+    let changed = changed(position.board(), board);
+    let mut largest = |side: Color, except: Option<Square>| {
+        largest_capture(board, side, except, |square| captures.best(board, changed, square, !side))
+    };
+    let loss = if checks { 0 } else { largest(mover, Some(to)) };
+    let gain = largest(!mover, None);
     reached(&LOSSES, loss) * GAIN_CLASSES + reached(&GAINS, gain)
 }
 
@@ -75,8 +124,13 @@ pub(super) fn rows(moves: impl Iterator<Item = (usize, usize)>) -> [u8; 2] {
 }
 
 /// The most that the other side wins by one exchange on a square of `side`'s pieces, its king
-/// left out and the square `except` too.
-fn largest_capture(board: &Board, side: Color, except: Option<Square>) -> i32 {
+/// left out and the square `except` too; `best` tells of a square.
+fn largest_capture(
+    board: &Board,
+    side: Color,
+    except: Option<Square>,
+    mut best: impl FnMut(Square) -> i32,
+) -> i32 {
     const DEAREST_FIRST: [Role; 5] =
         [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
     let threatened = board.by_color(side) & attacked(board, !side);
@@ -87,7 +141,7 @@ fn largest_capture(board: &Board, side: Color, except: Option<Square>) -> i32 {
         }
         for square in threatened & board.by_role(role) {
             if Some(square) != except {
-                most = most.max(best_capture(board, square, !side));
+                most = most.max(best(square));
             }
         }
     }
@@ -113,7 +167,7 @@ mod tests {
         let setup: Fen = fen.parse().unwrap();
         let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
         let played = played.parse::<UciMove>().unwrap().to_move(&position).unwrap();
-        let class = class(&position, played, played.to());
+        let class = class(&position, played, played.to(), &mut Captures::of(position.board()));
         [class / GAIN_CLASSES, class % GAIN_CLASSES]
     }
 

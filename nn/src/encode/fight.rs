@@ -2,8 +2,9 @@
 
 use shakmaty::{Bitboard, Board, Chess, Move, Piece, Position, Role, Square, attacks};
 
-use super::{ATTACK_STATES, EXCHANGES, aftermath, arrivals, role_index};
-use crate::classical::exchange::nets_at_least;
+use super::aftermath::{self, Captures};
+use super::{ATTACK_STATES, EXCHANGES, arrivals, role_index};
+use crate::classical::exchange::{all_attackers, nets_from};
 
 /// Lower bounds of the classes of what an exchange nets, in centipawns: sure losses, small losses,
 /// even, a pawn or so, a piece or more.
@@ -36,24 +37,27 @@ fn cheapest(board: &Board, pieces: Bitboard) -> u8 {
 }
 
 pub(super) fn attack_state(board: &Board, square: Square, piece: Piece) -> u8 {
-    let attackers = board.attacks_to(square, !piece.color, board.occupied());
+    let all = all_attackers(board, square, board.occupied());
+    let attackers = all & board.by_color(!piece.color);
     if attackers.is_empty() {
         0
     } else if piece.role == Role::King || cheapest(board, attackers) < rank_of(piece.role) {
         1
-    } else if board.attacks_to(square, piece.color, board.occupied()).is_empty() {
+    } else if (all & board.by_color(piece.color)).is_empty() {
         2
     } else {
         3
     }
 }
 
-pub(super) fn move_feature(position: &Chess, m: Move, from: Square, to: Square) -> u16 {
+/// The row of the move-feature table, of a move that takes its piece to a square where it is in
+/// this situation.
+pub(super) fn move_feature(position: &Chess, m: Move, to: Square, situation: Situation) -> u16 {
     let board = position.board();
     let mover = position.turn();
-    let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
     let role = m.promotion().unwrap_or(m.role());
-    let enemies = board.attacks_to(to, !mover, occupied) & !Bitboard::from_square(to);
+    let Situation { attackers, reach, .. } = situation;
+    let enemies = attackers & board.by_color(!mover) & !Bitboard::from_square(to);
     let threat = if enemies.is_empty() {
         0
     } else if cheapest(board, enemies) < rank_of(role) {
@@ -61,10 +65,9 @@ pub(super) fn move_feature(position: &Chess, m: Move, from: Square, to: Square) 
     } else {
         1
     };
-    let friends = board.attacks_to(to, mover, occupied) & !Bitboard::from_square(from);
-    let checks = board.king_of(!mover).is_some_and(|king| {
-        attacks::attacks(to, Piece { color: mover, role }, occupied).contains(king)
-    });
+    let from = m.from().map_or(Bitboard::EMPTY, Bitboard::from_square);
+    let friends = attackers & board.by_color(mover) & !from;
+    let checks = board.king_of(!mover).is_some_and(|king| reach.contains(king));
     let captured = m.capture().map_or(0, |role| u16::from(role_index(role)) + 1);
     let feature = u16::from(role_index(m.role())) * 6 + captured;
     ((feature * 3 + threat) * 2 + u16::from(friends.any())) * 2 + u16::from(checks)
@@ -81,18 +84,30 @@ pub(super) struct Situation {
     state: u8,
     /// Classes of what happens afterwards.
     pub(super) after: usize,
+    /// What attacks the square that it goes to.
+    attackers: Bitboard,
+    /// What it attacks from there.
+    reach: Bitboard,
 }
 
 impl Situation {
-    /// Of a legal move, where `states` are the attack states of the pieces by their squares.
-    pub(super) fn of(position: &Chess, m: Move, states: &[u8; 64]) -> Self {
+    /// Of a legal move, where `states` are the attack states of the pieces by their squares and
+    /// `captures` the position's.
+    pub(super) fn of(
+        position: &Chess,
+        m: Move,
+        states: &[u8; 64],
+        captures: &mut Captures<'_>,
+    ) -> Self {
         let board = position.board();
         let mover = position.turn();
         let role = m.role();
         let (to, _) = arrivals(m, mover);
         let from = m.from().unwrap_or(to); // only drops come from nowhere
+        let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
+        let attackers = all_attackers(board, to, occupied);
         // From the middle: most moves win nothing and lose nothing, which two questions tell.
-        let nets = |class: usize| nets_at_least(position, m, NETS[class - 1]);
+        let nets = |class: usize| nets_from(position, m, NETS[class - 1], Some(attackers));
         let exchange = if nets(3) {
             3 + usize::from(nets(4))
         } else if nets(2) {
@@ -101,10 +116,8 @@ impl Situation {
             usize::from(nets(1))
         };
         let stands = m.promotion().unwrap_or(role);
-        let occupied = (board.occupied() ^ Bitboard::from_square(from)) | Bitboard::from_square(to);
-        let reached = attacks::attacks(to, Piece { color: mover, role: stands }, occupied)
-            & board.by_color(!mover)
-            & !Bitboard::from_square(to);
+        let reach = attacks::attacks(to, Piece { color: mover, role: stands }, occupied);
+        let reached = reach & board.by_color(!mover) & !Bitboard::from_square(to);
         let threatened = |square: &Square| {
             let dearer =
                 board.role_at(*square).is_some_and(|other| rank_of(other) > rank_of(stands));
@@ -114,7 +127,9 @@ impl Situation {
             exchange,
             threats: reached.into_iter().filter(threatened).take(2).count(),
             state: states[usize::from(from)],
-            after: aftermath::class(position, m, to),
+            after: aftermath::class(position, m, to, captures),
+            attackers,
+            reach,
         }
     }
 

@@ -5,9 +5,9 @@
 //! the value after the captures that both sides want, what the side to move gains by them, and what
 //! the opponent would gain if the side to move passed.
 
-use shakmaty::{Chess, Position};
+use shakmaty::{Chess, MoveList, Position};
 
-use crate::classical::{centipawns, quiet_centipawns};
+use crate::classical::{for_white, quiet_from, seen_by};
 
 /// Upper bounds of the classes of the value after captures, in centipawns; symmetrical, so that the
 /// other side's class is the mirrored one.
@@ -31,12 +31,17 @@ pub(super) const ROWS: usize = VALUE_ROWS as usize + GAIN_ROWS as usize + IN_CHE
 /// Rows of a quiet position without threats.
 pub(super) const QUIET: [u8; 3] = [VALUE_ROWS / 2, VALUE_ROWS + 3, VALUE_ROWS + GAIN_ROWS];
 
-/// The rows of `position`, counted from the first of them; the value is its side to move's.
-pub(super) fn rows(position: &Chess) -> [u8; 3] {
-    let quiet = quiet_centipawns(position);
-    let gain = class(&GAINS, quiet - centipawns(position));
+/// The rows of `position` with these legal moves, counted from the first of them; the value is its
+/// side to move's.
+pub(super) fn rows(position: &Chess, legal: &MoveList) -> [u8; 3] {
+    // Passing changes the side to move alone.
+    let (turn, board) = (position.turn(), for_white(position.board()));
+    let standing = seen_by(turn, board);
+    let quiet = quiet_from(position, legal, standing);
+    let gain = class(&GAINS, quiet - standing);
     let threat = position.clone().swap_turn().map_or(IN_CHECK, |passed| {
-        class(&THREATS, quiet_centipawns(&passed) - centipawns(&passed))
+        let standing = seen_by(!turn, board);
+        class(&THREATS, quiet_from(&passed, &passed.legal_moves(), standing) - standing)
     });
     [class(&VALUES, quiet), VALUE_ROWS + gain, VALUE_ROWS + GAIN_ROWS + threat]
 }
@@ -61,12 +66,12 @@ mod tests {
     fn rows_of(fen: &str) -> [u8; 3] {
         let setup: Fen = fen.parse().unwrap();
         let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
-        rows(&position)
+        rows(&position, &position.legal_moves())
     }
 
     #[test]
     fn rows_tell_captures_threats_and_checks() {
-        assert_eq!(rows(&Chess::default()), QUIET);
+        assert_eq!(rows_of("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"), QUIET);
         // A rook takes an undefended knight; with the other side to move the knight is threatened.
         let [value, gain, threat] = rows_of("4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1");
         let [after, no_gain, threatened] = rows_of("4k3/8/8/3n4/8/8/8/3RK3 b - - 0 1");

@@ -4,22 +4,23 @@ use super::panics::guarded;
 use super::speed::{self, Speed};
 use crate::canary;
 use crate::cpu::Engine;
-use crate::device::Chosen;
 use crate::evaluator::{CacheNote, Evaluation, Handle, Request};
-use crate::gpu::{Adapter, DeviceEngine, DeviceOptions};
+use crate::gpu::{DeviceEngine, DeviceOptions};
 
 /// A GPU's cache of fewer slots for each search is not worth its passes.
 const LEAST_SLOTS: u64 = 256;
 /// Largest difference in value or policy between a device and the CPU on the canary positions.
 const CANARY_TOLERANCE: f32 = 0.01;
 
+/// Loads the network onto a GPU; the error is a sentence.
+pub(super) type Open<'a> = &'a dyn Fn(DeviceOptions) -> Result<DeviceEngine, String>;
+
 /// A GPU to check.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Candidate<'a> {
-    pub(super) chosen: &'a Chosen,
-    pub(super) adapter: &'a Adapter,
-    /// The weights file.
-    pub(super) weights: &'a [u8],
+    /// Its name, for people.
+    pub(super) name: &'a str,
+    pub(super) open: Open<'a>,
     pub(super) options: DeviceOptions,
     /// Positions of a batch that it will be sent.
     pub(super) size: usize,
@@ -50,8 +51,7 @@ pub(super) fn start(
     reference: &mut Engine,
     notes: &mut Vec<String>,
 ) -> Option<(DeviceEngine, Speed)> {
-    let name = &candidate.chosen.name;
-    let options = candidate.options;
+    let Candidate { name, options, .. } = candidate;
     let mut ready = checked(candidate, reference);
     if let Err(why) = &ready
         && options.cache_bytes > 0
@@ -85,11 +85,10 @@ fn checked(
     candidate: Candidate<'_>,
     reference: &mut Engine,
 ) -> Result<(DeviceEngine, Option<String>), String> {
-    let Candidate { chosen, adapter, weights, options, .. } = candidate;
+    let Candidate { name, open, options, .. } = candidate;
     let expected = attempt(|| Ok(reference.evaluate(&canary::requests())))?;
     let mut gpu = attempt(|| {
-        let mut gpu =
-            DeviceEngine::on_gpu(weights, adapter, options).map_err(|error| error.to_string())?;
+        let mut gpu = open(options)?;
         let actual = gpu.evaluate(&canary::requests());
         close_enough(&expected, &actual)?;
         Ok(gpu)
@@ -97,7 +96,7 @@ fn checked(
     if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
         gpu.close_cache();
         let note = (options.cache_bytes > 0).then(|| {
-            format!("{}: KVCache is too small for it, every position is encoded whole", chosen.name)
+            format!("{name}: KVCache is too small for it, every position is encoded whole")
         });
         return Ok((gpu, note));
     }
@@ -110,7 +109,7 @@ fn checked(
     gpu.note(0, &CacheNote::ForgetAll);
     let note = checked.err().map(|why| {
         gpu.close_cache();
-        format!("{}: its cache: {why}; every position is encoded whole", chosen.name)
+        format!("{name}: its cache: {why}; every position is encoded whole")
     });
     Ok((gpu, note))
 }
@@ -134,4 +133,43 @@ fn close_enough(expected: &[Evaluation], actual: &[Evaluation]) -> Result<(), St
 /// Tries something with a driver that may panic.
 fn attempt<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     guarded(work).unwrap_or_else(|text| Err(format!("it failed ({text})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::cpu::Options;
+    use crate::model::ModelConfig;
+    use crate::weights;
+
+    /// Starts on a device whose driver panics, as drivers do, where `fails` says so of the cache's
+    /// bytes. Whether it is used, whether it keeps anything, and what the user is told.
+    fn drill(fails: impl Fn(usize) -> bool) -> (Option<bool>, Vec<String>) {
+        let (config, tensors) = (ModelConfig::tiny(), Device::flex());
+        let bytes = weights::to_bytes(&config.init(&tensors), &config).unwrap();
+        let cache_bytes = 1 << 22;
+        let mut reference =
+            Engine::load(&bytes, Options { cache_bytes, ..Options::default() }).unwrap();
+        let open = |options: DeviceOptions| {
+            assert!(!fails(options.cache_bytes), "out of memory");
+            DeviceEngine::on_tensors(&bytes, &tensors, options).map_err(|error| error.to_string())
+        };
+        let options = DeviceOptions { cache_bytes, ..DeviceOptions::default() };
+        let candidate = Candidate { name: "Card 9", open: &open, options, size: 4, cpu_size: None };
+        let mut notes = Vec::new();
+        let found = start(candidate, &mut reference, &mut notes);
+        (found.map(|(gpu, _)| gpu.keeps()), notes)
+    }
+
+    /// A drill: the device has no memory for the cache, or not even for the weights.
+    #[test]
+    fn without_memory_it_is_tried_without_cache_and_then_the_cpu_plays() {
+        let again = "Card 9: it failed (out of memory); tried again without KVCache";
+        let given_up = "Card 9: it failed (out of memory); the network runs on the CPU";
+        assert_eq!(drill(|_| false), (Some(true), vec![]));
+        assert_eq!(drill(|bytes| bytes > 0), (Some(false), vec![again.to_owned()]));
+        assert_eq!(drill(|_| true), (None, vec![again.to_owned(), given_up.to_owned()]));
+    }
 }

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use tesla_nn::device::{DeviceChoice, choose};
-use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions, Traffic};
+use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions};
 
 use super::*;
 
@@ -12,12 +12,12 @@ use super::*;
 const TOLERANCE: f32 = 2e-4;
 
 /// Only a chain that is as long as it may be ends with a new anchor.
-const PATIENT: DeviceOptions =
+pub(super) const PATIENT: DeviceOptions =
     DeviceOptions { cache_bytes: 1 << 24, sessions: 1, anchors: anchors(u32::MAX, 1) };
 
 /// Where a network runs.
 #[derive(Clone, Debug)]
-enum On {
+pub(super) enum On {
     /// burn's tensors, the reference.
     Tensors,
     /// The kernel of our own, on whatever adapter there is.
@@ -26,7 +26,7 @@ enum On {
 
 /// All that this machine has; without Vulkan that is the reference.
 #[expect(clippy::print_stdout, reason = "says what is skipped")]
-fn everywhere() -> Vec<On> {
+pub(super) fn everywhere() -> Vec<On> {
     static ADAPTER: OnceLock<Option<Adapter>> = OnceLock::new();
     let adapter = ADAPTER.get_or_init(|| {
         let chosen =
@@ -36,7 +36,7 @@ fn everywhere() -> Vec<On> {
     std::iter::once(On::Tensors).chain(adapter.clone().map(On::Gpu)).collect()
 }
 
-fn device(on: &On, bytes: &[u8], options: DeviceOptions) -> DeviceEngine {
+pub(super) fn device(on: &On, bytes: &[u8], options: DeviceOptions) -> DeviceEngine {
     match on {
         On::Tensors => DeviceEngine::on_tensors(bytes, &Device::flex(), options).unwrap(),
         On::Gpu(adapter) => DeviceEngine::on_gpu(bytes, adapter, options).unwrap(),
@@ -85,7 +85,7 @@ fn family(lines: &[Vec<Ply>], ply: usize, parents: &[Option<Handle>]) -> Vec<Req
     batch.collect()
 }
 
-fn lines() -> Vec<Vec<Ply>> {
+pub(super) fn lines() -> Vec<Vec<Ply>> {
     (0..16).map(|i| line(i, &[i * 7, 3 + i, i * 5, 11, 2 * i, 9, i, 4])).collect()
 }
 
@@ -314,31 +314,6 @@ fn empty_batches_are_answered() {
         tensors.close_cache();
         assert!(used > 0 && !tensors.keeps() && tensors.figures().used == 0);
         assert_eq!(tensors.evaluate(&canary::parents())[0].handle, Handle(0));
-    }
-}
-
-/// A batch of children is one launch, one upload, one download; whole encodes and remade positions
-/// cost a launch more.
-#[test]
-fn a_batch_is_one_launch() {
-    let (_, bytes) = network(&ModelConfig::tiny(), 3);
-    for on in everywhere().iter().filter(|on| matches!(on, On::Gpu(_))) {
-        let mut gpu = device(on, &bytes, PATIENT);
-        let mut cost = |requests: &[Request]| {
-            let counts = |traffic: Traffic| [traffic.launches, traffic.uploads, traffic.downloads];
-            let before = counts(gpu.traffic());
-            let answers = gpu.evaluate(requests);
-            let after = counts(gpu.traffic());
-            (answers, [0, 1, 2].map(|i| after[i] - before[i]))
-        };
-        let (parents, whole) = cost(&canary::parents());
-        assert_eq!(whole, [1, 1, 1]);
-        let handles: Vec<Handle> = parents.iter().map(|answer| answer.handle).collect();
-        let children: Vec<Request> =
-            canary::children(&handles).into_iter().cycle().take(300).collect();
-        assert_eq!(cost(&children).1, [1, 1, 1]);
-        assert_eq!(cost(&[canary::requests(), children].concat()).1, [2, 1, 1]);
-        assert_eq!(cost(&[]).1, [0, 0, 0]);
     }
 }
 
