@@ -57,8 +57,8 @@ impl<'a> Captures<'a> {
         Self { board, within: [Bitboard::EMPTY; 64], best: [0; 64] }
     }
 
-    /// The most that `side` wins by an exchange on a square of `board`, which is this position's but
-    /// for what stands on the squares that `changed`.
+    /// The most that `side` wins by an exchange on a square of `board`, which is this position's
+    /// but for what stands on the squares that `changed`.
     fn best(&mut self, board: &Board, changed: Bitboard, square: Square, side: Color) -> i32 {
         let place = usize::from(square);
         if changed.contains(square) {
