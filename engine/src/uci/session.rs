@@ -87,14 +87,19 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
         select_biased! {
             recv(jobs) -> job => {
                 let Ok(job) = job else {
-                    session.loading.map(Loading::discard);
+                    if let Some(loading) = session.loading {
+                        loading.discard();
+                    }
                     return;
                 };
                 match job {
                     Job::Configure(_) | Job::Clear => is_pending = true,
                     Job::Ready(_) => session.make_ready(jobs),
-                    Job::Search(_) | Job::Eval(..) => {}
-                    Job::Bench(..) | Job::Perft(..) | Job::GenFens(..) => {}
+                    Job::Search(_)
+                    | Job::Eval(..)
+                    | Job::Bench(..)
+                    | Job::Perft(..)
+                    | Job::GenFens(..) => {}
                 }
                 let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
