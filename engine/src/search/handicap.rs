@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-f0299bf8`:
-//! `benches/results/2026-11-23-elo.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-d4c3cec7`:
+//! `benches/results/2026-11-25-elo.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,19 +15,19 @@ use crate::search::{Info, Limits, Outcome};
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
 const SCALE: [(u64, f64); 13] = [
-    (850, 0.000),
-    (900, 0.027),
-    (1000, 0.076),
-    (1100, 0.127),
-    (1200, 0.181),
-    (1300, 0.238),
-    (1400, 0.300),
-    (1500, 0.366),
-    (1600, 0.440),
-    (1700, 0.523),
-    (1800, 0.620),
-    (1900, 0.743),
-    (2000, 1.000),
+    (1050, 0.000),
+    (1100, 0.024),
+    (1200, 0.080),
+    (1300, 0.139),
+    (1400, 0.201),
+    (1500, 0.267),
+    (1600, 0.337),
+    (1700, 0.412),
+    (1800, 0.493),
+    (1900, 0.583),
+    (2000, 0.685),
+    (2100, 0.805),
+    (2200, 1.000),
 ];
 
 /// The lowest and the highest `UCI_Elo`.

@@ -27,7 +27,7 @@ fn options(index: usize) -> &'static [&'static str] {
         0 => &[],
         1 => &["MultiPV value 2"],
         2 => &["MultiPV value 218"],
-        _ => &["UCI_LimitStrength value true", "UCI_Elo value 1000"],
+        _ => &["UCI_LimitStrength value true", "UCI_Elo value 1100"],
     }
 }
 
