@@ -1,9 +1,9 @@
 //! A search on a GPU: what a batch costs the host's processor, and how far the answers are from
 //! those of the CPU's kernels, in floats.
 //!
-//! Waiting takes no processor, so it is not in the figures. A software rasteriser's threads bear the
-//! program's name, as the search and the threads that encode do: only the other rows tell of the
-//! host then.
+//! Waiting takes no processor, so it is not in the figures. A software rasteriser's threads bear
+//! the program's name, as the search and the threads that encode do: only the other rows tell of
+//! the host then.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::error::Error;
