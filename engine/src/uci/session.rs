@@ -207,8 +207,16 @@ impl Session {
         let wanted = self.settings.machine();
         if self.tried.as_ref() == Some(&wanted) {
             self.prepare();
-        } else if self.loading.as_ref().is_none_or(|loading| !loading.is_for(&wanted)) {
-            self.loading = Some(Loading::begin(wanted, self.loading.take()));
+        } else {
+            self.loading = Some(self.loading_of(&wanted));
+        }
+    }
+
+    /// What makes this already, or begins to.
+    fn loading_of(&mut self, wanted: &Machine) -> Loading {
+        match self.loading.take() {
+            Some(loading) if loading.is_for(wanted) => loading,
+            before => Loading::begin(wanted.clone(), before),
         }
     }
 
@@ -239,12 +247,7 @@ impl Session {
         let wanted = self.settings.machine();
         let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
-            let before = self.loading.take();
-            let loading = match before {
-                Some(loading) if loading.is_for(&wanted) => loading,
-                other => Loading::begin(wanted.clone(), other),
-            };
-            match loading.wait() {
+            match self.loading_of(&wanted).wait() {
                 Ok(made) => self.adopt(made, wanted.clone()),
                 Err(sentence) if self.search.is_some() => {
                     self.output.info(&format!("{sentence}; the previous search stays in use"));
