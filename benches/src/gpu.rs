@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Evaluations per position; all that they leave should fit into the cache
     #[arg(long, default_value_t = 5_000)]
     nodes: u64,
+    /// Other options, as `--set GPUStorage=f32`
+    #[arg(long, default_value = "")]
+    set: String,
     #[command(flatten)]
     positions: crate::positions::Arguments,
     /// Compares every answer with the CPU's; what handing them over takes is in the figures then
@@ -52,6 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut settings = Settings::default();
     crate::assign(&mut settings, &format!("Device={}", arguments.device))?;
     crate::assign(&mut settings, &format!("BatchSize={}", arguments.batch))?;
+    crate::assign(&mut settings, &arguments.set)?;
     let machine = settings.machine();
     let (evaluator, notes) = factory::evaluator(&machine)?;
     println!("{}\n{}", evaluator.description(), notes.join("\n"));

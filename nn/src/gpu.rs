@@ -43,6 +43,30 @@ pub use self::passes::Traffic;
 use crate::model::ModelConfig;
 use crate::weights::Source;
 
+/// How weights and cache are stored on a GPU. All sums are 32-bit floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// 16-bit floats where the GPU has them, else 32-bit ones.
+    #[default]
+    Auto,
+    /// 32-bit floats.
+    F32,
+    /// 16-bit floats: half of the memory, half of what is loaded.
+    F16,
+}
+
+impl Storage {
+    /// The one of this name: `auto`, `f32` or `f16`.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "f32" => Some(Self::F32),
+            "f16" => Some(Self::F16),
+            _ => None,
+        }
+    }
+}
+
 /// There is none in a program without the feature `wgpu`.
 #[cfg(not(feature = "wgpu"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,15 +79,29 @@ impl std::fmt::Display for Adapter {
     }
 }
 
+#[cfg(not(feature = "wgpu"))]
+impl Adapter {
+    /// Whether it calculates with 16-bit floats.
+    pub fn has_halves(&self) -> bool {
+        match *self {}
+    }
+}
+
 #[cfg(feature = "wgpu")]
 fn kernels(
     source: &Source<'_>,
     config: &ModelConfig,
     adapter: &Adapter,
-    bytes: usize,
+    options: DeviceOptions,
 ) -> Result<Box<dyn passes::Passes>, LoadError> {
-    let kernels = kernels::Kernels::load(source, config, adapter, bytes);
-    Ok(Box::new(kernels.map_err(LoadError::Device)?))
+    let has_halves = options.storage != Storage::F32 && adapter.has_halves();
+    let bytes = options.cache_bytes;
+    let passes = if has_halves {
+        kernels::halves(source, config, adapter, bytes)
+    } else {
+        kernels::floats(source, config, adapter, bytes)
+    };
+    passes.map_err(LoadError::Device)
 }
 
 #[cfg(not(feature = "wgpu"))]
@@ -71,7 +109,7 @@ fn kernels(
     _: &Source<'_>,
     _: &ModelConfig,
     adapter: &Adapter,
-    _: usize,
+    _: DeviceOptions,
 ) -> Result<Box<dyn passes::Passes>, LoadError> {
     match *adapter {}
 }

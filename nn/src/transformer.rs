@@ -30,7 +30,7 @@ use self::speed::Speed;
 use crate::cpu::{Engine, Options};
 use crate::device::{self, Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, Request};
-use crate::gpu::{Adapter, DeviceEngine, DeviceOptions};
+use crate::gpu::{Adapter, DeviceEngine, DeviceOptions, Storage};
 pub use crate::incremental::AnchorPolicy;
 use crate::weights::{self, WeightsError};
 
@@ -67,10 +67,14 @@ pub struct TransformerSettings {
     pub batch_size: usize,
     /// Many searches share the device. What one is answered never depends on the others.
     pub is_shared: bool,
-    /// Memory for keys and values of evaluated positions, bytes; 0 = every position is encoded
-    /// whole. CPU: per search, allocated on demand. GPU: in total, allocated at the start, split
-    /// evenly among up to 32 searches that share it.
+    /// Memory for keys and values of evaluated positions on a CPU, bytes, for each search,
+    /// allocated on demand; 0 = every position is encoded whole.
     pub cache_bytes: usize,
+    /// The same on a GPU: in total, allocated at the start, within what one buffer may be, split
+    /// evenly among up to 32 searches that share it.
+    pub gpu_cache_bytes: usize,
+    /// How a GPU stores weights and cache.
+    pub storage: Storage,
     /// When a kept position becomes an anchor.
     pub anchors: AnchorPolicy,
 }
@@ -89,13 +93,17 @@ impl TransformerSettings {
         if self.batch_size == 0 { default } else { self.batch_size }
     }
 
-    /// How a GPU is to run.
-    fn on_gpu(&self) -> DeviceOptions {
-        DeviceOptions {
-            cache_bytes: self.cache_bytes,
+    /// How this GPU is to run; a sentence where that is not as asked for.
+    fn on_gpu(&self, adapter: &Adapter) -> (DeviceOptions, Option<&'static str>) {
+        let has_halves = self.storage != Storage::F32 && adapter.has_halves();
+        let options = DeviceOptions {
+            cache_bytes: self.gpu_cache_bytes,
             sessions: if self.is_shared { SHARES } else { 1 },
             anchors: self.anchors,
-        }
+            storage: if has_halves { Storage::F16 } else { Storage::F32 },
+        };
+        let is_refused = self.storage == Storage::F16 && !has_halves;
+        (options, is_refused.then_some("it has no 16-bit floats; 32-bit ones are used"))
     }
 }
 
@@ -215,23 +223,18 @@ fn load(
     notes: &mut Vec<String>,
 ) -> (Network, Option<Speed>) {
     if let Some(adapter) = &chosen.adapter {
-        let (options, size) = (settings.on_gpu(), settings.batch_size_or(GPU_BATCH));
+        let name = &chosen.name;
+        let (options, remark) = settings.on_gpu(adapter);
+        notes.extend(remark.map(|remark| format!("{name}: {remark}")));
+        let size = settings.batch_size_or(GPU_BATCH);
         let may_be_cpu = settings.device == DeviceChoice::Auto;
         let cpu_size =
             may_be_cpu.then(|| settings.batch_size_or(CPU_BATCH * settings.cpu_threads()));
         let open = |options| {
             DeviceEngine::on_gpu(weights, adapter, options).map_err(|error| error.to_string())
         };
-        let name = &chosen.name;
         let candidate = Candidate { name, open: &open, options, size, cpu_size };
         if let Some((gpu, speed)) = gpu_check::start(candidate, &mut cpu, notes) {
-            let (fixed, each) = (speed.fixed.as_secs_f64(), speed.each.as_secs_f64());
-            notes.push(format!(
-                "{}: a batch takes {:.2} ms and {:.2} µs for each position",
-                chosen.name,
-                fixed * 1e3,
-                each * 1e6
-            ));
             return (Network::Gpu(Box::new(gpu)), Some(speed));
         }
     }

@@ -14,6 +14,7 @@ use tesla_nn::cpu::{Engine, Options};
 use tesla_nn::device::DeviceChoice;
 use tesla_nn::encode::{MOVE_SITUATIONS, RULE_ROWS, Window};
 use tesla_nn::evaluator::{EvalError, Evaluator};
+use tesla_nn::gpu::Storage;
 use tesla_nn::model::{Model, ModelConfig, VALUE_BINS};
 use tesla_nn::transformer::{
     AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
@@ -36,6 +37,8 @@ fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
         batch_size,
         is_shared: false,
         cache_bytes: 0,
+        gpu_cache_bytes: 0,
+        storage: Storage::default(),
         anchors: AnchorPolicy::default(),
     };
     TransformerEvaluator::start(WeightsSource::Bytes(&bytes), settings).unwrap()

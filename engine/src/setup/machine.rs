@@ -24,8 +24,12 @@ pub struct Machine {
     pub batch_size: Option<usize>,
     /// Threads for the network on a CPU; 0 = one per core.
     pub threads: usize,
-    /// Memory for keys and values of evaluated positions, MiB; 0 = all are encoded whole.
+    /// Memory for keys and values of evaluated positions on a CPU, MiB; 0 = all are encoded whole.
     pub kv_cache_mb: usize,
+    /// The same on a GPU.
+    pub gpu_kv_cache_mb: usize,
+    /// How a GPU stores weights and cache: `auto`, `f32` or `f16`.
+    pub gpu_storage: &'static str,
     /// The tunables.
     pub params: Params,
     /// Of `Search` = `Minimax`.
@@ -41,6 +45,7 @@ impl Machine {
         if self.search.has_own_evaluation() {
             self.evaluator = EvaluatorKind::Classical;
             self.kv_cache_mb = 0;
+            self.gpu_kv_cache_mb = 0;
         }
         if self.evaluator == EvaluatorKind::Classical {
             self.threads = 0;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::evaluator::Evaluator;
+use tesla_nn::gpu::Storage;
 use tesla_nn::transformer::{
     AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
 };
@@ -83,6 +84,8 @@ pub fn start(
         batch_size: machine.batch_size.unwrap_or(0),
         is_shared,
         cache_bytes: kv_cache_mb << 20,
+        gpu_cache_bytes: machine.gpu_kv_cache_mb << 20,
+        storage: Storage::named(machine.gpu_storage).unwrap_or_default(),
         anchors: anchors(machine),
     };
     let mut evaluator =

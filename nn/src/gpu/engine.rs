@@ -6,10 +6,10 @@ use std::fmt;
 use burn::tensor::Device;
 use rayon::prelude::*;
 
-use super::Adapter;
 use super::passes::{Flight, Item, Passes, Traffic};
 use super::pending::{IN_FLIGHT, Pending};
 use super::tensors::Tensors;
+use super::{Adapter, Storage};
 use crate::decode::decode;
 use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Handle, Request};
 use crate::incremental::AnchorPolicy;
@@ -29,11 +29,14 @@ pub struct DeviceOptions {
     pub sessions: usize,
     /// When a kept position becomes an anchor.
     pub anchors: AnchorPolicy,
+    /// How numbers are stored.
+    pub storage: Storage,
 }
 
 impl Default for DeviceOptions {
     fn default() -> Self {
-        Self { cache_bytes: 0, sessions: 1, anchors: AnchorPolicy::default() }
+        let (anchors, storage) = (AnchorPolicy::default(), Storage::default());
+        Self { cache_bytes: 0, sessions: 1, anchors, storage }
     }
 }
 
@@ -90,7 +93,7 @@ impl DeviceEngine {
     ) -> Result<Self, LoadError> {
         let (tensors, config) = weights::open(weights)?;
         let source = weights::Source(tensors);
-        let passes = super::kernels(&source, &config, adapter, options.cache_bytes)?;
+        let passes = super::kernels(&source, &config, adapter, options)?;
         Ok(Self::new(passes, config, options))
     }
 

@@ -38,4 +38,4 @@ mod sizes;
 mod weights;
 
 pub use self::adapter::Adapter;
-pub(super) use self::runner::Kernels;
+pub(super) use self::runner::{floats, halves};

@@ -5,10 +5,12 @@ use super::speed::{self, Speed};
 use crate::canary;
 use crate::cpu::Engine;
 use crate::evaluator::{CacheNote, Evaluation, Handle, Request};
-use crate::gpu::{DeviceEngine, DeviceOptions};
+use crate::gpu::{DeviceEngine, DeviceOptions, Storage};
 
 /// A GPU's cache of fewer slots for each search is not worth its passes.
 const LEAST_SLOTS: u64 = 256;
+/// A smaller cache is not tried, bytes.
+const LEAST_CACHE: usize = 64 << 20;
 /// Largest difference in value or policy between a device and the CPU on the canary positions.
 const CANARY_TOLERANCE: f32 = 0.01;
 
@@ -51,14 +53,12 @@ pub(super) fn start(
     reference: &mut Engine,
     notes: &mut Vec<String>,
 ) -> Option<(DeviceEngine, Speed)> {
-    let Candidate { name, options, .. } = candidate;
+    let Candidate { name, mut options, .. } = candidate;
     let mut ready = checked(candidate, reference);
-    if let Err(why) = &ready
-        && options.cache_bytes > 0
-    {
-        // Its memory may be too small for the cache.
-        notes.push(format!("{name}: {why}; tried again without KVCache"));
-        let options = DeviceOptions { cache_bytes: 0, ..options };
+    for (less, how) in with_less(options) {
+        let Err(why) = &ready else { break };
+        notes.push(format!("{name}: {why}; tried again {how}"));
+        options = less;
         ready = checked(Candidate { options, ..candidate }, reference);
     }
     let measured = ready.and_then(|(mut gpu, found)| {
@@ -70,6 +70,12 @@ pub(super) fn start(
     match measured {
         Ok((gpu, found, speed)) => {
             notes.extend(found);
+            let (fixed, each) = (speed.fixed.as_secs_f64() * 1e3, speed.each.as_secs_f64() * 1e6);
+            let bits = if options.storage == Storage::F16 { 16 } else { 32 };
+            notes.push(format!(
+                "{name}: a batch takes {fixed:.2} ms and {each:.2} µs for each position, stored in \
+                 {bits}-bit floats"
+            ));
             Some((gpu, speed))
         }
         Err(why) => {
@@ -77,6 +83,27 @@ pub(super) fn start(
             None
         }
     }
+}
+
+/// What may work where these options do not, in this order: a driver's 16-bit floats may be wrong,
+/// and its memory too small for the cache.
+fn with_less(options: DeviceOptions) -> Vec<(DeviceOptions, String)> {
+    let storage = Storage::F32;
+    let floats = DeviceOptions { storage, ..options };
+    let mut all = Vec::new();
+    if options.storage != storage {
+        all.push((floats, "in 32-bit floats".to_owned()));
+    }
+    let quarter = |&bytes: &usize| Some(bytes / 4).filter(|&bytes| bytes >= LEAST_CACHE);
+    for cache_bytes in std::iter::successors(Some(options.cache_bytes), quarter).skip(1) {
+        let how = format!("with GPUKVCache {}", cache_bytes >> 20);
+        all.push((DeviceOptions { cache_bytes, ..floats }, how));
+    }
+    if options.cache_bytes > 0 {
+        let how = "without GPUKVCache".to_owned();
+        all.push((DeviceOptions { cache_bytes: 0, ..floats }, how));
+    }
+    all
 }
 
 /// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
@@ -96,7 +123,7 @@ fn checked(
     if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
         gpu.close_cache();
         let note = (options.cache_bytes > 0).then(|| {
-            format!("{name}: KVCache is too small for it, every position is encoded whole")
+            format!("{name}: GPUKVCache is too small for it, every position is encoded whole")
         });
         return Ok((gpu, note));
     }
@@ -146,30 +173,41 @@ mod tests {
 
     /// Starts on a device whose driver panics, as drivers do, where `fails` says so of the cache's
     /// bytes. Whether it is used, whether it keeps anything, and what the user is told.
-    fn drill(fails: impl Fn(usize) -> bool) -> (Option<bool>, Vec<String>) {
+    fn drill(fails: impl Fn(DeviceOptions) -> bool) -> (Option<bool>, Vec<String>) {
         let (config, tensors) = (ModelConfig::tiny(), Device::flex());
         let bytes = weights::to_bytes(&config.init(&tensors), &config).unwrap();
-        let cache_bytes = 1 << 22;
+        let cache_bytes = 1 << 28;
         let mut reference =
             Engine::load(&bytes, Options { cache_bytes, ..Options::default() }).unwrap();
         let open = |options: DeviceOptions| {
-            assert!(!fails(options.cache_bytes), "out of memory");
+            assert!(!fails(options), "out of memory");
             DeviceEngine::on_tensors(&bytes, &tensors, options).map_err(|error| error.to_string())
         };
-        let options = DeviceOptions { cache_bytes, ..DeviceOptions::default() };
+        let options =
+            DeviceOptions { cache_bytes, storage: Storage::F16, ..DeviceOptions::default() };
         let candidate = Candidate { name: "Card 9", open: &open, options, size: 4, cpu_size: None };
         let mut notes = Vec::new();
         let found = start(candidate, &mut reference, &mut notes);
+        notes.retain(|note| !note.contains("a batch takes"));
         (found.map(|(gpu, _)| gpu.keeps()), notes)
     }
 
-    /// A drill: the device has no memory for the cache, or not even for the weights.
+    /// A drill: the device calculates wrongly with 16-bit floats, has no memory for the cache, or
+    /// not even for the weights.
     #[test]
-    fn without_memory_it_is_tried_without_cache_and_then_the_cpu_plays() {
-        let again = "Card 9: it failed (out of memory); tried again without KVCache";
-        let given_up = "Card 9: it failed (out of memory); the network runs on the CPU";
+    fn what_fails_is_tried_with_less_and_then_the_cpu_plays() {
+        let failed = |how: &&str| format!("Card 9: it failed (out of memory); {how}");
+        let steps = [
+            "tried again in 32-bit floats",
+            "tried again with GPUKVCache 64",
+            "tried again without GPUKVCache",
+            "the network runs on the CPU",
+        ];
+        let said = |steps: &[&str]| steps.iter().map(failed).collect::<Vec<String>>();
         assert_eq!(drill(|_| false), (Some(true), vec![]));
-        assert_eq!(drill(|bytes| bytes > 0), (Some(false), vec![again.to_owned()]));
-        assert_eq!(drill(|_| true), (None, vec![again.to_owned(), given_up.to_owned()]));
+        assert_eq!(drill(|it| it.storage == Storage::F16), (Some(true), said(&steps[..1])));
+        assert_eq!(drill(|it| it.cache_bytes > 1 << 26), (Some(true), said(&steps[..2])));
+        assert_eq!(drill(|it| it.cache_bytes > 0), (Some(false), said(&steps[..3])));
+        assert_eq!(drill(|_| true), (None, said(&steps)));
     }
 }

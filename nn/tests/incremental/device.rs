@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use tesla_nn::device::{DeviceChoice, choose};
-use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions};
+use tesla_nn::gpu::{Adapter, DeviceEngine, DeviceOptions, Storage};
 
 use super::*;
 
@@ -12,8 +12,12 @@ use super::*;
 const TOLERANCE: f32 = 2e-4;
 
 /// Only a chain that is as long as it may be ends with a new anchor.
-pub(super) const PATIENT: DeviceOptions =
-    DeviceOptions { cache_bytes: 1 << 24, sessions: 1, anchors: anchors(u32::MAX, 1) };
+pub(super) const PATIENT: DeviceOptions = DeviceOptions {
+    cache_bytes: 1 << 24,
+    sessions: 1,
+    anchors: anchors(u32::MAX, 1),
+    storage: Storage::F32,
+};
 
 /// Where a network runs.
 #[derive(Clone, Debug)]
@@ -250,8 +254,12 @@ fn sessions_do_not_see_each_other() {
 fn sessions_alone_and_together(on: &On) {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     let lines = lines();
-    let options =
-        DeviceOptions { cache_bytes: 2_200_000, sessions: lines.len(), anchors: anchors(1, 1) };
+    let options = DeviceOptions {
+        cache_bytes: 2_200_000,
+        sessions: lines.len(),
+        anchors: anchors(1, 1),
+        ..PATIENT
+    };
     let mut together = device(on, &bytes, options);
     let mut alone: Vec<DeviceEngine> = lines.iter().map(|_| device(on, &bytes, options)).collect();
     let mut parents = vec![[None, None]; lines.len()];
@@ -318,7 +326,7 @@ fn empty_batches_are_answered() {
 }
 
 /// Networks of other widths, depths and heads, none of them a multiple of what the kernel takes at
-/// once; and the shapes that are trained.
+/// once; and the shapes that are trained. In 16-bit floats too, where the GPU has them.
 #[test]
 fn any_shape_is_the_kernels() {
     let odd = ModelConfig {
@@ -341,10 +349,12 @@ fn any_shape_is_the_kernels() {
         };
         let expected = family(&mut engine(&bytes, 1, 1 << 26));
         for on in everywhere().iter().filter(|on| matches!(on, On::Gpu(_))) {
-            let options = DeviceOptions { cache_bytes: 1 << 26, ..PATIENT };
-            let answers = family(&mut device(on, &bytes, options));
-            let difference = canary::difference(&expected, &answers);
-            assert!(difference < 2e-5, "{}: {difference}", config.name);
+            for (storage, tolerance) in [(Storage::F32, 2e-5), (Storage::F16, 2e-3)] {
+                let options = DeviceOptions { cache_bytes: 1 << 26, storage, ..PATIENT };
+                let answers = family(&mut device(on, &bytes, options));
+                let difference = canary::difference(&expected, &answers);
+                assert!(difference < tolerance, "{} in {storage:?}: {difference}", config.name);
+            }
         }
     }
 }

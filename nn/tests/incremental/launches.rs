@@ -1,6 +1,6 @@
 //! What a batch costs on a GPU: launches, uploads and downloads. Without Vulkan there is none.
 
-use tesla_nn::gpu::{DeviceEngine, DeviceOptions};
+use tesla_nn::gpu::{DeviceEngine, DeviceOptions, Storage};
 
 use super::device::{On, PATIENT, device, everywhere, lines};
 use super::*;
@@ -32,13 +32,15 @@ fn children_of(parents: &[Evaluation], count: usize) -> Vec<Request> {
 fn a_batch_is_one_launch() {
     let (_, bytes) = network(&ModelConfig::tiny(), 3);
     for on in gpus() {
-        let gpu = &mut device(&on, &bytes, PATIENT);
-        let (parents, whole) = cost(gpu, &canary::parents());
-        assert_eq!(whole, [1, 1, 1]);
-        let children = children_of(&parents, 300);
-        assert_eq!(cost(gpu, &children).1, [1, 1, 1]);
-        assert_eq!(cost(gpu, &[canary::requests(), children].concat()).1, [2, 1, 1]);
-        assert_eq!(cost(gpu, &[]).1, [0, 0, 0]);
+        for storage in [Storage::F32, Storage::F16] {
+            let gpu = &mut device(&on, &bytes, DeviceOptions { storage, ..PATIENT });
+            let (parents, whole) = cost(gpu, &canary::parents());
+            assert_eq!(whole, [1, 1, 1]);
+            let children = children_of(&parents, 300);
+            assert_eq!(cost(gpu, &children).1, [1, 1, 1]);
+            assert_eq!(cost(gpu, &[canary::requests(), children].concat()).1, [2, 1, 1]);
+            assert_eq!(cost(gpu, &[]).1, [0, 0, 0]);
+        }
     }
 }
 

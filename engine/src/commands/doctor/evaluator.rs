@@ -54,7 +54,7 @@ fn advice_on(sentence: &str) -> &'static str {
         "if there is one, install its Vulkan driver (see drivers above); else nothing: the CPU \
          plays"
     } else if sentence.contains("KVCache") {
-        "lower the option KVCache, or end other programs"
+        "lower the option that it names, or end other programs"
     } else if sentence.contains("cache") {
         "play on: positions are then evaluated whole, which is slower; update the GPU's driver \
          and try again"

@@ -72,14 +72,24 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "KVCache",
-            help: "Memory for the network's key-value cache, in MiB, in addition to `Hash`: a \
-                   hard cap. Positions are evaluated from their parents' entries; 0 evaluates \
-                   every position from scratch.",
+            help: "Memory for the network's key-value cache on a CPU, in MiB, in addition to \
+                   `Hash`: a hard cap. Positions are evaluated from their parents' entries; 0 \
+                   evaluates every position from scratch.",
             kind: Kind::Spin {
                 default: 512,
                 min: 0,
                 max: 1_048_576,
                 set: |settings, megabytes| settings.machine.kv_cache_mb = megabytes as usize,
+            },
+        },
+        Row {
+            name: "GPUKVCache",
+            help: "The same in a GPU's memory, taken at once, as far as one buffer of it reaches.",
+            kind: Kind::Spin {
+                default: 2048,
+                min: 0,
+                max: 1_048_576,
+                set: |settings, megabytes| settings.machine.gpu_kv_cache_mb = megabytes as usize,
             },
         },
         Row {
@@ -130,7 +140,7 @@ fn mode_rows(network: bool) -> [Row; 2] {
     ]
 }
 
-fn network_rows() -> [Row; 4] {
+fn network_rows() -> [Row; 5] {
     [
         Row {
             name: "Device",
@@ -161,6 +171,16 @@ fn network_rows() -> [Row; 4] {
                    is set; tunables that it does not name keep their defaults. `<literal>` is \
                    the rule of seed 003 word for word.",
             kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
+        },
+        Row {
+            name: "GPUStorage",
+            help: "How a GPU stores weights and cache: 32-bit floats, or 16-bit ones, which `auto` \
+                   takes where it has them. All sums are 32-bit.",
+            kind: Kind::Combo {
+                default: "auto",
+                values: &["auto", "f32", "f16"],
+                set: |settings, name| settings.machine.gpu_storage = name,
+            },
         },
         Row {
             name: "BatchSize",

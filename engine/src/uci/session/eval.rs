@@ -21,7 +21,7 @@ impl Session {
                 "the game is over in this position: there is nothing to evaluate".to_owned()
             );
         }
-        let wanted = Machine { kv_cache_mb: 0, ..self.settings.machine() };
+        let wanted = Machine { kv_cache_mb: 0, gpu_kv_cache_mb: 0, ..self.settings.machine() };
         if self.evaluator.as_ref().is_none_or(|(machine, _)| *machine != wanted) {
             self.evaluator = None;
             let (made, _) = factory::evaluator(&wanted)?;

@@ -7,8 +7,10 @@ use std::thread;
 use cubecl::Device;
 use cubecl::client::Client;
 use cubecl::device::{WgpuBackend, WgpuDeviceKind};
+use cubecl::prelude::Scalar;
 use cubecl::wgpu::wgpu::{self, AdapterInfo, DeviceType};
 use cubecl::wgpu::{RuntimeOptions, WgpuSetup, try_init_device};
+use half::f16;
 
 use super::sizes::Limits;
 
@@ -27,7 +29,8 @@ impl fmt::Display for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Limits { shared, units, buffer, .. } = self.limits();
         let (shared, buffer) = (shared >> 10, buffer >> 20);
-        write!(f, "{shared} KiB and {units} units a workgroup, {buffer} MiB a buffer")
+        let halves = if self.has_halves() { ", 16-bit floats" } else { "" };
+        write!(f, "{shared} KiB and {units} units a workgroup, {buffer} MiB a buffer{halves}")
     }
 }
 
@@ -76,6 +79,11 @@ impl Adapter {
         let setup = WgpuSetup { instance, adapter, device, queue, backend };
         let device = try_init_device(setup, RuntimeOptions::default());
         device.map(|device| Self(Device::Wgpu(device))).map_err(|error| error.to_string())
+    }
+
+    /// Whether it calculates with 16-bit floats and stores them.
+    pub fn has_halves(&self) -> bool {
+        self.client().properties().supports_type(f16::elem_type_native())
     }
 
     /// The queue of this thread.

@@ -1,11 +1,14 @@
 //! Buffers and launches.
 
+use std::marker::PhantomData;
+
 use cubecl::bytes::Bytes;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
+use half::f16;
 
 use super::adapter::Adapter;
 use super::arrange::{Arranged, Launch, Rows, arrange};
@@ -23,6 +26,23 @@ const SPARE_BYTES: usize = 32 << 20;
 /// Most positions that are not kept in one launch.
 const MOST_SPARE: usize = 256;
 
+/// What weights and cache are stored as.
+trait Stored: Float {
+    fn bytes(floats: Vec<f32>) -> Bytes;
+}
+
+impl Stored for f32 {
+    fn bytes(floats: Vec<f32>) -> Bytes {
+        Bytes::from_elems(floats)
+    }
+}
+
+impl Stored for f16 {
+    fn bytes(floats: Vec<f32>) -> Bytes {
+        Bytes::from_elems(floats.into_iter().map(Self::from_f32).collect::<Vec<Self>>())
+    }
+}
+
 /// A buffer on the device, and how many numbers or vectors it has.
 #[derive(Clone, Debug)]
 struct Buffer {
@@ -30,8 +50,34 @@ struct Buffer {
     len: usize,
 }
 
+/// The network on this adapter in 32-bit floats, with a cache within `bytes`.
+///
+/// # Errors
+/// A sentence, where it does not fit there.
+pub(in crate::gpu) fn floats(
+    source: &Source<'_>,
+    config: &ModelConfig,
+    adapter: &Adapter,
+    bytes: usize,
+) -> Result<Box<dyn Passes>, String> {
+    Ok(Box::new(Kernels::<f32>::load(source, config, adapter, bytes)?))
+}
+
+/// The same in 16-bit floats, which the adapter has.
+///
+/// # Errors
+/// A sentence, where it does not fit there.
+pub(in crate::gpu) fn halves(
+    source: &Source<'_>,
+    config: &ModelConfig,
+    adapter: &Adapter,
+    bytes: usize,
+) -> Result<Box<dyn Passes>, String> {
+    Ok(Box::new(Kernels::<f16>::load(source, config, adapter, bytes)?))
+}
+
 /// The network on a GPU.
-pub(in crate::gpu) struct Kernels {
+struct Kernels<W> {
     client: Client,
     sizes: Sizes,
     limits: Limits,
@@ -42,9 +88,10 @@ pub(in crate::gpu) struct Kernels {
     /// Where chunks wait.
     aside: Buffer,
     traffic: Traffic,
+    stored: PhantomData<W>,
 }
 
-impl std::fmt::Debug for Kernels {
+impl<W> std::fmt::Debug for Kernels<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kernels")
             .field("sizes", &self.sizes)
@@ -66,12 +113,12 @@ fn shared_out(bytes: usize, row: usize, limits: Limits) -> Rows {
     Rows { slots: 0, spare }
 }
 
-impl Kernels {
+impl<W: Stored> Kernels<W> {
     /// The network of a weights file's tensors on this adapter, with a cache within `bytes`.
     ///
     /// # Errors
     /// A sentence, where it does not fit there.
-    pub(in crate::gpu) fn load(
+    fn load(
         source: &Source<'_>,
         config: &ModelConfig,
         adapter: &Adapter,
@@ -81,34 +128,35 @@ impl Kernels {
         let mut sizes = Sizes::within(config, limits)?;
         let packed = pack(source, config, &sizes).map_err(|error| error.to_string())?;
         sizes.places = packed.places;
-        if packed.floats.len() * size_of::<f32>() > limits.buffer {
+        if packed.floats.len() * size_of::<W>() > limits.buffer {
             return Err("its buffers are too small for the network's weights".to_owned());
         }
         let client = adapter.client();
-        let rows = shared_out(bytes, 4 * sizes.row4() * size_of::<f32>(), limits);
+        let rows = shared_out(bytes, 4 * sizes.row4() * size_of::<W>(), limits);
         let keep = |floats: Vec<f32>, width: usize| {
             let len = floats.len() / width;
-            let put = |floats| client.create(Bytes::from_elems::<f32>(floats));
+            let put = |floats| client.create(W::bytes(floats));
             Buffer { handle: client.memory_persistent_allocation(floats, put), len }
         };
         let weights = keep(packed.floats, 4);
         let biases = keep(packed.biases, 1);
-        let cache = cache(&client, &sizes, rows);
-        let aside = fours(&client, 1);
-        let traffic = Traffic::default();
-        Ok(Self { client, sizes, limits, weights, biases, rows, cache, aside, traffic })
+        let cache = cache::<W>(&client, &sizes, rows);
+        let aside = fours::<f32>(&client, 1);
+        let (traffic, stored) = (Traffic::default(), PhantomData);
+        Ok(Self { client, sizes, limits, weights, biases, rows, cache, aside, traffic, stored })
     }
 
     fn launch(&mut self, launch: Launch, words: &Buffer, answer: &Buffer, watch: bool) {
         let floats = |buffer: &Buffer| argument(buffer, f32::elem_type_native());
-        pass::launch::<f32>(
+        let stored = |buffer: &Buffer| argument(buffer, W::elem_type_native());
+        pass::launch::<W>(
             &self.client,
             CubeCount::Static(launch.groups as u32, 1, 1),
             CubeDim::new_1d(self.sizes.units as u32),
-            floats(&self.weights),
-            floats(&self.biases),
+            stored(&self.weights),
+            stored(&self.biases),
             argument(words, u32::elem_type_native()),
-            floats(&self.cache),
+            stored(&self.cache),
             floats(&self.aside),
             floats(answer),
             launch.first,
@@ -121,14 +169,14 @@ impl Kernels {
     }
 }
 
-/// Room for so many vectors of four floats.
-fn fours(client: &Client, len: usize) -> Buffer {
-    Buffer { handle: client.empty(4 * len * size_of::<f32>()), len }
+/// Room for so many vectors of four numbers.
+fn fours<W>(client: &Client, len: usize) -> Buffer {
+    Buffer { handle: client.empty(4 * len * size_of::<W>()), len }
 }
 
-fn cache(client: &Client, sizes: &Sizes, rows: Rows) -> Buffer {
+fn cache<W>(client: &Client, sizes: &Sizes, rows: Rows) -> Buffer {
     let len = (rows.slots + rows.spare) * sizes.row4();
-    client.memory_persistent_allocation(len, |len| fours(client, len))
+    client.memory_persistent_allocation(len, |len| fours::<W>(client, len))
 }
 
 /// A buffer as a kernel's argument.
@@ -138,7 +186,7 @@ fn argument(buffer: &Buffer, kind: ElemType) -> BufferArg {
         .into_buffer_arg()
 }
 
-impl Passes for Kernels {
+impl<W: Stored> Passes for Kernels<W> {
     fn slots(&self) -> usize {
         self.rows.slots
     }
@@ -152,7 +200,7 @@ impl Passes for Kernels {
         }
         let needed = 2 * aside * self.sizes.width4;
         if needed > self.aside.len {
-            self.aside = fours(&self.client, needed.next_power_of_two());
+            self.aside = fours::<f32>(&self.client, needed.next_power_of_two());
         }
         let len = words.len();
         let words = Buffer { handle: self.client.create(Bytes::from_elems(words)), len };
@@ -179,11 +227,11 @@ impl Passes for Kernels {
     }
 
     fn close_cache(&mut self) {
-        let row = 4 * self.sizes.row4() * size_of::<f32>();
+        let row = 4 * self.sizes.row4() * size_of::<W>();
         self.rows = shared_out(0, row, self.limits);
-        self.cache = fours(&self.client, 1);
+        self.cache = fours::<W>(&self.client, 1);
         // Freed by now; an error here means that it is freed later.
         let _ = self.client.memory_cleanup();
-        self.cache = cache(&self.client, &self.sizes, self.rows);
+        self.cache = cache::<W>(&self.client, &self.sizes, self.rows);
     }
 }
