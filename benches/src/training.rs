@@ -18,6 +18,7 @@ use burn::tensor::Device;
 use clap::ValueEnum as _;
 use shakmaty::{Chess, Position as _};
 use tesla_engine::search::StopToken;
+use tesla_nn::model::Precision;
 use tesla_training::labelled::{GameRecord, Ply, pack};
 use tesla_training::train::config::{Shape, TrainConfig};
 use tesla_training::train::dataset::Dataset;
@@ -36,12 +37,18 @@ pub(crate) struct Arguments {
     /// Shape of the network
     #[arg(long, value_enum, default_value = "small")]
     shape: Shape,
-    /// Windows per worker and step
+    /// Windows of a batch
     #[arg(long, default_value_t = 32)]
     batch: usize,
     /// Workers
     #[arg(long, default_value_t = 1)]
     workers: usize,
+    /// Batches that a worker takes in a step, one after another
+    #[arg(long, default_value_t = 1)]
+    parts: usize,
+    /// Precision of the products
+    #[arg(long, default_value_t = Precision::F32)]
+    precision: Precision,
     /// Steps
     #[arg(long, default_value_t = 100)]
     steps: u64,
@@ -69,12 +76,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         spent.map_or_else(|| "unknown".to_owned(), |spent| format!("{:.0}", positions / spent));
     let name = arguments.shape.to_possible_value();
     println!(
-        "| shape | batch | workers | muon | steps | positions | ms/step | positions/s | \
-         positions/CPU s |\n|---|---|---|---|---|---|---|---|---|\n\
-         | {} | {} | {} | {} | {} | {positions} | {:.1} | {:.0} | {of_processor} |",
+        "| shape | batch | workers | parts | precision | muon | steps | positions | ms/step | positions/s | \
+         positions/CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|\n\
+         | {} | {} | {} | {} | {} | {} | {} | {positions} | {:.1} | {:.0} | {of_processor} |",
         name.as_ref().map_or("", |name| name.get_name()),
         arguments.batch,
         arguments.workers,
+        arguments.parts,
+        arguments.precision,
         arguments.muon,
         arguments.steps,
         1000.0 * seconds / arguments.steps.max(1) as f64,
@@ -87,6 +96,8 @@ fn open(arguments: &Arguments, steps: u64, folder: &Path) -> Result<Trainer, Box
     let mut config = TrainConfig::new(arguments.shape.into());
     config.batch = arguments.batch;
     config.workers = arguments.workers;
+    config.parts = arguments.parts;
+    config.precision = arguments.precision;
     config.steps = steps;
     config.optimizer.muon = arguments.muon;
     Ok(Trainer::open(config, folder, &Device::flex())?)

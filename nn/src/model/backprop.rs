@@ -161,22 +161,27 @@ impl Backprop {
     /// The gradient of all weights, in the order in which the network is visited, from that of the
     /// answer that [`Self::forward`] gave last with this `work`.
     pub fn backward(&self, gradient: &Answer, work: &mut Workspace) -> Vec<f32> {
+        let mut list = vec![0.0; self.parameters()];
+        self.add_backward(gradient, work, &mut list);
+        list
+    }
+
+    /// Adds to `list` what [`Self::backward`] gives.
+    pub fn add_backward(&self, gradient: &Answer, work: &mut Workspace, list: &mut [f32]) {
         let (values, places, d) = (&self.values, &self.places, self.width());
-        let mut list = vec![0.0; values.len()];
         let Workspace { plan, blocks, last, inverses, states, d_states, d_x, passing, heads } =
             work;
         let d_states = sized(d_states, states.len());
         let parameters = (values.as_slice(), places);
-        self.layers.back(parameters, (plan, gradient), (states, d_states), (heads, &mut list));
+        self.layers.back(parameters, (plan, gradient), (states, d_states), (heads, &mut *list));
         d_x.clear();
         d_x.resize(states.len(), 0.0);
         let input = (last.x.as_slice(), places.norm.of(values), inverses.as_slice());
-        normalise_back(input, d_states, d_x, places.norm.of_mut(&mut list));
+        normalise_back(input, d_states, d_x, places.norm.of_mut(list));
         for (block, kept) in self.blocks.iter().zip(blocks).rev() {
             let memory = (&*kept, &mut *passing);
-            block.back(values, (self.heads, &plan.windows), memory, (d_x, &mut list));
+            block.back(values, (self.heads, &plan.windows), memory, (d_x, &mut *list));
         }
-        embedding::embed_back(plan, places, d_x, &mut list, d);
-        list
+        embedding::embed_back(plan, places, d_x, list, d);
     }
 }

@@ -63,10 +63,13 @@ options! {
         steps: u64 = 20_000, as steps: u64;
         /// Steps of linear warm-up.
         warm_up: u64 = 500, as warm_up: u64;
-        /// Windows per worker and step.
+        /// Windows of a batch.
         batch: usize = 32, as batch: usize;
-        /// Workers, each with its own batch of a step; gradients are summed.
+        /// Workers, each with batches of its own in a step; gradients are summed.
         workers: usize = 2, as workers: usize;
+        /// Batches that a worker takes in a step, one after another: small ones stay in a
+        /// processor's cache.
+        parts: usize = 1, as parts: usize;
         /// Threads that encode batches ahead of the workers; the batches do not depend on it.
         encoders: usize = 1, as encoders: usize;
         /// Positions per window, the anchor included.
@@ -164,8 +167,8 @@ impl TrainConfig {
     /// # Errors
     /// A sentence.
     pub fn check(&self) -> Result<(), String> {
-        if self.batch == 0 {
-            return Err("batch must be at least 1".to_owned());
+        if self.batch == 0 || self.parts == 0 {
+            return Err("batch and parts must be at least 1".to_owned());
         }
         for (name, threads) in [("workers", self.workers), ("encoders", self.encoders)] {
             if !(1..=MOST_THREADS).contains(&threads) {

@@ -258,7 +258,7 @@ impl Trainer {
         while self.is_going(end, stop) {
             let (mut feed, batches) = pace.wait(|| self.feed(dataset));
             while self.is_going(end, stop) {
-                let jobs = pace.wait(|| feed.take(self.config.workers));
+                let jobs = pace.wait(|| feed.take(self.config.workers * self.config.parts));
                 if jobs.is_empty() {
                     break;
                 }
@@ -332,6 +332,7 @@ impl Trainer {
             precision: self.config.precision,
             scale: self.progress.guard.scale,
             device: &self.device,
+            parts: self.config.parts,
         };
         let sum = gradients::gradients(&self.model, jobs, pass, &mut self.memory);
         let (is_number, positions) = (sum.is_number(), sum.positions());

@@ -79,33 +79,48 @@ pub(super) fn normalise_back(
     d_x: &mut [f32],
     d_scale: &mut [f32],
 ) {
-    let width = scale.len();
-    wide(
-        #[inline(always)]
-        || {
-            let rows = x.chunks_exact(width).zip(back.chunks_exact(width));
-            for (((x, back), d_x), &inverse) in rows.zip(d_x.chunks_exact_mut(width)).zip(inverses)
+    dispatch(NormaliseBack { x, scale, inverses, back, d_x, d_scale });
+}
+
+struct NormaliseBack<'a> {
+    x: &'a [f32],
+    scale: &'a [f32],
+    inverses: &'a [f32],
+    back: &'a [f32],
+    d_x: &'a mut [f32],
+    d_scale: &'a mut [f32],
+}
+
+impl WithSimd for NormaliseBack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let width = self.scale.len();
+        let scale = S::as_simd_f32s(self.scale).0;
+        let d_scale = S::as_mut_simd_f32s(self.d_scale).0;
+        let rows = self.x.chunks_exact(width).zip(self.back.chunks_exact(width));
+        for (((x, back), d_x), &inverse) in
+            rows.zip(self.d_x.chunks_exact_mut(width)).zip(self.inverses)
+        {
+            let (x, back) = (S::as_simd_f32s(x).0, S::as_simd_f32s(back).0);
+            let inverses = simd.splat_f32s(inverse);
+            let mut sums = simd.splat_f32s(0.0);
+            for (((&x, &back), &scale), d_scale) in x.iter().zip(back).zip(scale).zip(&mut *d_scale)
             {
-                let mut lanes = [0.0; LINE];
-                let lines = x.as_chunks::<LINE>().0.iter().zip(back.as_chunks::<LINE>().0);
-                let scales = scale.as_chunks::<LINE>().0.iter();
-                for (((x, back), scale), d_scale) in
-                    lines.zip(scales).zip(d_scale.as_chunks_mut::<LINE>().0)
-                {
-                    for i in 0..LINE {
-                        let product = x[i] * back[i];
-                        d_scale[i] += product * inverse;
-                        lanes[i] += product * scale[i];
-                    }
-                }
-                let sum: f32 = lanes.iter().sum();
-                let along = sum * inverse * inverse * inverse / width as f32;
-                for (((d_x, x), back), scale) in d_x.iter_mut().zip(x).zip(back).zip(scale) {
-                    *d_x += back * scale * inverse - x * along;
-                }
+                let product = simd.mul_f32s(x, back);
+                *d_scale = simd.mul_add_f32s(product, inverses, *d_scale);
+                sums = simd.mul_add_f32s(product, scale, sums);
             }
-        },
-    );
+            let sum = simd.reduce_sum_f32s(sums);
+            let along = simd.splat_f32s(sum * inverse * inverse * inverse / width as f32);
+            let d_x = S::as_mut_simd_f32s(d_x).0;
+            for (((d_x, &x), &back), &scale) in d_x.iter_mut().zip(x).zip(back).zip(scale) {
+                let own = simd.mul_f32s(simd.mul_f32s(back, scale), inverses);
+                *d_x = simd.add_f32s(*d_x, simd.sub_f32s(own, simd.mul_f32s(x, along)));
+            }
+        }
+    }
 }
 
 /// `fed = up²`, where `up` is not negative.

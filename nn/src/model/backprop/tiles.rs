@@ -1,10 +1,12 @@
 //! Matrix products of one step of training on a processor's matrix tiles: numbers of bf16, sums of
 //! f32.
 
+use pulp::{Simd, WithSimd};
 use tesla_tiles::{BLOCK, Block, DEPTH, Row, SIDE, Tiles};
 
 use super::rows::wide;
 use crate::kernels::gemm::Then;
+use crate::kernels::vectors::dispatch;
 
 /// Rows that a gradient sums at a time: both matrices then stay in the second cache.
 const SUMMED: usize = 512;
@@ -29,7 +31,9 @@ impl TiledWeights {
     pub(super) fn new(tiles: Tiles, weights: &[f32], bias: &[f32], [k, m]: [usize; 2]) -> Self {
         let mut right = vec![Row::default(); k / 2 * m / SIDE];
         pack_pairs(weights, m, k / DEPTH, &mut right);
-        Self { tiles, k, m, right, bias: bias.to_vec() }
+        let mut bias = bias.to_vec();
+        bias.resize(m, 0.0);
+        Self { tiles, k, m, right, bias }
     }
 
     /// `c[n, m] = then(a[n, k] · W + b)`; both row-major without gaps.
@@ -37,6 +41,7 @@ impl TiledWeights {
         let (k, m) = (self.k, self.m);
         let depth = k / DEPTH;
         let mut left = vec![Row::default(); 2 * depth * SIDE];
+        let mut words = vec![0; k / 2];
         let mut blocks = vec![Block::default(); m / BLOCK];
         for (a, c) in a.chunks(BLOCK * k).zip(c.chunks_mut(BLOCK * m)) {
             if a.len() < BLOCK * k {
@@ -44,37 +49,42 @@ impl TiledWeights {
             }
             wide(
                 #[inline(always)]
-                || pack_rows(a, k, &mut left),
+                || pack_rows(a, k, &mut words, &mut left),
             );
             self.tiles.multiply(&left, &self.right, depth, &mut blocks);
-            wide(
-                #[inline(always)]
-                || match then {
-                    Then::Store => self.finish(&blocks, c, |sum, _| sum),
-                    Then::Relu => self.finish(&blocks, c, |sum, _| sum.max(0.0)),
-                    Then::SquaredRelu => self.finish(&blocks, c, |sum, _| sum.max(0.0).powi(2)),
-                    Then::Add => self.finish(&blocks, c, |sum, old| old + sum),
-                },
-            );
+            dispatch(Finish { blocks: &blocks, bias: &self.bias, c, then });
         }
     }
+}
 
-    /// Rows of the answer from up to 32 rows of sums.
+/// Rows of an answer from up to 32 rows of sums.
+struct Finish<'a> {
+    blocks: &'a [Block],
+    bias: &'a [f32],
+    c: &'a mut [f32],
+    then: Then,
+}
+
+impl WithSimd for Finish<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn finish(&self, blocks: &[Block], c: &mut [f32], then: impl Fn(f32, f32) -> f32) {
-        for (r, c) in c.chunks_exact_mut(self.m).enumerate() {
-            for (column, (block, c)) in blocks.iter().zip(c.as_chunks_mut::<BLOCK>().0).enumerate()
-            {
-                let sums = &block.0[r];
-                if self.bias.is_empty() {
-                    for i in 0..BLOCK {
-                        c[i] = then(sums[i], c[i]);
-                    }
-                } else {
-                    let bias = &self.bias[column * BLOCK..][..BLOCK];
-                    for i in 0..BLOCK {
-                        c[i] = then(sums[i] + bias[i], c[i]);
-                    }
+    fn with_simd<S: Simd>(self, simd: S) {
+        let zero = simd.splat_f32s(0.0);
+        for (r, c) in self.c.chunks_exact_mut(self.bias.len()).enumerate() {
+            let biases = self.bias.as_chunks::<BLOCK>().0;
+            let columns = self.blocks.iter().zip(biases).zip(c.as_chunks_mut::<BLOCK>().0);
+            for ((block, bias), c) in columns {
+                let (sums, bias) = (S::as_simd_f32s(&block.0[r]).0, S::as_simd_f32s(bias).0);
+                for ((c, &sum), &bias) in S::as_mut_simd_f32s(c).0.iter_mut().zip(sums).zip(bias) {
+                    let sum = simd.add_f32s(sum, bias);
+                    let positive = simd.max_f32s(sum, zero);
+                    *c = match self.then {
+                        Then::Store => sum,
+                        Then::Relu => positive,
+                        Then::SquaredRelu => simd.mul_f32s(positive, positive),
+                        Then::Add => simd.add_f32s(*c, sum),
+                    };
                 }
             }
         }
@@ -121,17 +131,19 @@ fn pair(first: f32, second: f32) -> u32 {
     bf16(first) | bf16(second) << 16
 }
 
-/// Up to 32 rows of `k` columns as two row tiles of a left matrix; what is left over stays.
+/// Up to 32 rows of `k` columns as two row tiles of a left matrix; what is left over stays. `words`
+/// has room for one row.
 #[inline(always)]
-fn pack_rows(a: &[f32], k: usize, left: &mut [Row]) {
+fn pack_rows(a: &[f32], k: usize, words: &mut [u32], left: &mut [Row]) {
     let depth = k / DEPTH;
     for (r, a) in a.chunks_exact(k).enumerate() {
         let first = r / SIDE * depth * SIDE + r % SIDE;
-        for (step, numbers) in a.as_chunks::<DEPTH>().0.iter().enumerate() {
-            let row = &mut left[first + step * SIDE].0;
-            for (word, [first, second]) in row.iter_mut().zip(numbers.as_chunks::<2>().0) {
-                *word = pair(*first, *second);
-            }
+        // The whole row at once: a loop over one tile's words is unrolled, not vectorised.
+        for (word, [first, second]) in words.iter_mut().zip(a.as_chunks::<2>().0) {
+            *word = pair(*first, *second);
+        }
+        for (step, words) in words.as_chunks::<SIDE>().0.iter().enumerate() {
+            left[first + step * SIDE].0 = *words;
         }
     }
 }
@@ -139,52 +151,58 @@ fn pack_rows(a: &[f32], k: usize, left: &mut [Row]) {
 /// Rows of `m` columns, two in each word, as column tiles of a right matrix, `depth` of each; rows
 /// that are missing are zeros.
 fn pack_pairs(b: &[f32], m: usize, depth: usize, right: &mut [Row]) {
-    each_pair(
-        (b, m, depth),
+    let mut words = vec![0; m];
+    wide(
         #[inline(always)]
-        |p, column, words| right[column * depth * SIDE + p].0 = words,
+        || {
+            for p in 0..depth * SIDE {
+                pair_rows(b, m, p, &mut words);
+                for (column, words) in words.as_chunks::<SIDE>().0.iter().enumerate() {
+                    right[column * depth * SIDE + p].0 = *words;
+                }
+            }
+        },
     );
 }
 
 /// The columns of `k` columns' rows as rows of a left matrix, `depth` tiles each; rows that are
 /// missing are zeros.
 fn pack_columns(a: &[f32], k: usize, depth: usize, left: &mut [Row]) {
-    each_pair(
-        (a, k, depth),
+    let mut words = vec![0; SIDE * k];
+    wide(
         #[inline(always)]
-        |p, column, words| {
-            let (step, word) = (p / SIDE, p % SIDE);
-            let tile = &mut left[(column * depth + step) * SIDE..][..SIDE];
-            for (row, value) in tile.iter_mut().zip(words) {
-                row.0[word] = value;
+        || {
+            for step in 0..depth {
+                for (p, words) in words.chunks_exact_mut(k).enumerate() {
+                    pair_rows(a, k, step * SIDE + p, words);
+                }
+                for column in 0..k {
+                    let row = (column / SIDE * depth + step) * SIDE + column % SIDE;
+                    left[row].0 = std::array::from_fn(|p| words[p * k + column]);
+                }
             }
         },
     );
 }
 
-/// Gives `take` the rows of a matrix two by two, 16 columns at a time: the number of the pair, that
-/// of the columns, and a word for each of them. Rows that `depth` tiles want beyond the last one
+/// Rows `2p` and `2p + 1` of a matrix in one, two numbers in each word; rows beyond the last one
 /// are zeros.
 #[inline(always)]
-fn each_pair(
-    (matrix, width, depth): (&[f32], usize, usize),
-    mut take: impl FnMut(usize, usize, [u32; SIDE]),
-) {
-    let zeros = vec![0.0; width];
-    wide(
-        #[inline(always)]
-        || {
-            let mut rows = matrix.chunks_exact(width);
-            for p in 0..depth * SIDE {
-                let first = rows.next().unwrap_or(&zeros);
-                let second = rows.next().unwrap_or(&zeros);
-                let columns = first.as_chunks::<SIDE>().0.iter().zip(second.as_chunks::<SIDE>().0);
-                for (column, (first, second)) in columns.enumerate() {
-                    take(p, column, std::array::from_fn(|i| pair(first[i], second[i])));
-                }
+fn pair_rows(matrix: &[f32], width: usize, p: usize, words: &mut [u32]) {
+    let mut rows = matrix.get(2 * p * width..).unwrap_or_default().chunks_exact(width);
+    match (rows.next(), rows.next()) {
+        (Some(first), Some(second)) => {
+            for ((word, first), second) in words.iter_mut().zip(first).zip(second) {
+                *word = pair(*first, *second);
             }
-        },
-    );
+        }
+        (Some(first), None) => {
+            for (word, first) in words.iter_mut().zip(first) {
+                *word = bf16(*first);
+            }
+        }
+        _ => words.fill(0),
+    }
 }
 
 #[cfg(test)]

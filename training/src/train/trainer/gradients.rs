@@ -17,7 +17,7 @@ use crate::train::loss::{LossWeights, consistency, loss};
 /// value, and the divergence from whole encodes (0 where it is not taught).
 pub(super) const PARTS: usize = 6;
 
-/// One worker's part of a step.
+/// A batch of a step.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) batch: Batch,
@@ -40,6 +40,8 @@ pub(super) struct Pass<'a> {
     pub(super) precision: Precision,
     /// What the loss is multiplied by before it is differentiated.
     pub(super) scale: f32,
+    /// Batches that a worker takes one after another.
+    pub(super) parts: usize,
     pub(super) device: &'a Device,
 }
 
@@ -63,20 +65,21 @@ pub(super) struct Memory {
     workers: Vec<Workspace>,
 }
 
+/// A batch's parts of the loss, and how many positions they are means of.
+type Parts = ([f32; PARTS], u64);
+
 /// What one worker found.
 struct Found<G> {
     grads: G,
-    parts: [f32; PARTS],
-    positions: u64,
+    parts: Vec<Parts>,
 }
 
 /// What all workers found.
 pub(super) struct Sum {
-    /// Of the mean loss over the workers, times the pass's scale.
+    /// Of the mean loss over the batches, times the pass's scale.
     pub(super) grads: Grads,
-    /// Each worker's parts of the loss, before their weights, and how many positions they are
-    /// means of.
-    pub(super) parts: Vec<([f32; PARTS], u64)>,
+    /// Each batch's parts of the loss, before their weights.
+    pub(super) parts: Vec<Parts>,
 }
 
 impl Sum {
@@ -91,7 +94,7 @@ impl Sum {
     }
 }
 
-/// The gradients over all jobs, each in a thread of its own.
+/// The gradients over all jobs, each worker's in a thread of its own.
 pub(super) fn gradients(model: &Model, jobs: &[Job], pass: Pass<'_>, memory: &mut Memory) -> Sum {
     if pass.is_plain() {
         plain_gradients(&Backprop::new(model, pass.precision), jobs, pass, memory)
@@ -112,34 +115,46 @@ fn joined<G: Send>(works: Vec<impl FnOnce() -> Found<G> + Send>) -> Vec<Found<G>
 }
 
 fn plain_gradients(network: &Backprop, jobs: &[Job], pass: Pass<'_>, memory: &mut Memory) -> Sum {
-    let share = 1.0 / jobs.len().max(1) as f32;
-    if memory.workers.len() < jobs.len() {
-        memory.workers.resize_with(jobs.len(), Workspace::default);
+    let scale = pass.scale / jobs.len().max(1) as f32;
+    let shares = jobs.chunks(pass.parts);
+    if memory.workers.len() < shares.len() {
+        memory.workers.resize_with(shares.len(), Workspace::default);
     }
-    let work = |(job, work)| move || plain_backward(network, job, share * pass.scale, (pass, work));
-    let found = joined(jobs.iter().zip(&mut memory.workers).map(work).collect());
+    let work = |(jobs, work)| move || plain_worker(network, jobs, scale, (pass, work));
+    let found = joined(shares.zip(&mut memory.workers).map(work).collect());
     let mut found = found.into_iter();
-    let mut parts = Vec::with_capacity(jobs.len());
-    let mut sum = Vec::new();
-    if let Some(Found { grads, parts: own, positions }) = found.next() {
-        sum = grads;
-        parts.push((own, positions));
-    }
-    for Found { grads, parts: own, positions } in found {
+    let Some(Found { grads: mut sum, mut parts }) = found.next() else {
+        return Sum { grads: Grads::List(Vec::new()), parts: Vec::new() };
+    };
+    for Found { grads, parts: own } in found {
         for (sum, grad) in sum.iter_mut().zip(grads) {
             *sum += grad;
         }
-        parts.push((own, positions));
+        parts.extend(own);
     }
     Sum { grads: Grads::List(sum), parts }
 }
 
+/// Takes batches one after another.
+fn plain_worker(
+    network: &Backprop,
+    jobs: &[Job],
+    scale: f32,
+    (pass, work): (Pass<'_>, &mut Workspace),
+) -> Found<Vec<f32>> {
+    let mut grads = vec![0.0; network.parameters()];
+    let one = |job| plain_backward(network, job, scale, (pass, &mut *work), &mut grads);
+    Found { parts: jobs.iter().map(one).collect(), grads }
+}
+
+/// Adds a batch's gradients to `grads`.
 fn plain_backward(
     network: &Backprop,
     job: &Job,
     scale: f32,
     (pass, work): (Pass<'_>, &mut Workspace),
-) -> Found<Vec<f32>> {
+    grads: &mut [f32],
+) -> Parts {
     let answer = network.forward(&job.batch, work).into_output(pass.device);
     let output = Output {
         value_logits: answer.value_logits.require_grad(),
@@ -148,18 +163,19 @@ fn plain_backward(
         action_delta: answer.action_delta.require_grad(),
     };
     let loss = loss(output.clone(), &job.labels, pass.weights, pass.device);
-    let mut grads = (loss.total * scale).backward();
+    let mut graph = (loss.total * scale).backward();
     let gradient = Answer {
-        value_logits: numbers(output.value_logits.grad_remove(&mut grads)),
-        log_error: numbers(output.log_error.grad_remove(&mut grads)),
-        policy_logits: numbers(output.policy_logits.grad_remove(&mut grads)),
-        action_delta: numbers(output.action_delta.grad_remove(&mut grads)),
+        value_logits: numbers(output.value_logits.grad_remove(&mut graph)),
+        log_error: numbers(output.log_error.grad_remove(&mut graph)),
+        policy_logits: numbers(output.policy_logits.grad_remove(&mut graph)),
+        action_delta: numbers(output.action_delta.grad_remove(&mut graph)),
     };
     let mut parts = [0.0; PARTS];
     for (part, value) in parts.iter_mut().zip(numbers(Some(loss.parts))) {
         *part = value;
     }
-    Found { grads: network.backward(&gradient, work), parts, positions: job.positions() }
+    network.add_backward(&gradient, work, grads);
+    (parts, job.positions())
 }
 
 fn numbers<const D: usize>(tensor: Option<Tensor<D>>) -> Vec<f32> {
@@ -168,24 +184,33 @@ fn numbers<const D: usize>(tensor: Option<Tensor<D>>) -> Vec<f32> {
 
 pub(super) fn graph_gradients(model: &Model, jobs: &[Job], pass: Pass<'_>) -> Sum {
     let share = 1.0 / jobs.len().max(1) as f32;
-    let work = |job| {
+    let work = |jobs| {
         // Leaves of its own: workers that share parameters share burn's graph, and one worker's
         // backward pass now and then consumes another's.
         let model = model.clone().fork(pass.device);
-        move || backward(&model, job, share, pass)
+        move || {
+            let mut sum = GradientsAccumulator::new();
+            let mut parts = Vec::new();
+            for job in jobs {
+                let (grads, own) = backward(&model, job, share, pass);
+                sum.accumulate(&model, grads);
+                parts.push(own);
+            }
+            Found { grads: sum.grads(), parts }
+        }
     };
-    let found = joined(jobs.iter().map(work).collect());
+    let found = joined(jobs.chunks(pass.parts).map(work).collect());
     let mut sum = GradientsAccumulator::new();
-    let mut parts = Vec::with_capacity(found.len());
-    for Found { grads, parts: own, positions } in found {
+    let mut parts = Vec::with_capacity(jobs.len());
+    for Found { grads, parts: own } in found {
         sum.accumulate(model, grads);
-        parts.push((own, positions));
+        parts.extend(own);
     }
     Sum { grads: Grads::Tensors(sum.grads()), parts }
 }
 
-fn backward(model: &Model, job: &Job, share: f32, pass: Pass<'_>) -> Found<GradientsParams> {
-    let Pass { weights, precision, scale, device } = pass;
+fn backward(model: &Model, job: &Job, share: f32, pass: Pass<'_>) -> (GradientsParams, Parts) {
+    let Pass { weights, precision, scale, device, .. } = pass;
     let network = model.in_precision(precision);
     let output = network.forward(&job.batch, device);
     let divergence = job.whole.as_ref().map(|whole| {
@@ -206,6 +231,5 @@ fn backward(model: &Model, job: &Job, share: f32, pass: Pass<'_>) -> Found<Gradi
     for (part, value) in parts.iter_mut().zip(read) {
         *part = value;
     }
-    let grads = GradientsParams::from_grads(grads, model);
-    Found { grads, parts, positions: job.positions() }
+    (GradientsParams::from_grads(grads, model), (parts, job.positions()))
 }

@@ -149,6 +149,7 @@ fn weights_that_are_no_numbers_replace_none() {
         precision: Precision::F32,
         scale: 1.0,
         device: &trainer.device,
+        parts: 1,
     };
     let sum = gradients::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
     let gradient = State::measured(&trainer.model, sum.grads, 1.0);
@@ -166,7 +167,7 @@ fn half_precision_teaches_the_same() {
     let jobs = jobs(&dataset, 0);
     let found = |precision, scale| {
         let weights = &LossWeights::default();
-        let pass = Pass { weights, precision, scale, device: &trainer.device };
+        let pass = Pass { weights, precision, scale, device: &trainer.device, parts: 1 };
         let sum = gradients::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
         let parts = sum.parts[0].0;
         (parts, State::measured(&trainer.model, sum.grads, scale).norm)
@@ -203,7 +204,8 @@ fn half_precision_learns_and_keeps_its_weights_in_f32() {
     }
 }
 
-/// The training pass written out is that of burn's graph but for rounding.
+/// The training pass written out is that of burn's graph but for rounding, and what a worker finds
+/// in batches one after another is what workers find side by side.
 #[test]
 fn the_written_pass_teaches_what_the_graph_does() {
     let mut shape = ModelConfig::tiny();
@@ -214,13 +216,20 @@ fn the_written_pass_teaches_what_the_graph_does() {
         let trainer = open(config, &folder);
         let mut jobs = jobs(&dataset, 0);
         jobs.extend(self::jobs(&dataset, 3));
-        let weights = &LossWeights::default();
-        let pass = Pass { weights, precision: Precision::F32, scale: 2.0, device: &trainer.device };
+        let pass = Pass {
+            weights: &LossWeights::default(),
+            precision: Precision::F32,
+            scale: 2.0,
+            device: &trainer.device,
+            parts: 2,
+        };
+        assert!(jobs.len() > 2);
+        let side_by_side = Pass { parts: 1, ..pass };
         let mut memory = Memory::default();
         // The memory of another batch changes nothing.
         let _ = gradients::gradients(&trainer.model, &self::jobs(&dataset, 2), pass, &mut memory);
         let written = gradients::gradients(&trainer.model, &jobs, pass, &mut memory);
-        let graph = gradients::graph_gradients(&trainer.model, &jobs, pass);
+        let graph = gradients::graph_gradients(&trainer.model, &jobs, side_by_side);
         for ((a, n), (b, m)) in written.parts.iter().zip(&graph.parts) {
             assert_eq!(n, m);
             assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4), "{a:?} {b:?}");
@@ -262,7 +271,13 @@ fn both_kinds_of_gradients_take_the_same_step() {
         let trainer = open(config(1), &folder);
         let jobs = jobs(&dataset, 0);
         let weights = &LossWeights::default();
-        let pass = Pass { weights, precision: Precision::F32, scale: 1.0, device: &trainer.device };
+        let pass = Pass {
+            weights,
+            precision: Precision::F32,
+            scale: 1.0,
+            device: &trainer.device,
+            parts: 1,
+        };
         let graph = gradients::graph_gradients(&trainer.model, &jobs, pass).grads;
         let Grads::Tensors(tensors) = &graph else { panic!("a graph makes tensors") };
         let mut list = Listed { list: Vec::new(), tensors };
