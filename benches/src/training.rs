@@ -76,8 +76,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         spent.map_or_else(|| "unknown".to_owned(), |spent| format!("{:.0}", positions / spent));
     let name = arguments.shape.to_possible_value();
     println!(
-        "| shape | batch | workers | parts | precision | muon | steps | positions | ms/step | positions/s | \
-         positions/CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|\n\
+        "| shape | batch | workers | parts | precision | muon | steps | positions | ms/step | \
+         positions/s | positions/CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|\n\
          | {} | {} | {} | {} | {} | {} | {} | {positions} | {:.1} | {:.0} | {of_processor} |",
         name.as_ref().map_or("", |name| name.get_name()),
         arguments.batch,

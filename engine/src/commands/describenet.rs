@@ -137,7 +137,9 @@ mod known {
         let words = [
             ("positions", "positions"),
             ("steps", "steps"),
-            ("batch", "positions a step"),
+            ("batch", "windows a batch"),
+            ("workers", "workers"),
+            ("parts", "batches of each worker a step"),
             ("seed", "seed"),
             ("started_from", "started from"),
         ];

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
-use tesla_nn::model::Model;
+use tesla_nn::model::{Model, Precision};
 
 use super::muon;
 use super::optimizer::{NEGLIGIBLE, Optimizer};
@@ -30,18 +30,6 @@ struct Moments {
 impl Moments {
     fn zeros(length: usize, device: &Device) -> Self {
         Self { first: Tensor::zeros([length], device), second: Tensor::zeros([length], device) }
-    }
-
-    /// Muon's step of a matrix against a clipped gradient; the second moment is unused.
-    fn muon_step(
-        self,
-        settings: &Optimizer,
-        rate: f32,
-        [matrix, grad]: [Tensor<2>; 2],
-    ) -> (Tensor<2>, Self) {
-        let first = self.first.reshape(matrix.dims());
-        let [matrix, first] = muon::step(settings, rate, [matrix, first, grad]);
-        (matrix, Self { first: first.flatten(0, 1), second: self.second })
     }
 }
 
@@ -68,6 +56,16 @@ pub struct Gradient {
     pub norm: f32,
     /// What the loss was multiplied by.
     scale: f32,
+    /// Whether the step's products may be in bf16 on a processor's tiles.
+    on_tiles: bool,
+}
+
+impl Gradient {
+    /// The same, for a step in this precision.
+    #[must_use]
+    pub fn in_precision(self, precision: Precision) -> Self {
+        Self { on_tiles: precision == Precision::Bf16, ..self }
+    }
 }
 
 impl std::fmt::Debug for Grads {
@@ -96,7 +94,7 @@ impl State {
                     as f32
             }
         };
-        Gradient { grads, norm: norm / scale, scale }
+        Gradient { grads, norm: norm / scale, scale, on_tiles: false }
     }
 
     /// One step: `model` moves against `gradient` at the learning rate `rate`.
@@ -108,16 +106,16 @@ impl State {
         gradient: Gradient,
     ) -> Model {
         self.steps += 1;
-        let Gradient { grads, norm, scale } = gradient;
+        let Gradient { grads, norm, scale, on_tiles } = gradient;
         let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
         let clip = clip / scale;
         let path = Vec::new();
+        let moved = moved(self, &model, &grads, Step { settings, rate, clip, on_tiles });
         match grads {
             Grads::Tensors(grads) => {
-                model.map(&mut Mover { state: self, grads, settings, rate, clip, path })
+                model.map(&mut Mover { state: self, grads, settings, rate, clip, path, moved })
             }
             Grads::List(grads) => {
-                let moved = moved(self, &model, &grads, Step { settings, rate, clip });
                 let rest = grads.as_slice();
                 model.map(&mut ListMover { state: self, rest, settings, rate, clip, path, moved })
             }
@@ -150,6 +148,8 @@ struct Mover<'a> {
     /// Clips, and takes the loss's scale away again.
     clip: f32,
     path: Vec<String>,
+    /// Muon's matrices after the step.
+    moved: BTreeMap<String, Tensor<2>>,
 }
 
 /// Whether weight decay pulls at the parameter of this path. Tables are looked up by row: decay
@@ -177,16 +177,12 @@ impl ModuleMapper for Mover<'_> {
         let length = shape.num_elements();
         let grad = grad.reshape([length]) * self.clip;
         let path = self.path.join(".");
-        let old = self.state.moments.remove(&path);
-        let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
-        if muon::moves(self.settings, &self.path, D) {
-            let size: [usize; 2] = shape.dims();
-            let operands = [tensor.inner().reshape(size), grad.reshape(size)];
-            let (matrix, moments) = old.muon_step(self.settings, self.rate, operands);
-            self.state.moments.insert(path, moments);
-            let moved = Tensor::from_inner(matrix.reshape(shape)).require_grad();
+        if let Some(moved) = self.moved.remove(&path) {
+            let moved = Tensor::from_inner(moved.reshape(shape)).require_grad();
             return Param::from_mapped_value(id, moved, mapper);
         }
+        let old = self.state.moments.remove(&path);
+        let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
         let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);
         let first = muon::without_negligible(first);
         let second = old.second * beta_2 + grad.powi_scalar(2) * (1.0 - beta_2);

@@ -4,7 +4,10 @@
 //! `AdamW`. From a fresh network it reaches in half a million positions what `AdamW` needs several
 //! millions for (models/README.md).
 
-use burn::tensor::Tensor;
+use std::collections::BTreeMap;
+
+use burn::tensor::{Tensor, TensorData};
+use tesla_nn::model::backprop::{tiled_product, transposed};
 
 use super::optimizer::{NEGLIGIBLE, Optimizer};
 
@@ -25,20 +28,66 @@ pub(super) fn moves(settings: &Optimizer, path: &[String], dimensions: usize) ->
         && !path.iter().any(|name| name.ends_with("_out"))
 }
 
-/// One step: the matrix and its momentum, `[rows, columns]` each, after `grad`, which is clipped.
+/// A matrix to be moved, its momentum and its gradient, which is clipped: `[rows, columns]` each.
+pub(super) type Operands = [Tensor<2>; 3];
+
+/// One step of one matrix on a CPU: the matrix and its momentum afterwards. Products are in bf16
+/// where `on_tiles` and the processor's tiles fit.
 pub(super) fn step(
     settings: &Optimizer,
     rate: f32,
-    [matrix, momentum, grad]: [Tensor<2>; 3],
+    on_tiles: bool,
+    operands: Operands,
 ) -> [Tensor<2>; 2] {
-    let Optimizer { momentum: keep, muon, weight_decay, .. } = *settings;
+    let (momentum, ahead) = pushed(settings, &operands);
+    let direction = on_tiles.then(|| orthogonal_on_tiles(&ahead)).flatten();
+    let direction = direction.unwrap_or_else(|| orthogonal(ahead.unsqueeze()).squeeze_dim(0));
+    let [matrix, ..] = operands;
+    [moved(settings, rate, matrix, direction), momentum]
+}
+
+/// One step of many matrices on a GPU: those of a size go through the products together.
+pub(super) fn step_all(
+    settings: &Optimizer,
+    rate: f32,
+    operands: Vec<Operands>,
+) -> Vec<[Tensor<2>; 2]> {
+    let (momenta, ahead): (Vec<_>, Vec<_>) =
+        operands.iter().map(|operands| pushed(settings, operands)).unzip();
+    let mut sizes: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
+    for (index, ahead) in ahead.iter().enumerate() {
+        sizes.entry(ahead.dims()).or_default().push(index);
+    }
+    let mut directions = vec![None; ahead.len()];
+    for indices in sizes.into_values() {
+        let together = indices.iter().map(|&index| ahead[index].clone()).collect();
+        let together = orthogonal(Tensor::stack(together, 0));
+        for (index, direction) in indices.into_iter().zip(together.iter_dim(0)) {
+            directions[index] = Some(direction.squeeze_dim(0));
+        }
+    }
+    let each = operands.into_iter().zip(directions).zip(momenta);
+    each.filter_map(|(([matrix, ..], direction), momentum)| {
+        Some([moved(settings, rate, matrix, direction?), momentum])
+    })
+    .collect()
+}
+
+/// The momentum after a gradient, and one step ahead of it.
+fn pushed(settings: &Optimizer, [_, momentum, grad]: &Operands) -> (Tensor<2>, Tensor<2>) {
+    let keep = settings.momentum;
+    let momentum = momentum.clone() * keep + grad.clone() * (1.0 - keep);
+    let momentum = without_negligible(momentum);
+    let ahead = momentum.clone() * keep + grad.clone() * (1.0 - keep);
+    (momentum, ahead)
+}
+
+/// A matrix after a step against a direction.
+fn moved(settings: &Optimizer, rate: f32, matrix: Tensor<2>, direction: Tensor<2>) -> Tensor<2> {
     let [rows, columns] = matrix.dims();
-    let momentum = without_negligible(momentum * keep + grad.clone() * (1.0 - keep));
-    let ahead = momentum.clone() * keep + grad * (1.0 - keep);
-    let rate = rate * muon;
+    let rate = rate * settings.muon;
     let scale = rate * ADAMW_STEP * (rows.max(columns) as f32).sqrt();
-    let matrix = matrix * (1.0 - rate * weight_decay) - orthogonal(ahead) * scale;
-    [matrix, momentum]
+    matrix * (1.0 - rate * settings.weight_decay) - direction * scale
 }
 
 /// `x` with zeros in place of its [`NEGLIGIBLE`] elements.
@@ -47,20 +96,48 @@ pub(super) fn without_negligible<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     x.mask_fill(is_negligible, 0.0)
 }
 
-/// A matrix with the singular vectors of `x` and singular values of about 1.
-fn orthogonal(x: Tensor<2>) -> Tensor<2> {
-    let [rows, columns] = x.dims();
+/// Matrices `[n, rows, columns]` with the singular vectors of `x` and singular values of about 1.
+fn orthogonal(x: Tensor<3>) -> Tensor<3> {
+    let [_, rows, columns] = x.dims();
     let is_tall = rows > columns;
     let x = if is_tall { x.transpose() } else { x };
-    let norm = x.clone().powi_scalar(2).sum().sqrt() + 1e-12;
-    let mut x = x / norm.unsqueeze::<2>();
+    let norm = x.clone().powi_scalar(2).sum_dim(2).sum_dim(1).sqrt() + 1e-12;
+    let mut x = x / norm;
     let [linear, cubic, quintic] = QUINTIC;
     for _ in 0..ITERATIONS {
-        let gram = x.clone().matmul(x.clone().transpose()); // [least, least]
+        let gram = x.clone().matmul(x.clone().transpose()); // [n, least, least]
         let factor = gram.clone() * cubic + gram.clone().matmul(gram) * quintic;
         x = x.clone() * linear + factor.matmul(x);
     }
     if is_tall { x.transpose() } else { x }
+}
+
+/// The same of one matrix, on the processor's tiles; `None` where these do not fit.
+fn orthogonal_on_tiles(x: &Tensor<2>) -> Option<Tensor<2>> {
+    let [rows, columns] = x.dims();
+    let is_tall = rows > columns;
+    let [least, most] = if is_tall { [columns, rows] } else { [rows, columns] };
+    let device = x.device();
+    let list: Vec<f32> = x.clone().into_data().try_into_vec().ok()?;
+    let mut x = if is_tall { transposed(&list, columns) } else { list };
+    let norm = x.iter().map(|x| x * x).sum::<f32>().sqrt() + 1e-12;
+    for x in &mut x {
+        *x /= norm;
+    }
+    let [linear, cubic, quintic] = QUINTIC;
+    for _ in 0..ITERATIONS {
+        let gram = tiled_product(&x, &transposed(&x, most), [most, least])?;
+        let mut factor = tiled_product(&gram, &gram, [least, least])?;
+        for (factor, gram) in factor.iter_mut().zip(&gram) {
+            *factor = *factor * quintic + gram * cubic;
+        }
+        let steps = tiled_product(&factor, &x, [least, most])?;
+        for (x, step) in x.iter_mut().zip(steps) {
+            *x = *x * linear + step;
+        }
+    }
+    let x = if is_tall { transposed(&x, rows) } else { x };
+    Some(Tensor::from_data(TensorData::new(x, [rows, columns]), &device))
 }
 
 #[cfg(test)]
@@ -71,32 +148,56 @@ mod tests {
 
     #[test]
     fn a_direction_is_nearly_orthogonal_whatever_the_shape() {
-        let device = Device::default();
-        for shape in [[24, 24], [16, 40], [40, 16]] {
+        let device = Device::flex();
+        for shape in [[24, 24], [16, 40], [40, 16], [64, 32], [32, 96]] {
             let x = Tensor::<2>::random(shape, Distribution::Normal(0.0, 1e-4), &device);
-            let direction = orthogonal(x.clone());
-            assert_eq!(direction.dims(), shape);
-            // Inner product with the gradient: a direction of descent, as long as the nuclear norm.
-            let along = (direction.clone() * x).sum().into_scalar::<f32>();
-            assert!(along > 0.0);
-            let [rows, columns] = shape;
-            let square = direction.powi_scalar(2).sum().into_scalar::<f32>();
-            let rank = rows.min(columns) as f32;
-            assert!((0.5 * rank..1.45 * rank).contains(&square), "{shape:?}: {square}");
+            let direction = orthogonal(x.clone().unsqueeze()).squeeze_dim::<2>(0);
+            for direction in orthogonal_on_tiles(&x).into_iter().chain([direction]) {
+                assert_eq!(direction.dims(), shape);
+                // Inner product with the gradient: a direction of descent, as long as the nuclear
+                // norm.
+                let along = (direction.clone() * x.clone()).sum().into_scalar::<f32>();
+                assert!(along > 0.0);
+                let [rows, columns] = shape;
+                let square = direction.powi_scalar(2).sum().into_scalar::<f32>();
+                let rank = rows.min(columns) as f32;
+                assert!((0.5 * rank..1.45 * rank).contains(&square), "{shape:?}: {square}");
+            }
         }
     }
 
     #[test]
     fn steps_are_as_long_as_the_rate_says() {
-        let device = Device::default();
+        let device = Device::flex();
         let settings = Optimizer { muon: 0.5, weight_decay: 0.0, ..Optimizer::default() };
         let grad = Tensor::<2>::random([32, 64], Distribution::Normal(0.0, 1.0), &device);
         let zero = Tensor::<2>::zeros([32, 64], &device);
-        let [moved, _] = step(&settings, 0.01, [zero.clone(), zero, grad]);
-        let square = moved.powi_scalar(2).mean().into_scalar::<f32>();
-        // 0.2 of the rate, times the root of the share of singular values: 32 of 64.
-        let expected = 0.01 * 0.5 * ADAMW_STEP;
-        assert!((0.7..1.3).contains(&(square.sqrt() / expected)), "{}", square.sqrt());
+        for on_tiles in [false, true] {
+            let operands = [zero.clone(), zero.clone(), grad.clone()];
+            let [moved, _] = step(&settings, 0.01, on_tiles, operands);
+            let square = moved.powi_scalar(2).mean().into_scalar::<f32>();
+            // 0.2 of the rate, times the root of the share of singular values: 32 of 64.
+            let expected = 0.01 * 0.5 * ADAMW_STEP;
+            assert!((0.7..1.3).contains(&(square.sqrt() / expected)), "{}", square.sqrt());
+        }
+    }
+
+    #[test]
+    fn together_matrices_move_as_each_by_itself() {
+        let device = Device::flex();
+        let settings = Optimizer { muon: 1.0, ..Optimizer::default() };
+        let random = |shape| Tensor::<2>::random(shape, Distribution::Normal(0.0, 0.1), &device);
+        let shapes = [[16, 24], [24, 16], [16, 24], [32, 32]];
+        let operands = shapes.map(|shape| [random(shape), random(shape), random(shape)]);
+        let together = step_all(&settings, 0.02, operands.to_vec());
+        assert_eq!(together.len(), shapes.len());
+        for (operands, together) in operands.into_iter().zip(together) {
+            let alone = step(&settings, 0.02, false, operands);
+            for (alone, together) in alone.into_iter().zip(together) {
+                let apart = (alone - together).abs().max().into_scalar::<f32>();
+                assert!(apart < 1e-6, "{apart}");
+            }
+        }
     }
 
     #[test]

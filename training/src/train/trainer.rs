@@ -337,7 +337,8 @@ impl Trainer {
         let sum = gradients::gradients(&self.model, jobs, pass, &mut self.memory);
         let (is_number, positions) = (sum.is_number(), sum.positions());
         let parts = sum.parts;
-        let gradient = State::measured(&self.model, sum.grads, pass.scale);
+        let gradient =
+            State::measured(&self.model, sum.grads, pass.scale).in_precision(self.config.precision);
         let norm = gradient.norm;
         let ruling = self.progress.guard.judge(self.progress.step, is_number, norm);
         if matches!(ruling, Ruling::Fine | Ruling::Warned(_)) {

@@ -263,7 +263,7 @@ impl<S: Simd, const R: usize, const V: usize, const T: bool, const ADD: bool> Wi
 }
 
 /// `[k, m]` as `[m, k]`, in squares that stay in the nearest cache.
-pub(super) fn transposed(matrix: &[f32], m: usize) -> Vec<f32> {
+pub fn transposed(matrix: &[f32], m: usize) -> Vec<f32> {
     const SIDE: usize = 16;
     let k = matrix.len() / m;
     let mut turned = vec![0.0; matrix.len()];

@@ -1,5 +1,5 @@
-//! Muon's steps for gradients in a list: several matrices at a time, each by itself, so that no
-//! result depends on the number of threads.
+//! Muon's steps. On a CPU several matrices at a time, each by itself, so that no result depends on
+//! the number of threads; on a GPU all matrices of a size together, so that there are few launches.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use burn::tensor::{Tensor, TensorData};
 use rayon::prelude::*;
 use tesla_nn::model::Model;
 
-use super::{Moments, State, muon};
+use super::muon::{self, Operands};
+use super::{Grads, Moments, State};
 use crate::train::optimizer::Optimizer;
 
 /// What a step takes beside the network and its gradient.
@@ -18,26 +19,39 @@ pub(super) struct Step<'a> {
     pub(super) rate: f32,
     /// What a gradient is multiplied by.
     pub(super) clip: f32,
+    /// Whether products may be in bf16 on a processor's tiles.
+    pub(super) on_tiles: bool,
 }
 
 /// Moves the moments of the matrices that Muon moves; the matrices after the step, by their paths.
 pub(super) fn moved(
     state: &mut State,
     model: &Model,
-    grads: &[f32],
+    grads: &Grads,
     step: Step<'_>,
 ) -> BTreeMap<String, Tensor<2>> {
-    let mut finder = Finder { state, rest: grads, step, path: Vec::new(), found: Vec::new() };
+    let mut finder = Finder { state, grads, passed: 0, step, path: Vec::new(), found: Vec::new() };
     if step.settings.muon > 0.0 {
         model.visit(&mut finder);
     }
     let Finder { state, found, .. } = finder;
-    let each = found.into_par_iter().map(|Matrix { path, operands, moments }| {
-        let (matrix, moments) = moments.muon_step(step.settings, step.rate, operands);
-        (path, matrix, moments)
-    });
+    let Step { settings, rate, on_tiles, .. } = step;
+    let mut paths = Vec::with_capacity(found.len());
+    let mut operands = Vec::with_capacity(found.len());
+    for Matrix { path, operands: own, second } in found {
+        paths.push((path, second));
+        operands.push(own);
+    }
+    let after: Vec<[Tensor<2>; 2]> = match grads {
+        Grads::Tensors(_) => muon::step_all(settings, rate, operands),
+        Grads::List(_) => {
+            let each = operands.into_par_iter();
+            each.map(|operands| muon::step(settings, rate, on_tiles, operands)).collect()
+        }
+    };
     let mut moved = BTreeMap::new();
-    for (path, matrix, moments) in each.collect::<Vec<_>>() {
+    for ((path, second), [matrix, momentum]) in paths.into_iter().zip(after) {
+        let moments = Moments { first: momentum.flatten(0, 1), second };
         state.moments.insert(path.clone(), moments);
         moved.insert(path, matrix);
     }
@@ -47,15 +61,17 @@ pub(super) fn moved(
 /// A matrix to be moved.
 struct Matrix {
     path: String,
-    /// The matrix and its clipped gradient.
-    operands: [Tensor<2>; 2],
-    moments: Moments,
+    operands: Operands,
+    /// The second moment, which Muon does not use.
+    second: Tensor<1>,
 }
 
 /// Finds the matrices that Muon moves.
 struct Finder<'a> {
     state: &'a mut State,
-    rest: &'a [f32],
+    grads: &'a Grads,
+    /// Numbers of the list that were visited.
+    passed: usize,
     step: Step<'a>,
     path: Vec<String>,
     found: Vec<Matrix>,
@@ -73,19 +89,28 @@ impl ModuleVisitor for Finder<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = param.val().inner();
         let (shape, device) = (tensor.shape(), tensor.device());
-        let length = shape.num_elements();
-        let (grads, rest) = self.rest.split_at(length.min(self.rest.len()));
-        self.rest = rest;
+        let (start, length) = (self.passed, shape.num_elements());
+        self.passed += length;
         if !muon::moves(self.step.settings, &self.path, D) {
             return;
         }
         let size: [usize; 2] = shape.dims();
-        let grad = grads.iter().map(|grad| grad * self.step.clip).collect();
-        let grad = Tensor::from_data(TensorData::new(grad, size), &device);
+        let clip = self.step.clip;
+        let grad = match self.grads {
+            Grads::Tensors(grads) => {
+                let Some(grad) = grads.get::<D>(param.id) else { return };
+                grad.reshape(size) * clip
+            }
+            Grads::List(grads) => {
+                let own = grads.iter().skip(start).take(length);
+                let grad = own.map(|grad| grad * clip).collect();
+                Tensor::from_data(TensorData::new(grad, size), &device)
+            }
+        };
         let path = self.path.join(".");
         let old = self.state.moments.remove(&path);
-        let moments = old.unwrap_or_else(|| Moments::zeros(length, &device));
-        let operands = [tensor.reshape(size), grad];
-        self.found.push(Matrix { path, operands, moments });
+        let Moments { first, second } = old.unwrap_or_else(|| Moments::zeros(length, &device));
+        let operands = [tensor.reshape(size), first.reshape(size), grad];
+        self.found.push(Matrix { path, operands, second });
     }
 }

@@ -216,6 +216,7 @@ fn the_written_pass_teaches_what_the_graph_does() {
         let trainer = open(config, &folder);
         let mut jobs = jobs(&dataset, 0);
         jobs.extend(self::jobs(&dataset, 3));
+        jobs.extend(self::jobs(&dataset, 2));
         let pass = Pass {
             weights: &LossWeights::default(),
             precision: Precision::F32,
