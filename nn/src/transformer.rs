@@ -34,8 +34,10 @@ use crate::gpu::{Adapter, DeviceEngine, DeviceOptions, Storage};
 pub use crate::incremental::AnchorPolicy;
 use crate::weights::{self, WeightsError};
 
-/// Positions a CPU thread evaluates at once; larger batches fall out of its cache.
-const CPU_BATCH: usize = 16;
+/// Largest batch on a CPU, for each thread. The search asks for less while its tree is small; what a
+/// batch costs beside its positions (threads that wait for the last one) counts half as much then
+/// as with 16.
+const CPU_BATCH: usize = 32;
 /// CPU threads at most.
 const MOST_THREADS: usize = 64;
 /// Default batch on a GPU.
