@@ -34,8 +34,8 @@ use crate::gpu::{Adapter, DeviceEngine, DeviceOptions, Storage};
 pub use crate::incremental::AnchorPolicy;
 use crate::weights::{self, WeightsError};
 
-/// Largest batch on a CPU, for each thread. The search asks for less while its tree is small; what a
-/// batch costs beside its positions (threads that wait for the last one) counts half as much then
+/// Largest batch on a CPU, for each thread. The search asks for less while its tree is small; what
+/// a batch costs beside its positions (threads that wait for the last one) counts half as much then
 /// as with 16.
 const CPU_BATCH: usize = 32;
 /// CPU threads at most.

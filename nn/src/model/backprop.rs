@@ -45,8 +45,8 @@ use super::{Model, Output, Precision, VALUE_BINS};
 use crate::batch::Batch;
 use crate::kernels::gemm::Then;
 
-/// `a · b` for row-major `[n, k]` and `[k, m]`: numbers of bf16 on the processor's matrix tiles, sums
-/// of f32. `None` where there are no tiles or the sizes do not fit them.
+/// `a · b` for row-major `[n, k]` and `[k, m]`: numbers of bf16 on the processor's matrix tiles,
+/// sums of f32. `None` where there are no tiles or the sizes do not fit them.
 pub fn tiled_product(a: &[f32], b: &[f32], [k, m]: [usize; 2]) -> Option<Vec<f32>> {
     let tiles = Tiles::find().filter(|_| fit(k, m))?;
     let mut c = vec![0.0; a.len() / k * m];
