@@ -134,7 +134,12 @@ fn checked(
     });
     reference.note(0, &CacheNote::ForgetAll);
     gpu.note(0, &CacheNote::ForgetAll);
-    let note = checked.err().map(|why| {
+    let note = match checked {
+        // 32-bit floats may keep it: they are tried next.
+        Err(why) if options.storage == Storage::F16 => return Err(format!("its cache: {why}")),
+        checked => checked.err(),
+    };
+    let note = note.map(|why| {
         gpu.close_cache();
         format!("{name}: its cache: {why}; every position is encoded whole")
     });

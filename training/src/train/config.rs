@@ -16,6 +16,8 @@ use crate::train::optimizer::Optimizer;
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;
 
+/// Most batches that a worker takes in a step.
+const MOST_PARTS: usize = 1024;
 /// Most workers and most encoders: each is a thread.
 const MOST_THREADS: usize = 256;
 
@@ -167,8 +169,11 @@ impl TrainConfig {
     /// # Errors
     /// A sentence.
     pub fn check(&self) -> Result<(), String> {
-        if self.batch == 0 || self.parts == 0 {
-            return Err("batch and parts must be at least 1".to_owned());
+        if self.batch == 0 {
+            return Err("batch must be at least 1".to_owned());
+        }
+        if !(1..=MOST_PARTS).contains(&self.parts) {
+            return Err(format!("parts is {}; it must be 1 to {MOST_PARTS}", self.parts));
         }
         for (name, threads) in [("workers", self.workers), ("encoders", self.encoders)] {
             if !(1..=MOST_THREADS).contains(&threads) {
