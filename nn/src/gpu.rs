@@ -65,6 +65,12 @@ impl Storage {
             _ => None,
         }
     }
+
+    /// What it comes to on this adapter: never `Auto`, and 16-bit floats only where it has them.
+    #[must_use]
+    pub fn on(self, adapter: &Adapter) -> Self {
+        if self != Self::F32 && adapter.has_halves() { Self::F16 } else { Self::F32 }
+    }
 }
 
 /// There is none in a program without the feature `wgpu`.
@@ -94,14 +100,7 @@ fn kernels(
     adapter: &Adapter,
     options: DeviceOptions,
 ) -> Result<Box<dyn passes::Passes>, LoadError> {
-    let has_halves = options.storage != Storage::F32 && adapter.has_halves();
-    let bytes = options.cache_bytes;
-    let passes = if has_halves {
-        kernels::halves(source, config, adapter, bytes)
-    } else {
-        kernels::floats(source, config, adapter, bytes)
-    };
-    passes.map_err(LoadError::Device)
+    kernels::load(source, config, adapter, options).map_err(LoadError::Device)
 }
 
 #[cfg(not(feature = "wgpu"))]

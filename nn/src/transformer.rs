@@ -97,14 +97,14 @@ impl TransformerSettings {
 
     /// How this GPU is to run; a sentence where that is not as asked for.
     fn on_gpu(&self, adapter: &Adapter) -> (DeviceOptions, Option<&'static str>) {
-        let has_halves = self.storage != Storage::F32 && adapter.has_halves();
+        let storage = self.storage.on(adapter);
         let options = DeviceOptions {
             cache_bytes: self.gpu_cache_bytes,
             sessions: if self.is_shared { SHARES } else { 1 },
             anchors: self.anchors,
-            storage: if has_halves { Storage::F16 } else { Storage::F32 },
+            storage,
         };
-        let is_refused = self.storage == Storage::F16 && !has_halves;
+        let is_refused = self.storage == Storage::F16 && storage != self.storage;
         (options, is_refused.then_some("it has no 16-bit floats; 32-bit ones are used"))
     }
 }

@@ -38,4 +38,4 @@ mod sizes;
 mod weights;
 
 pub use self::adapter::Adapter;
-pub(super) use self::runner::{floats, halves};
+pub(super) use self::runner::load;

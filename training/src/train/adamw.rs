@@ -172,15 +172,15 @@ impl ModuleMapper for Mover<'_> {
         let Some(grad) = self.grads.remove::<D>(id) else {
             return Param::from_mapped_value(id, tensor, mapper);
         };
-        let Optimizer { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
         let shape = tensor.shape();
-        let length = shape.num_elements();
-        let grad = grad.reshape([length]) * self.clip;
         let path = self.path.join(".");
         if let Some(moved) = self.moved.remove(&path) {
             let moved = Tensor::from_inner(moved.reshape(shape)).require_grad();
             return Param::from_mapped_value(id, moved, mapper);
         }
+        let Optimizer { beta_1, beta_2, epsilon, weight_decay, .. } = *self.settings;
+        let length = shape.num_elements();
+        let grad = grad.reshape([length]) * self.clip;
         let old = self.state.moments.remove(&path);
         let old = old.unwrap_or_else(|| Moments::zeros(length, &grad.device()));
         let first = old.first * beta_1 + grad.clone() * (1.0 - beta_1);

@@ -58,17 +58,16 @@ pub(super) fn step_all(
     for (index, ahead) in ahead.iter().enumerate() {
         sizes.entry(ahead.dims()).or_default().push(index);
     }
-    let mut directions = vec![None; ahead.len()];
+    let mut directions = Vec::with_capacity(ahead.len());
     for indices in sizes.into_values() {
         let together = indices.iter().map(|&index| ahead[index].clone()).collect();
-        let together = orthogonal(Tensor::stack(together, 0));
-        for (index, direction) in indices.into_iter().zip(together.iter_dim(0)) {
-            directions[index] = Some(direction.squeeze_dim(0));
-        }
+        let together = orthogonal(Tensor::stack(together, 0)).iter_dim(0);
+        directions.extend(indices.into_iter().zip(together.map(|each| each.squeeze_dim(0))));
     }
+    directions.sort_unstable_by_key(|&(index, _)| index);
     let each = operands.into_iter().zip(directions).zip(momenta);
-    each.filter_map(|(([matrix, ..], direction), momentum)| {
-        Some([moved(settings, rate, matrix, direction?), momentum])
+    each.map(|(([matrix, ..], (_, direction)), momentum)| {
+        [moved(settings, rate, matrix, direction), momentum]
     })
     .collect()
 }

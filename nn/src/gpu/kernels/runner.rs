@@ -17,6 +17,7 @@ use super::sizes::{Limits, Sizes};
 use super::weights::pack;
 use crate::gpu::passes::{Flight, Item, Passes, Traffic};
 use crate::gpu::reading::Reading;
+use crate::gpu::{DeviceOptions, Storage};
 use crate::incremental::cache::slots_within;
 use crate::model::ModelConfig;
 use crate::weights::Source;
@@ -50,30 +51,21 @@ struct Buffer {
     len: usize,
 }
 
-/// The network on this adapter in 32-bit floats, with a cache within `bytes`.
+/// The network on this adapter, with a cache within the options' bytes.
 ///
 /// # Errors
 /// A sentence, where it does not fit there.
-pub(in crate::gpu) fn floats(
+pub(in crate::gpu) fn load(
     source: &Source<'_>,
     config: &ModelConfig,
     adapter: &Adapter,
-    bytes: usize,
+    options: DeviceOptions,
 ) -> Result<Box<dyn Passes>, String> {
-    Ok(Box::new(Kernels::<f32>::load(source, config, adapter, bytes)?))
-}
-
-/// The same in 16-bit floats, which the adapter has.
-///
-/// # Errors
-/// A sentence, where it does not fit there.
-pub(in crate::gpu) fn halves(
-    source: &Source<'_>,
-    config: &ModelConfig,
-    adapter: &Adapter,
-    bytes: usize,
-) -> Result<Box<dyn Passes>, String> {
-    Ok(Box::new(Kernels::<f16>::load(source, config, adapter, bytes)?))
+    let bytes = options.cache_bytes;
+    Ok(match options.storage.on(adapter) {
+        Storage::F16 => Box::new(Kernels::<f16>::load(source, config, adapter, bytes)?),
+        _ => Box::new(Kernels::<f32>::load(source, config, adapter, bytes)?),
+    })
 }
 
 /// The network on a GPU.

@@ -36,12 +36,8 @@ pub(super) fn moved(
     }
     let Finder { state, found, .. } = finder;
     let Step { settings, rate, on_tiles, .. } = step;
-    let mut paths = Vec::with_capacity(found.len());
-    let mut operands = Vec::with_capacity(found.len());
-    for Matrix { path, operands: own, second } in found {
-        paths.push((path, second));
-        operands.push(own);
-    }
+    let apart = |Matrix { path, operands, second }| ((path, second), operands);
+    let (paths, operands): (Vec<_>, Vec<_>) = found.into_iter().map(apart).unzip();
     let after: Vec<[Tensor<2>; 2]> = match grads {
         Grads::Tensors(_) => muon::step_all(settings, rate, operands),
         Grads::List(_) => {
