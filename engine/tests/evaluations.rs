@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{nodes, walk};
-use shakmaty::Position as _;
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Position as _};
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::chess::game::{Game, position_key};
@@ -125,6 +126,23 @@ fn a_game_asks_for_each_position_once() {
         run(&mut search, &game, 100);
         let asked = asked.lock().unwrap();
         assert!(asked.all == before + 100 && asked.again > 50, "a new game knows nothing");
+    }
+}
+
+/// Behind a wall of pawns two kings have a few hundred positions: the limit is never reached.
+#[test]
+fn a_search_of_a_fortress_ends() {
+    let fen: Fen = "8/4k3/p1p1p3/PpPpPp1p/1P1P1P1P/8/2K5/8 w - - 0 1".parse().unwrap();
+    let game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
+    for (mut search, asked) in searches(8, 0.15) {
+        let (limits, stop) = (nodes(2000), StopToken::default());
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        let outcome = search.search(&task, &mut |_| {});
+        let asked = asked.lock().unwrap();
+        assert!(asked.again == 0 && outcome.info.nodes < 2000, "{}", outcome.info.nodes);
+        let visits = search.tree().node(ROOT).visits;
+        assert!((32_000..50_000).contains(&visits), "{visits}");
     }
 }
 

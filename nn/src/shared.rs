@@ -44,7 +44,7 @@ struct Submission {
     session: u32,
     notes: Vec<CacheNote>,
     batch: Vec<Request>,
-    /// Nothing where no answer is wanted: the client is gone.
+    /// Nothing where no answer is wanted: these are notes only.
     reply: Option<Sender<Answer>>,
 }
 

@@ -105,7 +105,12 @@ impl BestFirst {
                         self.collect(task)?;
                         self.report(task, report);
                     }
-                    Filled::Known => self.report(task, report),
+                    Filled::Known => {
+                        self.report(task, report);
+                        if self.knows_all(task) {
+                            break Stop::Exhausted;
+                        }
+                    }
                     Filled::Settled => {
                         self.rule.end_batch();
                         if self.is_endless(task) {

@@ -11,6 +11,11 @@ use crate::search::Task;
 use crate::search::snapshot::Stop;
 use crate::tree::node::ROOT;
 
+/// Most leaves whose evaluations were known, where evaluations are limited: for each of the limit,
+/// and besides. In a fortress nearly all are known, and the limit is never reached.
+const MOST_KNOWN: u64 = 16;
+const MOST_KNOWN_BESIDES: u64 = 1024;
+
 /// The input of a stop rule besides the tree. Times count from `go`.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
@@ -89,10 +94,17 @@ impl BestFirst {
         })
     }
 
-    /// Whether visits that cost no evaluation could go on forever.
+    /// Whether settled leaves could go on forever.
     pub(super) fn is_endless(&self, task: &Task<'_>) -> bool {
         let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
         self.rule.is_endless(&self.tree, left)
+    }
+
+    /// Whether so many evaluations were known that the limit on them may never be reached.
+    pub(super) fn knows_all(&self, task: &Task<'_>) -> bool {
+        let most = |nodes: u64| nodes.saturating_mul(MOST_KNOWN).saturating_add(MOST_KNOWN_BESIDES);
+        let known: u64 = self.counts.known.iter().map(|&known| u64::from(known)).sum();
+        task.limits.nodes.is_some_and(|nodes| known > most(nodes))
     }
 }
 

@@ -7,6 +7,10 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::{Answer, Submission};
 use crate::evaluator::{CacheNote, EvalError, Evaluator, Request};
 
+/// Notes that wait for the next batch at most. A search that knows the evaluations of all that it
+/// reaches submits nothing for a long time.
+const MOST_NOTES: usize = 64;
+
 /// One search's end of a [`SharedDevice`](super::SharedDevice).
 ///
 /// [`Evaluator::batch_size`] is what the search would have if it had the device alone, so that it
@@ -16,7 +20,7 @@ use crate::evaluator::{CacheNote, EvalError, Evaluator, Request};
 pub struct SharedClient {
     submissions: Sender<Submission>,
     session: u32,
-    /// For the device before the next batch.
+    /// For the device, with the next batch or when they are many.
     notes: Vec<CacheNote>,
     /// One for each batch in flight, oldest first. Only the submission holds the other end, so
     /// that a hub that is gone shows at once.
@@ -84,6 +88,9 @@ impl Evaluator for SharedClient {
             self.notes = vec![CacheNote::Retain(Vec::new())];
         } else {
             self.notes.push(note);
+        }
+        if self.notes.len() >= MOST_NOTES {
+            self.send(Vec::new(), None);
         }
     }
 }

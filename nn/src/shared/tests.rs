@@ -125,3 +125,55 @@ fn a_lost_device_is_told_to_all_and_a_lost_client_stops_nobody() {
         assert_eq!(client.in_flight(), 0);
     }
 }
+
+/// Counts the notes that it is given.
+struct Counting(ClassicalEvaluator, Arc<AtomicU64>);
+
+impl Evaluator for Counting {
+    fn description(&self) -> String {
+        self.0.description()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.0.batch_size()
+    }
+
+    fn fixed_cost(&self) -> f32 {
+        self.0.fixed_cost()
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        self.0.submit(batch);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.0.in_flight()
+    }
+
+    fn collect(&mut self) -> Answer {
+        self.0.collect()
+    }
+
+    fn note(&mut self, _: u32, _: CacheNote) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn notes_do_not_pile_up_where_nothing_is_asked() {
+    let noted = Arc::new(AtomicU64::new(0));
+    let device = Counting(ClassicalEvaluator::new(), Arc::clone(&noted));
+    let shared = SharedDevice::start(Box::new(device)).unwrap();
+    let mut client = shared.client(0);
+    for _ in 0..200 {
+        client.note(0, CacheNote::Protect(Vec::new()));
+    }
+    let is_there = |_: &u32| {
+        thread::sleep(Duration::from_millis(1));
+        noted.load(Ordering::Relaxed) == 192
+    };
+    assert!((0..10_000).any(|wait| is_there(&wait)), "{noted:?}");
+    client.submit(requests(1, 1));
+    assert_eq!(client.collect().unwrap().len(), 1);
+    assert_eq!(noted.load(Ordering::Relaxed), 200);
+}
