@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     workers: usize,
     /// Batches that a worker takes in a step, one after another
     #[arg(long, default_value_t = 1)]
-    parts: usize,
+    micro_batches: usize,
     /// Precision of the products
     #[arg(long, default_value_t = Precision::F32)]
     precision: Precision,
@@ -76,13 +76,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         spent.map_or_else(|| "unknown".to_owned(), |spent| format!("{:.0}", positions / spent));
     let name = arguments.shape.to_possible_value();
     println!(
-        "| shape | batch | workers | parts | precision | muon | steps | positions | ms/step | \
-         positions/s | positions/CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|\n\
+        "| shape | batch | workers | micro-batches | precision | muon | steps | positions | \
+         ms/step | positions/s | positions/CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|\n\
          | {} | {} | {} | {} | {} | {} | {} | {positions} | {:.1} | {:.0} | {of_processor} |",
         name.as_ref().map_or("", |name| name.get_name()),
         arguments.batch,
         arguments.workers,
-        arguments.parts,
+        arguments.micro_batches,
         arguments.precision,
         arguments.muon,
         arguments.steps,
@@ -96,7 +96,7 @@ fn open(arguments: &Arguments, steps: u64, folder: &Path) -> Result<Trainer, Box
     let mut config = TrainConfig::new(arguments.shape.into());
     config.batch = arguments.batch;
     config.workers = arguments.workers;
-    config.parts = arguments.parts;
+    config.micro_batches = arguments.micro_batches;
     config.precision = arguments.precision;
     config.steps = steps;
     config.optimizer.muon = arguments.muon;

@@ -4,13 +4,11 @@
 //! * [`settings`] — the values of all options; [`opponent`] — `UCI_Opponent`;
 //! * [`options`] — the register of UCI options;
 //! * [`machine`] — the settings that decide which search and evaluator run;
-//! * [`factory`] — builds the search of a mode, its evaluator and its fallbacks; [`memory`] — how
-//!   much memory is available;
+//! * [`factory`] — builds the search of a mode, its evaluator and its fallbacks;
 //! * `network` — the embedded network and its device (feature `net`).
 
 pub mod factory;
 pub mod machine;
-pub mod memory;
 pub mod mode;
 #[cfg(feature = "net")]
 pub mod network;

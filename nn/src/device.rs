@@ -103,8 +103,8 @@ pub struct Chosen {
     pub name: String,
     /// Whether it is a GPU (or pretends to be one).
     pub is_gpu: bool,
-    /// Whether it only pretends.
-    pub is_software: bool,
+    /// Whether its memory is the machine's own: an integrated GPU's, a software rasteriser's.
+    pub shares_memory: bool,
     /// Why it is not what one might have hoped for, in one sentence.
     pub note: Option<String>,
 }
@@ -115,7 +115,7 @@ fn cpu(note: Option<String>) -> Chosen {
         adapter: None,
         name: "CPU".to_owned(),
         is_gpu: false,
-        is_software: false,
+        shares_memory: true,
         note,
     }
 }

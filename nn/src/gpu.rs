@@ -69,7 +69,7 @@ impl Storage {
     /// What it comes to on this adapter: never `Auto`, and 16-bit floats only where it has them.
     #[must_use]
     pub fn on(self, adapter: &Adapter) -> Self {
-        if self != Self::F32 && adapter.has_halves() { Self::F16 } else { Self::F32 }
+        if self != Self::F32 && adapter.has_f16() { Self::F16 } else { Self::F32 }
     }
 }
 
@@ -88,7 +88,7 @@ impl std::fmt::Display for Adapter {
 #[cfg(not(feature = "wgpu"))]
 impl Adapter {
     /// Whether it calculates with 16-bit floats.
-    pub fn has_halves(&self) -> bool {
+    pub fn has_f16(&self) -> bool {
         match *self {}
     }
 }

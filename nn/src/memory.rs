@@ -1,5 +1,6 @@
 //! Memory that this process may still take, as far as the system tells: what the machine has free,
 //! and what the process' limits and its control groups leave of it. Known on Linux only.
+//! What the options ask for is held against it.
 
 #[cfg(target_os = "linux")]
 mod groups;
@@ -15,6 +16,22 @@ pub fn free_mb() -> Option<usize> {
 #[cfg(not(target_os = "linux"))]
 pub fn free_mb() -> Option<usize> {
     None
+}
+
+/// How much of what the option `name` wants can be had, in MiB, and a sentence where that is less;
+/// `promised_mb` of what is free are for others. Where the system does not tell what is free, the
+/// wish is granted.
+pub fn affordable(name: &str, wanted_mb: usize, promised_mb: usize) -> (usize, Option<String>) {
+    let Some(free_mb) = free_mb() else { return (wanted_mb, None) };
+    let free_mb = free_mb.saturating_sub(promised_mb);
+    // The rest is for everybody else.
+    let most = (free_mb / 4 * 3).max(1);
+    if wanted_mb <= most {
+        return (wanted_mb, None);
+    }
+    let sentence =
+        format!("{name} {wanted_mb} MiB is more than this machine has free; {most} is used");
+    (most, Some(sentence))
 }
 
 /// Of the machine, bytes.

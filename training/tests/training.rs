@@ -213,8 +213,8 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
 fn impossible_numbers_are_refused_in_words() {
     let folder = Folder::new("numbers");
     let wrong: [fn(&mut TrainConfig); 13] = [
-        |config| config.parts = 0,
-        |config| config.parts = usize::MAX,
+        |config| config.micro_batches = 0,
+        |config| config.micro_batches = usize::MAX,
         |config| config.batch = 0,
         |config| config.workers = 0,
         |config| config.window = 0,

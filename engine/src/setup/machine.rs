@@ -49,6 +49,7 @@ impl Machine {
         }
         if self.evaluator == EvaluatorKind::Classical {
             self.threads = 0;
+            self.gpu_storage = Self::default().gpu_storage;
         }
         if self.search != SearchMode::Minimax {
             self.minimax_pruning = Pruning::default();

@@ -12,7 +12,6 @@ use tesla_nn::transformer::{
 use tesla_nn::weights::{self, Described};
 
 use crate::setup::machine::Machine;
-use crate::setup::memory;
 
 /// The shipped network, whose row in `models/README.md` says what made it, or the one that
 /// `EVALFILE` named when the program was built.
@@ -76,20 +75,18 @@ pub fn start(
         Some(path) => WeightsSource::File(Path::new(path)),
     };
     let device = machine.device.parse().map_err(|error| format!("{error}"))?;
-    let (kv_cache_mb, remark) =
-        memory::affordable("KVCache", machine.kv_cache_mb, memory::NETWORK_MB);
     let settings = TransformerSettings {
         device,
         threads: machine.threads,
         batch_size: machine.batch_size.unwrap_or(0),
         is_shared,
-        cache_bytes: kv_cache_mb << 20,
+        cache_bytes: machine.kv_cache_mb << 20,
         gpu_cache_bytes: machine.gpu_kv_cache_mb << 20,
         storage: Storage::named(machine.gpu_storage).unwrap_or_default(),
         anchors: anchors(machine),
     };
     let mut evaluator =
         TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;
-    let notes = remark.into_iter().chain(std::mem::take(&mut evaluator.notes)).collect();
+    let notes = std::mem::take(&mut evaluator.notes);
     Ok((Box::new(evaluator), notes))
 }

@@ -24,9 +24,9 @@ use crate::commands::genfens::GenfensOrder;
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
 use crate::search::{Search, StopToken, Task, discard};
+use crate::setup::factory;
 use crate::setup::machine::Machine;
 use crate::setup::settings::Settings;
-use crate::setup::{factory, memory};
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
 const SETTLED: Duration = Duration::from_millis(30);
@@ -268,8 +268,8 @@ impl Session {
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
             // The cache takes its memory as it fills.
-            let (promised, _) = memory::affordable("KVCache", wanted_kv, 0);
-            let (megabytes, remark) = memory::affordable("Hash", self.hash_mb, promised);
+            let (promised, _) = tesla_nn::memory::affordable("KVCache", wanted_kv, 0);
+            let (megabytes, remark) = tesla_nn::memory::affordable("Hash", self.hash_mb, promised);
             if let Some(sentence) = remark {
                 self.output.info(&sentence);
             }

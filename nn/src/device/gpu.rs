@@ -198,8 +198,9 @@ fn open_first(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
     let device = options.init().map_err(|error| error.to_string())?;
     let adapter = Some(Adapter::open(of_cubecl(kind), api)?);
     let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
+    let shares_memory = is_software || matches!(kind, DeviceKind::IntegratedGpu(_));
     let note = is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
-    Ok(Chosen { device, adapter, name, is_gpu: true, is_software, note })
+    Ok(Chosen { device, adapter, name, is_gpu: true, shares_memory, note })
 }
 
 /// burn's kind of a device as `CubeCL` calls it.

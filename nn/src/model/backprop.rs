@@ -47,8 +47,12 @@ use crate::kernels::gemm::Then;
 
 /// `a · b` for row-major `[n, k]` and `[k, m]`: numbers of bf16 on the processor's matrix tiles,
 /// sums of f32. `None` where there are no tiles or the sizes do not fit them.
+///
+/// # Panics
+/// Where the lists have other lengths.
 pub fn tiled_product(a: &[f32], b: &[f32], [k, m]: [usize; 2]) -> Option<Vec<f32>> {
     let tiles = Tiles::find().filter(|_| fit(k, m))?;
+    assert!(a.len().is_multiple_of(k) && b.len() == k * m, "matrices of other sizes");
     let mut c = vec![0.0; a.len() / k * m];
     TiledWeights::new(tiles, b, &[], [k, m]).run(a, &mut c, Then::Store);
     Some(c)

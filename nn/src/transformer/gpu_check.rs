@@ -10,7 +10,7 @@ use crate::gpu::{DeviceEngine, DeviceOptions, Storage};
 /// A GPU's cache of fewer slots for each search is not worth its passes.
 const LEAST_SLOTS: u64 = 256;
 /// A smaller cache is not tried, bytes.
-const LEAST_CACHE: usize = 64 << 20;
+const LEAST_CACHE: usize = 16 << 20;
 /// Largest difference in value or policy between a device and the CPU on the canary positions.
 const CANARY_TOLERANCE: f32 = 0.01;
 
@@ -47,20 +47,65 @@ impl Candidate<'_> {
     }
 }
 
+/// Why a GPU is not used with its options.
+#[derive(Debug)]
+enum Fault {
+    /// The network does not fit there, whatever the options.
+    Refused(String),
+    /// Its answers are wrong.
+    Wrong(String),
+    /// Its driver failed, mostly for want of memory.
+    Failed(String),
+}
+
+impl Fault {
+    fn why(self) -> String {
+        match self {
+            Self::Refused(why) | Self::Wrong(why) | Self::Failed(why) => why,
+        }
+    }
+
+    /// What may work where the first options were `wanted` and these fail, and how to say it:
+    /// 32-bit floats where 16-bit ones are wrong, a smaller cache where the driver failed.
+    fn next(&self, wanted: DeviceOptions, now: DeviceOptions) -> Option<(DeviceOptions, String)> {
+        let floats = |cache_bytes| {
+            let options = DeviceOptions { storage: Storage::F32, cache_bytes, ..now };
+            (now.storage != Storage::F32).then(|| (options, "in 32-bit floats".to_owned()))
+        };
+        match self {
+            Self::Refused(_) => None,
+            Self::Wrong(_) => floats(now.cache_bytes),
+            Self::Failed(_) if now.cache_bytes == 0 => floats(wanted.cache_bytes),
+            Self::Failed(_) => {
+                let quarter = now.cache_bytes / 4;
+                let cache_bytes = if quarter < LEAST_CACHE { 0 } else { quarter };
+                let how = match cache_bytes >> 20 {
+                    0 => "without GPUKVCache".to_owned(),
+                    megabytes => format!("with GPUKVCache {megabytes}"),
+                };
+                Some((DeviceOptions { cache_bytes, ..now }, how))
+            }
+        }
+    }
+}
+
 /// The network on the GPU, or nothing where it does not work; sentences for the user go to `notes`.
 pub(super) fn start(
     candidate: Candidate<'_>,
     reference: &mut Engine,
     notes: &mut Vec<String>,
 ) -> Option<(DeviceEngine, Speed)> {
-    let Candidate { name, mut options, .. } = candidate;
-    let mut ready = checked(candidate, reference);
-    for (less, how) in with_less(options) {
-        let Err(why) = &ready else { break };
-        notes.push(format!("{name}: {why}; tried again {how}"));
-        options = less;
-        ready = checked(Candidate { options, ..candidate }, reference);
-    }
+    let Candidate { name, options: wanted, .. } = candidate;
+    let mut options = wanted;
+    let ready = loop {
+        let fault = match checked(Candidate { options, ..candidate }, reference) {
+            Ok(ready) => break Ok(ready),
+            Err(fault) => fault,
+        };
+        let Some((next, how)) = fault.next(wanted, options) else { break Err(fault.why()) };
+        notes.push(format!("{name}: {}; tried again {how}", fault.why()));
+        options = next;
+    };
     let measured = ready.and_then(|(mut gpu, found)| {
         let speed = attempt(|| Ok(speed::measure(|batch| gpu.evaluate(batch), candidate.size)))?;
         gpu.note(0, &CacheNote::ForgetAll);
@@ -85,41 +130,19 @@ pub(super) fn start(
     }
 }
 
-/// What may work where these options do not, in this order: a driver's 16-bit floats may be wrong,
-/// and its memory too small for the cache.
-fn with_less(options: DeviceOptions) -> Vec<(DeviceOptions, String)> {
-    let storage = Storage::F32;
-    let floats = DeviceOptions { storage, ..options };
-    let mut all = Vec::new();
-    if options.storage != storage {
-        all.push((floats, "in 32-bit floats".to_owned()));
-    }
-    let quarter = |&bytes: &usize| Some(bytes / 4).filter(|&bytes| bytes >= LEAST_CACHE);
-    for cache_bytes in std::iter::successors(Some(options.cache_bytes), quarter).skip(1) {
-        let how = format!("with GPUKVCache {}", cache_bytes >> 20);
-        all.push((DeviceOptions { cache_bytes, ..floats }, how));
-    }
-    if options.cache_bytes > 0 {
-        let how = "without GPUKVCache".to_owned();
-        all.push((DeviceOptions { cache_bytes: 0, ..floats }, how));
-    }
-    all
-}
-
 /// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
 /// sentence about why it keeps nothing.
 fn checked(
     candidate: Candidate<'_>,
     reference: &mut Engine,
-) -> Result<(DeviceEngine, Option<String>), String> {
+) -> Result<(DeviceEngine, Option<String>), Fault> {
     let Candidate { name, open, options, .. } = candidate;
-    let expected = attempt(|| Ok(reference.evaluate(&canary::requests())))?;
-    let mut gpu = attempt(|| {
-        let mut gpu = open(options)?;
-        let actual = gpu.evaluate(&canary::requests());
-        close_enough(&expected, &actual)?;
-        Ok(gpu)
-    })?;
+    let expected =
+        attempt(|| Ok(reference.evaluate(&canary::requests()))).map_err(Fault::Failed)?;
+    let opened = attempt(|| Ok(open(options))).map_err(Fault::Failed)?;
+    let mut gpu = opened.map_err(Fault::Refused)?;
+    let actual = attempt(|| Ok(gpu.evaluate(&canary::requests()))).map_err(Fault::Failed)?;
+    close_enough(&expected, &actual).map_err(Fault::Wrong)?;
     if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
         gpu.close_cache();
         let note = (options.cache_bytes > 0).then(|| {
@@ -128,22 +151,16 @@ fn checked(
         return Ok((gpu, note));
     }
     let expected = children_by(|requests| reference.evaluate(requests));
-    let checked = attempt(|| {
-        let actual = children_by(|requests| gpu.evaluate(requests));
-        close_enough(&expected, &actual)
-    });
     reference.note(0, &CacheNote::ForgetAll);
+    let actual = attempt(|| Ok(children_by(|requests| gpu.evaluate(requests))));
+    let actual = actual.map_err(Fault::Failed)?;
     gpu.note(0, &CacheNote::ForgetAll);
-    let note = match checked {
-        // 32-bit floats may keep it: they are tried next.
-        Err(why) if options.storage == Storage::F16 => return Err(format!("its cache: {why}")),
-        checked => checked.err(),
-    };
-    let note = note.map(|why| {
-        gpu.close_cache();
-        format!("{name}: its cache: {why}; every position is encoded whole")
-    });
-    Ok((gpu, note))
+    let Err(why) = close_enough(&expected, &actual) else { return Ok((gpu, None)) };
+    if options.storage == Storage::F16 {
+        return Err(Fault::Wrong(format!("its cache: {why}")));
+    }
+    gpu.close_cache();
+    Ok((gpu, Some(format!("{name}: its cache: {why}; every position is encoded whole"))))
 }
 
 /// The answers to the canary positions' children, made from their parents.
@@ -176,17 +193,35 @@ mod tests {
     use crate::model::ModelConfig;
     use crate::weights;
 
-    /// Starts on a device whose driver panics, as drivers do, where `fails` says so of the cache's
-    /// bytes. Whether it is used, whether it keeps anything, and what the user is told.
-    fn drill(fails: impl Fn(DeviceOptions) -> bool) -> (Option<bool>, Vec<String>) {
+    /// What a device does with its options.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Does {
+        Work,
+        /// No memory: the driver panics.
+        Fail,
+        /// Refuses the network.
+        Refuse,
+        /// Calculates with another network.
+        Miscount,
+    }
+
+    /// Starts on a device that does so with 16-bit floats and a cache of 64 MiB. Whether it is
+    /// used, whether it keeps anything, and what the user is told.
+    fn drill(does: impl Fn(DeviceOptions) -> Does) -> (Option<bool>, Vec<String>) {
         let (config, tensors) = (ModelConfig::tiny(), Device::flex());
-        let bytes = weights::to_bytes(&config.init(&tensors), &config).unwrap();
-        let cache_bytes = 1 << 28;
+        let [bytes, other] =
+            [(); 2].map(|()| weights::to_bytes(&config.init(&tensors), &config).unwrap());
+        let cache_bytes = 1 << 26;
         let mut reference =
             Engine::load(&bytes, Options { cache_bytes, ..Options::default() }).unwrap();
         let open = |options: DeviceOptions| {
-            assert!(!fails(options), "out of memory");
-            DeviceEngine::on_tensors(&bytes, &tensors, options).map_err(|error| error.to_string())
+            let does = does(options);
+            assert!(does != Does::Fail, "out of memory");
+            if does == Does::Refuse {
+                return Err("its heads are too wide".to_owned());
+            }
+            let bytes = if does == Does::Miscount { &other } else { &bytes };
+            DeviceEngine::on_tensors(bytes, &tensors, options).map_err(|error| error.to_string())
         };
         let options =
             DeviceOptions { cache_bytes, storage: Storage::F16, ..DeviceOptions::default() };
@@ -194,25 +229,49 @@ mod tests {
         let mut notes = Vec::new();
         let found = start(candidate, &mut reference, &mut notes);
         notes.retain(|note| !note.contains("a batch takes"));
+        // How far off is a matter of chance.
+        let (digits, any) = (|c: char| c.is_ascii_digit() || c == '.', "off by ");
+        for note in &mut notes {
+            if let Some((before, after)) = note.split_once(any) {
+                *note = format!("{before}far{}", after.trim_start_matches(digits));
+            }
+        }
         (found.map(|(gpu, _)| gpu.keeps()), notes)
     }
 
-    /// A drill: the device calculates wrongly with 16-bit floats, has no memory for the cache, or
-    /// not even for the weights.
+    /// A drill: the device has no memory for its cache or not even for the weights, calculates
+    /// wrongly, fails with 16-bit floats only, or refuses the network.
     #[test]
     fn what_fails_is_tried_with_less_and_then_the_cpu_plays() {
-        let failed = |how: &&str| format!("Card 9: it failed (out of memory); {how}");
-        let steps = [
-            "tried again in 32-bit floats",
-            "tried again with GPUKVCache 64",
-            "tried again without GPUKVCache",
-            "the network runs on the CPU",
-        ];
-        let said = |steps: &[&str]| steps.iter().map(failed).collect::<Vec<String>>();
-        assert_eq!(drill(|_| false), (Some(true), vec![]));
-        assert_eq!(drill(|it| it.storage == Storage::F16), (Some(true), said(&steps[..1])));
-        assert_eq!(drill(|it| it.cache_bytes > 1 << 26), (Some(true), said(&steps[..2])));
-        assert_eq!(drill(|it| it.cache_bytes > 0), (Some(false), said(&steps[..3])));
-        assert_eq!(drill(|_| true), (None, said(&steps)));
+        let failed = "it failed (out of memory); tried again";
+        let [smaller, none, floats] =
+            ["with GPUKVCache 16", "without GPUKVCache", "in 32-bit floats"]
+                .map(|how| format!("Card 9: {failed} {how}"));
+        let fail_if = |fails: bool| if fails { Does::Fail } else { Does::Work };
+        let err_if = |errs: bool| if errs { Does::Miscount } else { Does::Work };
+        let is_f16 = |it: DeviceOptions| it.storage == Storage::F16;
+
+        assert_eq!(drill(|_| Does::Work), (Some(true), vec![]));
+        // Memory: a smaller cache is tried in the same floats.
+        let found = drill(|it| fail_if(it.cache_bytes > 1 << 24 || !is_f16(it)));
+        assert_eq!(found, (Some(true), vec![smaller.clone()]));
+        let found = drill(|it| fail_if(it.cache_bytes > 0 || !is_f16(it)));
+        assert_eq!(found, (Some(false), vec![smaller.clone(), none.clone()]));
+        // A driver that fails with 16-bit floats whatever the cache: the whole cache in others.
+        let three = vec![smaller.clone(), none.clone(), floats.clone()];
+        assert_eq!(drill(|it| fail_if(is_f16(it))), (Some(true), three.clone()));
+        // Wrong: the same cache in 32-bit floats, and nothing else.
+        let wrong = "Card 9: its answers are far; tried again in 32-bit floats".to_owned();
+        let found = drill(|it| err_if(is_f16(it)));
+        assert_eq!(found, (Some(true), vec![wrong.clone()]));
+        let plays = |why: &str| format!("Card 9: {why}; the network runs on the CPU");
+        let off = plays("its answers are far");
+        assert_eq!(drill(|_| Does::Miscount), (None, vec![wrong, off]));
+        // Never.
+        let never = plays("it failed (out of memory)");
+        let all = [three, vec![smaller, none, never]].concat();
+        assert_eq!(drill(|_| Does::Fail), (None, all));
+        let refused = plays("its heads are too wide");
+        assert_eq!(drill(|_| Does::Refuse), (None, vec![refused]));
     }
 }

@@ -17,7 +17,7 @@ use tesla_nn::model::{Model, Precision};
 
 use super::muon;
 use super::optimizer::{NEGLIGIBLE, Optimizer};
-use matrices::{Step, moved};
+use matrices::{Step, move_matrices};
 
 pub use saved::StateError;
 
@@ -110,7 +110,8 @@ impl State {
         let clip = if norm > settings.clip_norm { settings.clip_norm / norm } else { 1.0 };
         let clip = clip / scale;
         let path = Vec::new();
-        let moved = moved(self, &model, &grads, Step { settings, rate, clip, on_tiles });
+        let step = Step { settings, rate, clip, on_tiles };
+        let moved = move_matrices(self, &model, &grads, step);
         match grads {
             Grads::Tensors(grads) => {
                 model.map(&mut Mover { state: self, grads, settings, rate, clip, path, moved })

@@ -16,8 +16,8 @@ use crate::train::optimizer::Optimizer;
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;
 
-/// Most batches that a worker takes in a step.
-const MOST_PARTS: usize = 1024;
+/// Most micro-batches.
+const MOST_MICRO_BATCHES: usize = 1024;
 /// Most workers and most encoders: each is a thread.
 const MOST_THREADS: usize = 256;
 
@@ -59,7 +59,8 @@ options! {
         model: ModelConfig = ModelConfig::small(), as shape: Shape;
         /// Device that trains: auto, cpu, gpu, or software for tests.
         device: DeviceChoice = DeviceChoice::Auto, as device: DeviceChoice;
-        /// Precision of the matrix products: f32, bf16 or f16; weights and optimizer are f32.
+        /// Precision of the matrix products, Muon's on a CPU included: f32, bf16 or f16; weights
+        /// and moments are f32.
         precision: Precision = Precision::F32, as precision: Precision;
         /// Steps of the whole run.
         steps: u64 = 20_000, as steps: u64;
@@ -71,7 +72,7 @@ options! {
         workers: usize = 2, as workers: usize;
         /// Batches that a worker takes in a step, one after another: small ones stay in a
         /// processor's cache.
-        parts: usize = 1, as parts: usize;
+        micro_batches: usize = 1, as micro_batches: usize;
         /// Threads that encode batches ahead of the workers; the batches do not depend on it.
         encoders: usize = 1, as encoders: usize;
         /// Positions per window, the anchor included.
@@ -164,6 +165,11 @@ impl TrainConfig {
         Self { model, ..Self::default() }
     }
 
+    /// Batches of a step.
+    pub(crate) fn batches_a_step(&self) -> usize {
+        self.workers * self.micro_batches
+    }
+
     /// Says what is wrong with the numbers, if anything.
     ///
     /// # Errors
@@ -172,8 +178,9 @@ impl TrainConfig {
         if self.batch == 0 {
             return Err("batch must be at least 1".to_owned());
         }
-        if !(1..=MOST_PARTS).contains(&self.parts) {
-            return Err(format!("parts is {}; it must be 1 to {MOST_PARTS}", self.parts));
+        if !(1..=MOST_MICRO_BATCHES).contains(&self.micro_batches) {
+            let is = self.micro_batches;
+            return Err(format!("micro_batches is {is}; it must be 1 to {MOST_MICRO_BATCHES}"));
         }
         for (name, threads) in [("workers", self.workers), ("encoders", self.encoders)] {
             if !(1..=MOST_THREADS).contains(&threads) {

@@ -248,6 +248,9 @@ impl Trainer {
     ) -> Result<(), TrainError> {
         let end = end.min(self.config.steps);
         let bar = bar(self.config.steps, "steps");
+        // The time that is left follows from the steps of this session only.
+        bar.set_position(self.progress.step);
+        bar.reset_eta();
         let mut log = Log::open(&self.folder, self.progress.step)?;
         if self.progress.step == 0 {
             // From here on a kill finds a run to resume, its start included.
@@ -258,7 +261,7 @@ impl Trainer {
         while self.is_going(end, stop) {
             let (mut feed, batches) = pace.wait(|| self.feed(dataset));
             while self.is_going(end, stop) {
-                let jobs = pace.wait(|| feed.take(self.config.workers * self.config.parts));
+                let jobs = pace.wait(|| feed.take(self.config.batches_a_step()));
                 if jobs.is_empty() {
                     break;
                 }
@@ -323,7 +326,10 @@ impl Trainer {
         let plan = dataset.plan(window, batch, seed, self.progress.epoch);
         let rest = plan.get(self.progress.batch..).unwrap_or_default();
         let is_consistent = self.config.loss.consistency > 0.0;
-        (Feed::start(dataset, rest, encoders, is_consistent), plan.len())
+        (
+            Feed::start(dataset, rest, (encoders, self.config.batches_a_step()), is_consistent),
+            plan.len(),
+        )
     }
 
     fn train_step(&mut self, jobs: &[Job], pace: &mut Pace) -> Ruling {
@@ -332,7 +338,7 @@ impl Trainer {
             precision: self.config.precision,
             scale: self.progress.guard.scale,
             device: &self.device,
-            parts: self.config.parts,
+            workers: self.config.workers,
         };
         let sum = gradients::gradients(&self.model, jobs, pass, &mut self.memory);
         let (is_number, positions) = (sum.is_number(), sum.positions());

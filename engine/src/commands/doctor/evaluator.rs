@@ -53,6 +53,13 @@ fn advice_on(sentence: &str) -> &'static str {
     } else if sentence.contains("no GPU") || sentence.contains("no gpu") {
         "if there is one, install its Vulkan driver (see drivers above); else nothing: the CPU \
          plays"
+    } else if sentence.contains("tried again") {
+        "play on; update the GPU's driver, and if that does not help, set GPUStorage or GPUKVCache \
+         to what worked"
+    } else if sentence.contains("no 16-bit floats") {
+        "set GPUStorage to auto"
+    } else if sentence.contains("too small for it") {
+        "raise the option that it names"
     } else if sentence.contains("KVCache") {
         "lower the option that it names, or end other programs"
     } else if sentence.contains("cache") {

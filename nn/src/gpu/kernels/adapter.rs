@@ -29,8 +29,8 @@ impl fmt::Display for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Limits { shared, units, buffer, .. } = self.limits();
         let (shared, buffer) = (shared >> 10, buffer >> 20);
-        let halves = if self.has_halves() { ", 16-bit floats" } else { "" };
-        write!(f, "{shared} KiB and {units} units a workgroup, {buffer} MiB a buffer{halves}")
+        let f16 = if self.has_f16() { ", 16-bit floats" } else { "" };
+        write!(f, "{shared} KiB and {units} units a workgroup, {buffer} MiB a buffer{f16}")
     }
 }
 
@@ -82,7 +82,7 @@ impl Adapter {
     }
 
     /// Whether it calculates with 16-bit floats and stores them.
-    pub fn has_halves(&self) -> bool {
+    pub fn has_f16(&self) -> bool {
         self.client().properties().supports_type(f16::elem_type_native())
     }
 

@@ -124,6 +124,8 @@ impl<W: Stored> Kernels<W> {
             return Err("its buffers are too small for the network's weights".to_owned());
         }
         let client = adapter.client();
+        // What an earlier attempt took; an error here means that it is freed later.
+        let _ = client.memory_cleanup();
         let rows = shared_out(bytes, 4 * sizes.row4() * size_of::<W>(), limits);
         let keep = |floats: Vec<f32>, width: usize| {
             let len = floats.len() / width;

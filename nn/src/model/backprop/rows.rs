@@ -109,8 +109,8 @@ impl WithSimd for NormaliseBack<'_> {
             for (((&x, &back), &scale), d_scale) in x.iter().zip(back).zip(scale).zip(&mut *d_scale)
             {
                 let product = simd.mul_f32s(x, back);
-                *d_scale = simd.mul_add_f32s(product, inverses, *d_scale);
-                sums = simd.mul_add_f32s(product, scale, sums);
+                *d_scale = simd.mul_add_e_f32s(product, inverses, *d_scale);
+                sums = simd.mul_add_e_f32s(product, scale, sums);
             }
             let sum = simd.reduce_sum_f32s(sums);
             let along = simd.splat_f32s(sum * inverse * inverse * inverse / width as f32);

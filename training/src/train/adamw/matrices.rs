@@ -1,5 +1,8 @@
-//! Muon's steps. On a CPU several matrices at a time, each by itself, so that no result depends on
-//! the number of threads; on a GPU all matrices of a size together, so that there are few launches.
+//! Muon's step of a whole network: finds the matrices, and moves several at a time on a CPU, all of
+//! a size together on a GPU.
+//!
+//! On a CPU each is moved by itself, so that no result depends on the number of threads; on a GPU
+//! there are few launches.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +27,7 @@ pub(super) struct Step<'a> {
 }
 
 /// Moves the moments of the matrices that Muon moves; the matrices after the step, by their paths.
-pub(super) fn moved(
+pub(super) fn move_matrices(
     state: &mut State,
     model: &Model,
     grads: &Grads,
@@ -98,7 +101,7 @@ impl ModuleVisitor for Finder<'_> {
                 grad.reshape(size) * clip
             }
             Grads::List(grads) => {
-                let own = grads.iter().skip(start).take(length);
+                let own = grads[start..start + length].iter();
                 let grad = own.map(|grad| grad * clip).collect();
                 Tensor::from_data(TensorData::new(grad, size), &device)
             }

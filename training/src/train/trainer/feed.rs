@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, bounded};
 use super::gradients::Job;
 use crate::train::dataset::{Dataset, WindowRef};
 
-/// Batches that wait encoded, over all encoders.
+/// Batches that wait encoded over all encoders, at least; a step's batches where these are more.
 const AHEAD: usize = 8;
 
 /// The rest of an epoch's batches, in the plan's order whatever the number of encoders: encoder `k`
@@ -20,14 +20,15 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Begins to encode `plan`; with `is_consistent` also the windows' last positions as wholes.
+    /// Begins to encode `plan`, of which `step` batches are asked for at a time; with
+    /// `is_consistent` also the windows' last positions as wholes.
     pub(super) fn start(
         dataset: &Arc<Dataset>,
         plan: &[Vec<WindowRef>],
-        encoders: usize,
+        (encoders, step): (usize, usize),
         is_consistent: bool,
     ) -> Self {
-        let ahead = AHEAD.div_ceil(encoders).max(2);
+        let ahead = AHEAD.max(step).div_ceil(encoders).max(2);
         let encoder = |share: Vec<Vec<WindowRef>>| {
             let (sender, receiver) = bounded(ahead);
             let dataset = Arc::clone(dataset);

@@ -1,5 +1,5 @@
 //! The gradients of one training step (`Trainer::train_step` applies them): forward and backward
-//! over each worker's batch, on the CPU by [`Backprop`], elsewhere by burn's graph.
+//! over each worker's batches, on the CPU by [`Backprop`], elsewhere by burn's graph.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
@@ -40,12 +40,17 @@ pub(super) struct Pass<'a> {
     pub(super) precision: Precision,
     /// What the loss is multiplied by before it is differentiated.
     pub(super) scale: f32,
-    /// Batches that a worker takes one after another.
-    pub(super) parts: usize,
+    /// Threads among which the batches are divided; each takes its own one after another.
+    pub(super) workers: usize,
     pub(super) device: &'a Device,
 }
 
 impl Pass<'_> {
+    /// Batches of a worker.
+    fn share(self, jobs: &[Job]) -> usize {
+        jobs.len().div_ceil(self.workers.max(1)).max(1)
+    }
+
     /// Whether [`Backprop`] can do it. The network and its gradients are the same either way, but
     /// for rounding.
     fn is_plain(self) -> bool {
@@ -116,7 +121,7 @@ fn joined<G: Send>(works: Vec<impl FnOnce() -> Found<G> + Send>) -> Vec<Found<G>
 
 fn plain_gradients(network: &Backprop, jobs: &[Job], pass: Pass<'_>, memory: &mut Memory) -> Sum {
     let scale = pass.scale / jobs.len().max(1) as f32;
-    let shares = jobs.chunks(pass.parts);
+    let shares = jobs.chunks(pass.share(jobs));
     if memory.workers.len() < shares.len() {
         memory.workers.resize_with(shares.len(), Workspace::default);
     }
@@ -199,7 +204,7 @@ pub(super) fn graph_gradients(model: &Model, jobs: &[Job], pass: Pass<'_>) -> Su
             Found { grads: sum.grads(), parts }
         }
     };
-    let found = joined(jobs.chunks(pass.parts).map(work).collect());
+    let found = joined(jobs.chunks(pass.share(jobs)).map(work).collect());
     let mut sum = GradientsAccumulator::new();
     let mut parts = Vec::with_capacity(jobs.len());
     for Found { grads, parts: own } in found {
