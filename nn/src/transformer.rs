@@ -107,7 +107,8 @@ impl TransformerSettings {
         };
         let storage = self.storage.on(adapter);
         let is_refused = self.storage == Storage::F16 && storage != self.storage;
-        let refused = is_refused.then(|| NO_F16.to_owned());
+        let refused = "it has no 16-bit floats; 32-bit ones are used";
+        let refused = is_refused.then(|| refused.to_owned());
         let options = DeviceOptions {
             cache_bytes,
             sessions: if self.is_shared { SHARES } else { 1 },
@@ -118,9 +119,6 @@ impl TransformerSettings {
         (options, remarks.map(|remark| format!("{}: {remark}", gpu.name)).collect())
     }
 }
-
-/// What is said of a GPU that is asked for 16-bit floats.
-const NO_F16: &str = "it has no 16-bit floats; 32-bit ones are used";
 
 /// How much of a cache the machine has memory for, bytes, and a sentence where that is less.
 fn affordable(option: &str, bytes: usize) -> (usize, Option<String>) {

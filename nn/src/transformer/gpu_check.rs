@@ -107,7 +107,7 @@ pub(super) fn start(
         options = next;
     };
     let measured = ready.and_then(|(mut gpu, found)| {
-        let speed = attempt(|| Ok(speed::measure(|batch| gpu.evaluate(batch), candidate.size)))?;
+        let speed = attempt(|| speed::measure(|batch| gpu.evaluate(batch), candidate.size))?;
         gpu.note(0, &CacheNote::ForgetAll);
         candidate.is_worth_it(speed, reference)?;
         Ok((gpu, found, speed))
@@ -137,11 +137,10 @@ fn checked(
     reference: &mut Engine,
 ) -> Result<(DeviceEngine, Option<String>), Fault> {
     let Candidate { name, open, options, .. } = candidate;
-    let expected =
-        attempt(|| Ok(reference.evaluate(&canary::requests()))).map_err(Fault::Failed)?;
-    let opened = attempt(|| Ok(open(options))).map_err(Fault::Failed)?;
+    let expected = attempt(|| reference.evaluate(&canary::requests())).map_err(Fault::Failed)?;
+    let opened = attempt(|| open(options)).map_err(Fault::Failed)?;
     let mut gpu = opened.map_err(Fault::Refused)?;
-    let actual = attempt(|| Ok(gpu.evaluate(&canary::requests()))).map_err(Fault::Failed)?;
+    let actual = attempt(|| gpu.evaluate(&canary::requests())).map_err(Fault::Failed)?;
     close_enough(&expected, &actual).map_err(Fault::Wrong)?;
     if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
         gpu.close_cache();
@@ -152,7 +151,7 @@ fn checked(
     }
     let expected = children_by(|requests| reference.evaluate(requests));
     reference.note(0, &CacheNote::ForgetAll);
-    let actual = attempt(|| Ok(children_by(|requests| gpu.evaluate(requests))));
+    let actual = attempt(|| children_by(|requests| gpu.evaluate(requests)));
     let actual = actual.map_err(Fault::Failed)?;
     gpu.note(0, &CacheNote::ForgetAll);
     let Err(why) = close_enough(&expected, &actual) else { return Ok((gpu, None)) };
@@ -180,8 +179,8 @@ fn close_enough(expected: &[Evaluation], actual: &[Evaluation]) -> Result<(), St
 }
 
 /// Tries something with a driver that may panic.
-fn attempt<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    guarded(work).unwrap_or_else(|text| Err(format!("it failed ({text})")))
+fn attempt<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    guarded(work).map_err(|text| format!("it failed ({text})"))
 }
 
 #[cfg(test)]

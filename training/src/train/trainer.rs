@@ -326,10 +326,8 @@ impl Trainer {
         let plan = dataset.plan(window, batch, seed, self.progress.epoch);
         let rest = plan.get(self.progress.batch..).unwrap_or_default();
         let is_consistent = self.config.loss.consistency > 0.0;
-        (
-            Feed::start(dataset, rest, (encoders, self.config.batches_a_step()), is_consistent),
-            plan.len(),
-        )
+        let step = self.config.batches_a_step();
+        (Feed::start(dataset, rest, (encoders, step), is_consistent), plan.len())
     }
 
     fn train_step(&mut self, jobs: &[Job], pace: &mut Pace) -> Ruling {
