@@ -58,7 +58,12 @@ pub struct SimulatedDevice {
 
 impl SimulatedDevice {
     /// Puts `evaluator` on a thread of its own.
-    pub fn new<E: Evaluator + 'static>(evaluator: E, behaviour: Behaviour) -> Self {
+    pub fn new(evaluator: impl Evaluator + 'static, behaviour: Behaviour) -> Self {
+        Self::over(Box::new(evaluator), behaviour)
+    }
+
+    /// The same for one of any kind.
+    pub fn over(evaluator: Box<dyn Evaluator>, behaviour: Behaviour) -> Self {
         let (jobs, todo) = unbounded();
         let (done, answers) = unbounded();
         let description = format!(
@@ -123,14 +128,14 @@ impl Evaluator for SimulatedDevice {
 }
 
 /// The thread's side.
-struct Device<E> {
-    evaluator: E,
+struct Device {
+    evaluator: Box<dyn Evaluator>,
     behaviour: Behaviour,
     todo: Receiver<TimedJob>,
     done: Sender<TimedAnswer>,
 }
 
-impl<E: Evaluator> Device<E> {
+impl Device {
     /// Answers until nobody asks any more or the drill says that the device is lost.
     fn run(mut self) {
         let mut answered = 0;

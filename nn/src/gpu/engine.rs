@@ -145,6 +145,12 @@ impl DeviceEngine {
         self.manager.attention(session, handle)
     }
 
+    /// The same with a cache that gives back other numbers than it got.
+    #[cfg(test)]
+    pub(crate) fn with_faulty_cache(self) -> Self {
+        Self { passes: Box::new(super::tests::FaultyCache(self.passes)), ..self }
+    }
+
     /// Does what the search says of its positions. The device's memory stays taken.
     pub fn note(&mut self, session: u32, note: &CacheNote) {
         match note {

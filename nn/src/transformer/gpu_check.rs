@@ -202,6 +202,8 @@ mod tests {
         Refuse,
         /// Calculates with another network.
         Miscount,
+        /// Calculates well, but not from its cache.
+        Misremember,
     }
 
     /// Starts on a device that does so with 16-bit floats and a cache of 64 MiB. Whether it is
@@ -220,7 +222,9 @@ mod tests {
                 return Err("its heads are too wide".to_owned());
             }
             let bytes = if does == Does::Miscount { &other } else { &bytes };
-            DeviceEngine::on_tensors(bytes, &tensors, options).map_err(|error| error.to_string())
+            let engine = DeviceEngine::on_tensors(bytes, &tensors, options);
+            let engine = engine.map_err(|error| error.to_string())?;
+            Ok(if does == Does::Misremember { engine.with_faulty_cache() } else { engine })
         };
         let options =
             DeviceOptions { cache_bytes, storage: Storage::F16, ..DeviceOptions::default() };
@@ -239,7 +243,7 @@ mod tests {
     }
 
     /// A drill: the device has no memory for its cache or not even for the weights, calculates
-    /// wrongly, fails with 16-bit floats only, or refuses the network.
+    /// wrongly, at all or from its cache, fails with 16-bit floats only, or refuses the network.
     #[test]
     fn what_fails_is_tried_with_less_and_then_the_cpu_plays() {
         let failed = "it failed (out of memory); tried again";
@@ -265,7 +269,15 @@ mod tests {
         assert_eq!(found, (Some(true), vec![wrong.clone()]));
         let plays = |why: &str| format!("Card 9: {why}; the network runs on the CPU");
         let off = plays("its answers are far");
-        assert_eq!(drill(|_| Does::Miscount), (None, vec![wrong, off]));
+        assert_eq!(drill(|_| Does::Miscount), (None, vec![wrong.clone(), off]));
+        // Wrong only from the cache: likewise, and in the end without it.
+        let forget_if = |forgets| if forgets { Does::Misremember } else { Does::Work };
+        let cache = wrong.replace("its answers", "its cache: its answers");
+        let found = drill(|it| forget_if(is_f16(it)));
+        assert_eq!(found, (Some(true), vec![cache.clone()]));
+        let whole = "Card 9: its cache: its answers are far; every position is encoded whole";
+        let found = drill(|_| Does::Misremember);
+        assert_eq!(found, (Some(false), vec![cache, whole.to_owned()]));
         // Never.
         let never = plays("it failed (out of memory)");
         let all = [three, vec![smaller, none, never]].concat();

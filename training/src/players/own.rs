@@ -15,9 +15,11 @@ use tesla_engine::setup::factory;
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::centipawns_from_score;
+use tesla_nn::simulated::SimulatedDevice;
 use tesla_nn::transformer::panic_text;
 
 use super::devices::Devices;
+use super::latency::Latency;
 use super::player::{Mishap, Player, Reply, Turn};
 use super::side::Side;
 use crate::game::ending::Termination;
@@ -32,6 +34,7 @@ pub struct OwnPlayer<'a> {
     machine: Machine,
     settings: Settings,
     limit: Limit,
+    latency: Option<Latency>,
     devices: &'a Devices,
     /// `None` after a failure.
     search: Option<Box<dyn Search>>,
@@ -54,8 +57,8 @@ impl<'a> OwnPlayer<'a> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = settings.machine();
         let transcript = VecDeque::new();
-        let limit = side.limit;
-        Ok(Self { machine, settings, limit, devices, search: None, stop, transcript })
+        let Side { limit, latency, .. } = *side;
+        Ok(Self { machine, settings, limit, latency, devices, search: None, stop, transcript })
     }
 
     fn note(&mut self, line: String) {
@@ -151,6 +154,10 @@ impl Player for OwnPlayer<'_> {
                 .devices
                 .evaluator(&self.machine, self.limit.is_timed())
                 .map_err(Mishap::Fatal)?;
+            let evaluator = match self.latency {
+                Some(latency) => Box::new(SimulatedDevice::over(evaluator, latency.behaviour())),
+                None => evaluator,
+            };
             let mut search = factory::search_on(&self.machine, evaluator).map_err(Mishap::Fatal)?;
             search.set_hash_mb(self.settings.hash_mb);
             self.search = Some(search);

@@ -12,6 +12,7 @@ use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
+use super::latency::Latency;
 use super::programs;
 use crate::game::limit::Limit;
 
@@ -51,6 +52,9 @@ pub struct Side {
     /// Restart the program for each game.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,
+    /// A simulated device between search and evaluator, for our own sides by time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
     /// UCI options, in the order in which they are set; ours are the same as the engine's.
     #[serde(default, skip_serializing_if = "UciOptions::is_empty")]
     pub option: UciOptions,
@@ -171,6 +175,10 @@ impl Side {
                 self.restart = value.parse().map_err(|_| bad("it is true or false"))?;
                 true
             }
+            "latency" => {
+                let latency = value.parse().map_err(|fault| anyhow!("side {name}: {fault}"))?;
+                self.latency.replace(latency).is_none()
+            }
             "nodes" => limit.nodes.replace(value.parse().map_err(|_| bad(whole))?).is_none(),
             "depth" => limit.depth.replace(value.parse().map_err(|_| bad(whole))?).is_none(),
             "movetime" => {
@@ -191,7 +199,7 @@ impl Side {
                 }
                 _ => bail!(
                     "side {name}: there is no key '{key}'; use name, cmd, arg, dir, restart, \
-                     preset, nodes, depth, movetime, tc, nodestime or option.NAME"
+                     preset, latency, nodes, depth, movetime, tc, nodestime or option.NAME"
                 ),
             },
         };
@@ -243,12 +251,18 @@ impl Side {
                      leave it out, or name the program with cmd=PATH"
                 );
             }
+            ensure!(
+                self.latency.is_none() || self.limit.is_timed(),
+                "side {name}: latency needs a limit in time, such as movetime=0.1"
+            );
             let counts = self.machine()?.search.keeps_tree();
             ensure!(
                 counts || self.limit.nodestime.is_none(),
                 "side {name}: nodestime is for the searches Tesla and PUCT, which count their \
                  evaluations; leave it out"
             );
+        } else if self.latency.is_some() {
+            bail!("side {name}: latency is for our own searches; leave it out");
         } else if self.limit.nodestime.is_some() {
             bail!(
                 "side {name}: nodestime is for our own searches; give the engine its own option of \
@@ -340,6 +354,9 @@ mod tests {
         assert!(fault("name=A tc=1 nodestime=9 option.Search=AlphaBeta").contains("PUCT"));
         assert!(fault("name=A cmd=x tc=1 nodestime=9").contains("our own"));
         assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
+        assert!(fault("name=A movetime=1 latency=3").contains("300+1"));
+        assert!(fault("name=A nodes=1 latency=300+1").contains("limit in time"));
+        assert!(fault("name=A cmd=x movetime=1 latency=300+1").contains("our own"));
         assert!(fault("name=A nodes=1 preset=wild").contains("one preset, literal"));
         let literal = parse("name=A nodes=1 preset=literal").unwrap();
         assert!(literal[0].machine().unwrap().params.average_share.abs() < f32::EPSILON);

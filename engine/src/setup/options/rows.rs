@@ -84,7 +84,7 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "GPUKVCache",
-            help: "The same in a GPU's memory, taken at once, as far as one buffer of it reaches.",
+            help: "The same in a GPU's memory, taken at once, as far as two buffers of it reach.",
             kind: Kind::Spin {
                 default: 2048,
                 min: 0,

@@ -79,7 +79,7 @@ pub(super) fn logits<W: Float>(
     a: &mut Shared<[f32]>,
     bias: &[W],
     ints: &[u32],
-    kv: &[Vector<W, Const<4>>],
+    keys: &[Vector<W, Const<4>>],
     chunk: &Chunk,
     layer: usize,
     #[comptime] sizes: Sizes,
@@ -93,7 +93,7 @@ pub(super) fn logits<W: Float>(
         let sight = sight(ints, chunk, item / comptime!(MAX_SOURCES * sizes.heads));
         let entry = ints[sight.entries + j] as usize;
         let at = entry / records::PLACES_OF_ROW * comptime!(sizes.row4())
-            + layer * comptime!(2 * sizes.width4)
+            + layer * sizes.width4
             + h * sizes.head4;
         let mut seen = 2usize;
         if j >= sight.pieces {
@@ -113,7 +113,7 @@ pub(super) fn logits<W: Float>(
                     #[unroll]
                     for k in 0..together {
                         let i = group * together + k;
-                        let key = load::<W>(kv, at + i);
+                        let key = load::<W>(keys, at + i);
                         s0 += q[row * sizes.width4 + from + i] * key;
                         s1 += q[r1 * sizes.width4 + from + i] * key;
                         s2 += q[r2 * sizes.width4 + from + i] * key;
@@ -175,7 +175,7 @@ pub(super) fn mix<W: Float>(
     to: &mut Shared<[Four]>,
     sums: &mut Shared<[f32]>,
     ints: &[u32],
-    kv: &[Vector<W, Const<4>>],
+    values: &[Vector<W, Const<4>>],
     chunk: &Chunk,
     layer: usize,
     #[comptime] sizes: Sizes,
@@ -187,7 +187,7 @@ pub(super) fn mix<W: Float>(
         let i = item % d;
         let h = i / sizes.head4;
         let sight = sight(ints, chunk, item / d);
-        let from = layer * comptime!(2 * sizes.width4) + d + i;
+        let from = layer * d + i;
         let mut row = sight.begin;
         while row < sight.end {
             let last = sight.end - 1;
@@ -204,7 +204,7 @@ pub(super) fn mix<W: Float>(
                 for k in 0..KEYS {
                     let j = group * KEYS + k;
                     let slot = ints[sight.entries + j] as usize / records::PLACES_OF_ROW;
-                    let v = load::<W>(kv, slot * comptime!(sizes.row4()) + from);
+                    let v = load::<W>(values, slot * comptime!(sizes.row4()) + from);
                     let e0 = a[(row * heads + h) * MAX_SOURCES + j];
                     let e1 = a[(r1 * heads + h) * MAX_SOURCES + j];
                     let e2 = a[(r2 * heads + h) * MAX_SOURCES + j];

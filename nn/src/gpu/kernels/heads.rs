@@ -13,10 +13,12 @@ fn token_parts<W: Float>(
     x: &Shared<[Four]>,
     w: &[Vector<W, Const<4>>],
     ints: &[u32],
-    kv: &mut [Vector<W, Const<4>>],
+    keys: &mut [Vector<W, Const<4>>],
+    values: &mut [Vector<W, Const<4>>],
     chunk: &Chunk,
     #[comptime] sizes: Sizes,
 ) {
+    let n = sizes.hidden4;
     let m = comptime!(2 * sizes.hidden4);
     let rows_at = ints[records::ROWS_AT] as usize;
     let mut acc = Array::<Four>::new(BLOCK);
@@ -31,9 +33,13 @@ fn token_parts<W: Float>(
             let at = rows_at + (chunk.row + first + r) * records::ROW;
             if first + r < chunk.rows && (ints[at] as usize) < records::READOUT {
                 let to = ints[at + 1] as usize * comptime!(sizes.row4())
-                    + comptime!(2 * sizes.layers * sizes.width4)
-                    + column;
-                kv[to] = Vector::<W, Const<4>>::cast_from(acc[r]);
+                    + comptime!(sizes.layers * sizes.width4);
+                let part = Vector::<W, Const<4>>::cast_from(acc[r]);
+                if column < n {
+                    keys[to + column] = part;
+                } else {
+                    values[to + column - n] = part;
+                }
             }
         }
         item += sizes.units;
@@ -91,7 +97,7 @@ fn readout_parts<W: Float>(
     z: &Shared<[Four]>,
     w: &[Vector<W, Const<4>>],
     ints: &[u32],
-    kv: &mut [Vector<W, Const<4>>],
+    keys: &mut [Vector<W, Const<4>>],
     chunk: &Chunk,
     #[comptime] sizes: Sizes,
 ) {
@@ -121,9 +127,9 @@ fn readout_parts<W: Float>(
             if is_here(ints, chunk, first + r) {
                 let row = readout_row(ints, chunk.position + first + r);
                 let to = ints[rows_at + row * records::ROW + 1] as usize * comptime!(sizes.row4())
-                    + comptime!(2 * sizes.layers * sizes.width4)
+                    + comptime!(sizes.layers * sizes.width4)
                     + column;
-                kv[to] = Vector::<W, Const<4>>::cast_from(acc[r]);
+                keys[to] = Vector::<W, Const<4>>::cast_from(acc[r]);
             }
         }
         item += sizes.units;
@@ -132,21 +138,22 @@ fn readout_parts<W: Float>(
 
 /// What the chunk's normalised rows `y` say of values, and what its positions' moves need of them.
 #[cube]
-pub(super) fn values<W: Float>(
+pub(super) fn value_head<W: Float>(
     x: &mut Shared<[Four]>,
     y: &Shared<[Four]>,
     z: &mut Shared<[Four]>,
     w: &[Vector<W, Const<4>>],
     ints: &[u32],
-    kv: &mut [Vector<W, Const<4>>],
+    keys: &mut [Vector<W, Const<4>>],
+    values: &mut [Vector<W, Const<4>>],
     out: &mut [f32],
     chunk: &Chunk,
     #[comptime] sizes: Sizes,
 ) {
-    token_parts::<W>(y, w, ints, kv, chunk, sizes);
+    token_parts::<W>(y, w, ints, keys, values, chunk, sizes);
     readouts(y, z, ints, chunk, sizes);
     sync_cube();
-    readout_parts::<W>(x, &*z, w, ints, kv, chunk, sizes);
+    readout_parts::<W>(x, &*z, w, ints, keys, chunk, sizes);
     sync_cube();
     let m = comptime!(VALUES.div_ceil(4));
     let mut acc = Array::<Four>::new(BLOCK);
@@ -177,26 +184,27 @@ pub(super) fn values<W: Float>(
 fn hidden<W: Float>(
     w: &[Vector<W, Const<4>>],
     ints: &[u32],
-    kv: &[Vector<W, Const<4>>],
+    keys: &[Vector<W, Const<4>>],
+    values: &[Vector<W, Const<4>>],
     at: usize,
     i: usize,
     #[comptime] sizes: Sizes,
 ) -> Four {
     let n = sizes.hidden4;
     let row4 = comptime!(sizes.row4());
-    let part = comptime!(2 * sizes.layers * sizes.width4);
+    let part = comptime!(sizes.layers * sizes.width4);
     let (a, b) = (ints[at] as usize, ints[at + 1] as usize);
     let position =
         ints[records::POSITIONS_AT] as usize + b / records::POSITION_OF * records::POSITION;
     let entries = position + records::ENTRIES;
     let readout = ints[entries + ints[position] as usize / 256 - 1] as usize;
     let piece = ints[entries + a % 64] as usize;
-    let mut sum = load::<W>(kv, piece / records::PLACES_OF_ROW * row4 + part + i)
-        + load::<W>(kv, readout / records::PLACES_OF_ROW * row4 + part + i);
+    let mut sum = load::<W>(keys, piece / records::PLACES_OF_ROW * row4 + part + i)
+        + load::<W>(keys, readout / records::PLACES_OF_ROW * row4 + part + i);
     let captured = a / 64 % 64;
     if captured != records::NO_CAPTURE {
         let captured = ints[entries + captured] as usize / records::PLACES_OF_ROW;
-        sum += load::<W>(kv, captured * row4 + part + n + i);
+        sum += load::<W>(values, captured * row4 + part + i);
     }
     let target = a / 4096 * n + i;
     let table = sum * load::<W>(w, sizes.places.gate + target)
@@ -208,12 +216,13 @@ fn hidden<W: Float>(
 
 /// Policy and action value of the group's moves, some at a time; `group` is the group's record.
 #[cube]
-pub(super) fn moves<W: Float>(
+pub(super) fn move_heads<W: Float>(
     y: &mut Shared<[Four]>,
     z: &mut Shared<[Four]>,
     w: &[Vector<W, Const<4>>],
     ints: &[u32],
-    kv: &[Vector<W, Const<4>>],
+    keys: &[Vector<W, Const<4>>],
+    values: &[Vector<W, Const<4>>],
     out: &mut [f32],
     group: usize,
     groups: usize,
@@ -233,7 +242,7 @@ pub(super) fn moves<W: Float>(
             let mut v = Four::new(0.0f32);
             if m < count {
                 let at = moves_at + (start + m) * records::MOVE;
-                v = hidden::<W>(w, ints, kv, at, item % n, sizes);
+                v = hidden::<W>(w, ints, keys, values, at, item % n, sizes);
             }
             z[item] = v;
             item += sizes.units;

@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 
 use super::attention::{exponentials, logits, maxima, mix, receive};
 use super::embedding::embed;
-use super::heads::{moves, values};
+use super::heads::{move_heads, value_head};
 use super::product::{Four, normalise, product};
 use super::records;
 use super::sizes::{BLOCK, PARTS, Sizes};
@@ -84,7 +84,8 @@ fn project<W: Float>(
     queries: &mut Shared<[Four]>,
     w: &[Vector<W, Const<4>>],
     ints: &[u32],
-    kv: &mut [Vector<W, Const<4>>],
+    keys: &mut [Vector<W, Const<4>>],
+    values: &mut [Vector<W, Const<4>>],
     chunk: &Chunk,
     layer: usize,
     #[comptime] sizes: Sizes,
@@ -106,8 +107,13 @@ fn project<W: Float>(
                     queries[row * d + column] = acc[r];
                 } else {
                     let slot = ints[rows_at + (chunk.row + row) * records::ROW + 1] as usize;
-                    let to = slot * comptime!(sizes.row4()) + (layer * 2) * d + column - d;
-                    kv[to] = Vector::<W, Const<4>>::cast_from(acc[r]);
+                    let to = slot * comptime!(sizes.row4()) + layer * d + column % d;
+                    let part = Vector::<W, Const<4>>::cast_from(acc[r]);
+                    if column < 2 * d {
+                        keys[to] = part;
+                    } else {
+                        values[to] = part;
+                    }
                 }
             }
         }
@@ -169,13 +175,15 @@ fn feed<W: Float>(
 }
 
 /// A pass for the groups from `group` on. `ints` are the batch as [`records`] writes it, `w` and
-/// `bias` the weights, `kv` the cache. With `watch`, the attention that each key received.
+/// `bias` the weights, `keys` and `values` the cache. With `watch`, the attention that each key
+/// received.
 #[cube(launch)]
 pub(super) fn pass<W: Float>(
     w: &[Vector<W, Const<4>>],
     bias: &[W],
     ints: &[u32],
-    kv: &mut [Vector<W, Const<4>>],
+    keys: &mut [Vector<W, Const<4>>],
+    values: &mut [Vector<W, Const<4>>],
     spill: &mut [Four],
     out: &mut [f32],
     group: usize,
@@ -213,7 +221,7 @@ pub(super) fn pass<W: Float>(
                 take_up(&*spill, &mut x, &chunk, 0usize, sizes);
             }
             normalise(&x, &mut y, &mut parts, chunk.rows, sizes);
-            project::<W>(&y, &mut z, w, ints, kv, &chunk, layer, sizes);
+            project::<W>(&y, &mut z, w, ints, keys, values, &chunk, layer, sizes);
             if many {
                 sync_cube();
                 put_aside(spill, &z, &chunk, 1usize, sizes);
@@ -229,13 +237,13 @@ pub(super) fn pass<W: Float>(
                 take_up(&*spill, &mut z, &chunk, 1usize, sizes);
                 sync_cube();
             }
-            logits::<W>(&z, &mut a, bias, ints, &*kv, &chunk, layer, sizes);
+            logits::<W>(&z, &mut a, bias, ints, &*keys, &chunk, layer, sizes);
             sync_cube();
             maxima(&a, &mut most, sizes);
             sync_cube();
             exponentials(&mut a, &most, sizes);
             sync_cube();
-            mix::<W>(&a, &mut y, &mut sums, ints, &*kv, &chunk, layer, sizes);
+            mix::<W>(&a, &mut y, &mut sums, ints, &*values, &chunk, layer, sizes);
             sync_cube();
             if watch > 0 {
                 receive(&a, &sums, ints, out, &chunk, sizes);
@@ -263,9 +271,9 @@ pub(super) fn pass<W: Float>(
             take_up(&*spill, &mut x, &chunk, 0usize, sizes);
         }
         normalise(&x, &mut y, &mut parts, chunk.rows, sizes);
-        values::<W>(&mut x, &y, &mut z, w, ints, kv, out, &chunk, sizes);
+        value_head::<W>(&mut x, &y, &mut z, w, ints, keys, values, out, &chunk, sizes);
     }
     sync_cube();
     sync_storage();
-    moves::<W>(&mut y, &mut z, w, ints, &*kv, out, at, groups, sizes);
+    move_heads::<W>(&mut y, &mut z, w, ints, &*keys, &*values, out, at, groups, sizes);
 }

@@ -51,6 +51,20 @@ struct Buffer {
     len: usize,
 }
 
+/// The rows that are kept, in two buffers: an adapter limits the size of one.
+#[derive(Clone, Debug)]
+struct Cache {
+    keys: Buffer,
+    values: Buffer,
+}
+
+impl Cache {
+    /// Its buffers, of `len` vectors each.
+    fn new<W>(client: &Client, len: usize) -> Self {
+        Self { keys: fours::<W>(client, len), values: fours::<W>(client, len) }
+    }
+}
+
 /// The network on this adapter, with a cache within the options' bytes.
 ///
 /// # Errors
@@ -76,7 +90,7 @@ struct Kernels<W> {
     weights: Buffer,
     biases: Buffer,
     rows: Rows,
-    cache: Buffer,
+    cache: Cache,
     /// Where chunks wait.
     aside: Buffer,
     traffic: Traffic,
@@ -92,10 +106,11 @@ impl<W> std::fmt::Debug for Kernels<W> {
     }
 }
 
-/// Shares a bound of `bytes` out to slots and spare rows of `row` bytes each.
-fn shared_out(bytes: usize, row: usize, limits: Limits) -> Rows {
+/// Shares a bound of `bytes` out to slots and spare rows, of which each of two buffers takes
+/// `half` bytes.
+fn shared_out(bytes: usize, half: usize, limits: Limits) -> Rows {
     let whole = Sizes::most_rows();
-    let most = limits.buffer / row;
+    let (row, most) = (2 * half, limits.buffer / half);
     let rows = slots_within(bytes, row).min(most);
     let spare = (rows / 8).clamp(2 * whole, MOST_SPARE * 3);
     if rows > 2 * spare {
@@ -126,7 +141,7 @@ impl<W: Stored> Kernels<W> {
         let client = adapter.client();
         // What an earlier attempt took; an error here means that it is freed later.
         let _ = client.memory_cleanup();
-        let rows = shared_out(bytes, 4 * sizes.row4() * size_of::<W>(), limits);
+        let rows = shared_out(bytes, half_row::<W>(&sizes), limits);
         let keep = |floats: Vec<f32>, width: usize| {
             let len = floats.len() / width;
             let put = |floats| client.create(W::bytes(floats));
@@ -150,7 +165,8 @@ impl<W: Stored> Kernels<W> {
             stored(&self.weights),
             stored(&self.biases),
             argument(words, u32::elem_type_native()),
-            stored(&self.cache),
+            stored(&self.cache.keys),
+            stored(&self.cache.values),
             floats(&self.aside),
             floats(answer),
             launch.first,
@@ -163,14 +179,19 @@ impl<W: Stored> Kernels<W> {
     }
 }
 
+/// Bytes of a token in each of the cache's buffers.
+fn half_row<W>(sizes: &Sizes) -> usize {
+    4 * sizes.row4() * size_of::<W>()
+}
+
 /// Room for so many vectors of four numbers.
 fn fours<W>(client: &Client, len: usize) -> Buffer {
     Buffer { handle: client.empty(4 * len * size_of::<W>()), len }
 }
 
-fn cache<W>(client: &Client, sizes: &Sizes, rows: Rows) -> Buffer {
+fn cache<W>(client: &Client, sizes: &Sizes, rows: Rows) -> Cache {
     let len = (rows.slots + rows.spare) * sizes.row4();
-    client.memory_persistent_allocation(len, |len| fours::<W>(client, len))
+    client.memory_persistent_allocation(len, |len| Cache::new::<W>(client, len))
 }
 
 /// A buffer as a kernel's argument.
@@ -221,11 +242,27 @@ impl<W: Stored> Passes for Kernels<W> {
     }
 
     fn close_cache(&mut self) {
-        let row = 4 * self.sizes.row4() * size_of::<W>();
-        self.rows = shared_out(0, row, self.limits);
-        self.cache = fours::<W>(&self.client, 1);
+        self.rows = shared_out(0, half_row::<W>(&self.sizes), self.limits);
+        self.cache = Cache::new::<W>(&self.client, 1);
         // Freed by now; an error here means that it is freed later.
         let _ = self.client.memory_cleanup();
         self.cache = cache::<W>(&self.client, &self.sizes, self.rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_takes_two_of_an_adapters_largest_buffers() {
+        let limits = Limits { shared: 0, units: 0, buffer: 128 << 20, buffers: 8 };
+        let rows = |bytes| {
+            let Rows { slots, spare } = shared_out(bytes, 4 << 10, limits);
+            slots + spare
+        };
+        assert_eq!(rows(1 << 30), 2 * (128 << 20) / (8 << 10));
+        let small = rows(64 << 20) * (8 << 10);
+        assert!((48 << 20..=64 << 20).contains(&small), "{small}");
     }
 }

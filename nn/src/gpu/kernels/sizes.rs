@@ -90,8 +90,8 @@ impl Sizes {
                  have {head}"
             ));
         }
-        if limits.buffers < 7 {
-            return Err(format!("it lets a kernel see {} buffers, 7 are needed", limits.buffers));
+        if limits.buffers < 8 {
+            return Err(format!("it lets a kernel see {} buffers, 8 are needed", limits.buffers));
         }
         let sizes = ROWS.map(|rows| Self::of(config, rows, limits));
         let least = sizes[ROWS.len() - 1].shared();
@@ -161,10 +161,11 @@ impl Sizes {
         (4 * fours + floats) * size_of::<f32>()
     }
 
-    /// What the cache keeps of a token: keys and values of all layers, then what the move heads
-    /// need of it.
+    /// What each of the cache's two buffers keeps of a token. One: the keys of all layers, then
+    /// what the move heads need of a piece that moves. The other: the values, then what they need
+    /// of a piece that is captured.
     pub(super) fn row4(&self) -> usize {
-        2 * self.layers * self.width4 + 2 * self.hidden4
+        self.layers * self.width4 + self.hidden4
     }
 
     /// A matrix and its bias.
