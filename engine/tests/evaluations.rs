@@ -5,6 +5,7 @@
 mod common;
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::chess::game::{Game, position_key};
 use tesla_engine::search::clock::Budget;
-use tesla_engine::search::{Outcome, Search, StopToken, Task};
+use tesla_engine::search::{Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::evaluations::evaluation_key;
 use tesla_engine::tree::node::ROOT;
 use tesla_nn::classical::ClassicalEvaluator;
@@ -134,15 +135,21 @@ fn a_game_asks_for_each_position_once() {
 fn a_search_of_a_fortress_ends() {
     let fen: Fen = "8/4k3/p1p1p3/PpPpPp1p/1P1P1P1P/8/2K5/8 w - - 0 1".parse().unwrap();
     let game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
-    for (mut search, asked) in searches(8, 0.15) {
-        let (limits, stop) = (nodes(2000), StopToken::default());
-        let budget = Budget::new(&limits, Duration::ZERO);
-        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-        let outcome = search.search(&task, &mut |_| {});
-        let asked = asked.lock().unwrap();
-        assert!(asked.again == 0 && outcome.info.nodes < 2000, "{}", outcome.info.nodes);
-        let visits = search.tree().node(ROOT).visits;
-        assert!((32_000..50_000).contains(&visits), "{visits}");
+    let by_evaluations = nodes(2000);
+    // The same counted as time: 100 ms of 20 evaluations.
+    let by_time = Limits { move_time: Some(Duration::from_millis(100)), ..Limits::default() };
+    let counted = Budget::by_evaluations(&by_time, NonZeroU32::new(20).unwrap());
+    let plain = Budget::new(&by_evaluations, Duration::ZERO);
+    for (limits, budget) in [(&by_evaluations, &plain), (&by_time, &counted)] {
+        for (mut search, asked) in searches(8, 0.15) {
+            let stop = StopToken::default();
+            let task = Task { game: &game, limits, budget, stop: &stop };
+            let outcome = search.search(&task, &mut |_| {});
+            let asked = asked.lock().unwrap();
+            assert!(asked.again == 0 && outcome.info.nodes < 2000, "{}", outcome.info.nodes);
+            let visits = search.tree().node(ROOT).visits;
+            assert!((32_000..50_000).contains(&visits), "{visits}");
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl SimulatedDevice {
         Self::over(Box::new(evaluator), behaviour)
     }
 
-    /// The same for one of any kind.
+    /// The same for a boxed evaluator.
     pub fn over(evaluator: Box<dyn Evaluator>, behaviour: Behaviour) -> Self {
         let (jobs, todo) = unbounded();
         let (done, answers) = unbounded();

@@ -75,7 +75,7 @@ pub struct TransformerSettings {
     /// Memory for keys and values of evaluated positions on a CPU, bytes, for each search,
     /// allocated on demand; 0 = every position is encoded whole.
     pub cache_bytes: usize,
-    /// The same on a GPU: in total, allocated at the start, within what one buffer may be, split
+    /// The same on a GPU: in total, allocated at the start, within what two buffers may be, split
     /// evenly among up to 32 searches that share it.
     pub gpu_cache_bytes: usize,
     /// How a GPU stores weights and cache.

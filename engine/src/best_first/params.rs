@@ -92,8 +92,8 @@ macro_rules! params {
     };
 }
 
-// Scores are expected scores in [0, 1]: 0.01 is one point. The selection rule's numbers are tuned
-// by games (benches/results/2026-11-25-spsa.md).
+// Scores are expected scores in [0, 1]: 0.01 is one point. Most numbers of the selection rule are
+// tuned by games (benches/results/2026-11-25-spsa.md says which).
 params! {
     /// Scale of a value's error at one missing ply (k), score units, in a node of 100 evaluations;
     /// larger searches wider.

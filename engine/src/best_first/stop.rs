@@ -104,7 +104,8 @@ impl BestFirst {
     pub(super) fn knows_all(&self, task: &Task<'_>) -> bool {
         let most = |nodes: u64| nodes.saturating_mul(MOST_KNOWN).saturating_add(MOST_KNOWN_BESIDES);
         let known: u64 = self.counts.known.iter().map(|&known| u64::from(known)).sum();
-        task.limits.nodes.is_some_and(|nodes| known > most(nodes))
+        let limit = task.limits.nodes.or_else(|| task.budget.evaluations());
+        limit.is_some_and(|nodes| known > most(nodes))
     }
 }
 

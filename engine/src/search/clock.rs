@@ -136,6 +136,13 @@ impl Budget {
         self.since_go(self.hard)
     }
 
+    /// Evaluations that the longest allowed time comes to, where time is counted in them.
+    pub fn evaluations(&self) -> Option<u64> {
+        let per_ms = self.counted.as_ref()?.per_ms.get();
+        let milliseconds = self.hard?.as_secs_f64() * 1e3;
+        Some((milliseconds * f64::from(per_ms)).ceil() as u64)
+    }
+
     /// Whether the planned time is over.
     pub fn soft_over(&self) -> bool {
         self.soft().is_some_and(|soft| self.elapsed() >= soft)
@@ -272,6 +279,8 @@ mod tests {
         assert_eq!(budget.soft(), Some(Duration::from_millis(40)));
         budget.count(5_000);
         assert!(budget.hard_over() && budget.is_counted());
+        let hard = budget.hard().unwrap().as_millis() as u64;
+        assert_eq!(budget.evaluations(), Some(hard * u64::from(per_ms.get())));
     }
 
     #[test]

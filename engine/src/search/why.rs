@@ -143,7 +143,7 @@ fn stopped(snapshot: &Snapshot, stop: Stop) -> String {
         Stop::Nodes => format!("its {count} evaluations are spent"),
         Stop::Depth => format!("depth {} is reached", snapshot.progress.depth),
         Stop::Memory => "the memory is full".to_owned(),
-        Stop::Exhausted => "nothing is left to search".to_owned(),
+        Stop::Exhausted => "nothing new is left to search".to_owned(),
         Stop::Failed => "the evaluator failed".to_owned(),
     };
     format!("it stops because {reason}")
@@ -249,7 +249,7 @@ mod tests {
             (Stop::Asked, "it was told to"),
             (Stop::Depth, "depth 9 is reached"),
             (Stop::Memory, "the memory is full"),
-            (Stop::Exhausted, "nothing is left to search"),
+            (Stop::Exhausted, "nothing new is left to search"),
             (Stop::Failed, "the evaluator failed"),
         ];
         for (stop, reason) in ends {

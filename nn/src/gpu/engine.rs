@@ -145,7 +145,7 @@ impl DeviceEngine {
         self.manager.attention(session, handle)
     }
 
-    /// The same with a cache that gives back other numbers than it got.
+    /// This engine, wrong wherever it reads its cache: a drill.
     #[cfg(test)]
     pub(crate) fn with_faulty_cache(self) -> Self {
         Self { passes: Box::new(super::tests::FaultyCache(self.passes)), ..self }

@@ -243,7 +243,8 @@ mod tests {
     }
 
     /// A drill: the device has no memory for its cache or not even for the weights, calculates
-    /// wrongly, at all or from its cache, fails with 16-bit floats only, or refuses the network.
+    /// wrongly, always or only from its cache, fails with 16-bit floats only, or refuses the
+    /// network.
     #[test]
     fn what_fails_is_tried_with_less_and_then_the_cpu_plays() {
         let failed = "it failed (out of memory); tried again";

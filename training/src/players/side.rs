@@ -255,9 +255,14 @@ impl Side {
                 self.latency.is_none() || self.limit.is_timed(),
                 "side {name}: latency needs a limit in time, such as movetime=0.1"
             );
-            let counts = self.machine()?.search.keeps_tree();
+            let keeps_tree = self.machine()?.search.keeps_tree();
             ensure!(
-                counts || self.limit.nodestime.is_none(),
+                keeps_tree || self.latency.is_none(),
+                "side {name}: latency is for the searches Tesla and PUCT, which send batches; \
+                 leave it out"
+            );
+            ensure!(
+                keeps_tree || self.limit.nodestime.is_none(),
                 "side {name}: nodestime is for the searches Tesla and PUCT, which count their \
                  evaluations; leave it out"
             );
@@ -355,6 +360,8 @@ mod tests {
         assert!(fault("name=A cmd=x tc=1 nodestime=9").contains("our own"));
         assert!(fault("name=A nodes=1 restart=maybe").contains("true or false"));
         assert!(fault("name=A movetime=1 latency=3").contains("300+1"));
+        let minimax = "name=A movetime=1 latency=300+1 option.Search=Minimax";
+        assert!(fault(minimax).contains("send batches"));
         assert!(fault("name=A nodes=1 latency=300+1").contains("limit in time"));
         assert!(fault("name=A cmd=x movetime=1 latency=300+1").contains("our own"));
         assert!(fault("name=A nodes=1 preset=wild").contains("one preset, literal"));

@@ -128,7 +128,7 @@ impl State {
     }
 }
 
-/// Lists the gradients: one sum over all of them is a third of the launches of a sum for each.
+/// Lists the gradients: one sum over all of them takes fewer launches than a sum for each.
 struct Flat<'a> {
     grads: &'a GradientsParams,
     all: Vec<Tensor<1>>,

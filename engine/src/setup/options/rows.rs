@@ -84,7 +84,7 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "GPUKVCache",
-            help: "The same in a GPU's memory, taken at once, as far as two buffers of it reach.",
+            help: "The same in a GPU's memory, taken at once, at most two of its largest buffers.",
             kind: Kind::Spin {
                 default: 2048,
                 min: 0,

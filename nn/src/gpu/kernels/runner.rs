@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_cache_takes_two_of_an_adapters_largest_buffers() {
-        let limits = Limits { shared: 0, units: 0, buffer: 128 << 20, buffers: 8 };
+        let limits = Limits { shared: 0, units: 0, buffer: 128 << 20, buffers: 7 };
         let rows = |bytes| {
             let Rows { slots, spare } = shared_out(bytes, 4 << 10, limits);
             slots + spare
