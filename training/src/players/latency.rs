@@ -73,10 +73,9 @@ impl fmt::Display for Latency {
 #[cfg(test)]
 mod tests {
     use shakmaty::Chess;
-
-    use super::*;
     use tesla_engine::search::StopToken;
 
+    use super::*;
     use crate::game::state::GameState;
     use crate::players::devices::Devices;
     use crate::players::own::OwnPlayer;
