@@ -42,11 +42,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let behaviour = Behaviour {
-        base: Duration::from_micros(arguments.base),
-        per_position: Duration::from_micros(arguments.per_position),
-        fail_after: None,
-    };
+    let behaviour = Behaviour::of_micros(arguments.base, arguments.per_position);
     let device = SimulatedDevice::new(Guesser::new(arguments.batch), behaviour);
     println!("{}", device.description());
     let meter = device.meter();

@@ -23,6 +23,12 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
+    /// A device that is never lost; `t0` and `t1` in microseconds.
+    pub fn of_micros(base: u64, per_position: u64) -> Self {
+        let [base, per_position] = [base, per_position].map(Duration::from_micros);
+        Self { base, per_position, fail_after: None }
+    }
+
     /// Time that a batch of this many positions takes, `t0 + t1 · B`.
     pub fn latency(&self, positions: usize) -> Duration {
         let positions = u32::try_from(positions).unwrap_or(u32::MAX);

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tesla_nn::simulated::Behaviour;
@@ -24,11 +23,7 @@ pub struct Latency {
 impl Latency {
     /// As the device behaves.
     pub fn behaviour(self) -> Behaviour {
-        Behaviour {
-            base: Duration::from_micros(self.base.into()),
-            per_position: Duration::from_micros(self.per_position.into()),
-            fail_after: None,
-        }
+        Behaviour::of_micros(self.base.into(), self.per_position.into())
     }
 }
 
@@ -72,6 +67,8 @@ impl fmt::Display for Latency {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use shakmaty::Chess;
     use tesla_engine::search::StopToken;
 
