@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use crate::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
+use crate::evaluator::{CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Request};
 use crate::meter::{Meter, Spent};
 
 /// How a simulated device behaves.
@@ -46,6 +46,7 @@ enum TimedJob {
 struct TimedAnswer {
     result: Result<Vec<Evaluation>, EvalError>,
     spent: Spent,
+    cache_figures: Option<CacheFigures>,
 }
 
 /// Any evaluator on a thread of its own, which answers each batch `t0 + t1 · B` after it was
@@ -60,6 +61,8 @@ pub struct SimulatedDevice {
     behaviour: Behaviour,
     in_flight: usize,
     meter: Meter,
+    /// As of the answer collected last.
+    cache_figures: Option<CacheFigures>,
 }
 
 impl SimulatedDevice {
@@ -79,11 +82,13 @@ impl SimulatedDevice {
             evaluator.description()
         );
         let batch_size = evaluator.batch_size();
+        let cache_figures = evaluator.cache_figures();
         let device = Device { evaluator, behaviour, todo, done };
         // Without a thread the channels are closed, which reads as a lost device.
         let _ = thread::Builder::new().name("simulated device".to_owned()).spawn(|| device.run());
         let meter = Meter::default();
-        Self { jobs, answers, description, batch_size, behaviour, in_flight: 0, meter }
+        let in_flight = 0;
+        Self { jobs, answers, description, batch_size, behaviour, in_flight, meter, cache_figures }
     }
 
     /// What it spends its time on.
@@ -125,11 +130,16 @@ impl Evaluator for SimulatedDevice {
         };
         self.in_flight -= 1;
         self.meter.note(answer.spent);
+        self.cache_figures = answer.cache_figures;
         answer.result
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {
         let _ = self.jobs.send(TimedJob::Note(session, note));
+    }
+
+    fn cache_figures(&self) -> Option<CacheFigures> {
+        self.cache_figures
     }
 }
 
@@ -165,7 +175,8 @@ impl Device {
             thread::sleep(latency.saturating_sub(started.elapsed()));
             let idle = finished.map_or(Duration::ZERO, |earlier| started - earlier);
             let spent = Spent { positions, busy: started.elapsed(), idle };
-            let answer = TimedAnswer { result, spent };
+            let cache_figures = self.evaluator.cache_figures();
+            let answer = TimedAnswer { result, spent, cache_figures };
             finished = Some(Instant::now());
             answered += 1;
             if self.done.send(answer).is_err() {

@@ -96,9 +96,10 @@ pub(super) fn start(
     notes: &mut Vec<String>,
 ) -> Option<(DeviceEngine, Speed)> {
     let Candidate { name, options: wanted, .. } = candidate;
+    let expected = Canaries::by(reference);
     let mut options = wanted;
     let ready = loop {
-        let fault = match checked(Candidate { options, ..candidate }, reference) {
+        let fault = match checked(Candidate { options, ..candidate }, &expected) {
             Ok(ready) => break Ok(ready),
             Err(fault) => fault,
         };
@@ -130,18 +131,32 @@ pub(super) fn start(
     }
 }
 
+/// The CPU's answers about the canary positions and their children.
+struct Canaries {
+    positions: Vec<Evaluation>,
+    children: Vec<Evaluation>,
+}
+
+impl Canaries {
+    fn by(cpu: &mut Engine) -> Self {
+        let positions = cpu.evaluate(&canary::requests());
+        let children = children_by(|requests| cpu.evaluate(requests));
+        cpu.note(0, &CacheNote::ForgetAll);
+        Self { positions, children }
+    }
+}
+
 /// The network on the GPU, after it has agreed with the CPU on the canary positions, and perhaps a
 /// sentence about why it keeps nothing.
 fn checked(
     candidate: Candidate<'_>,
-    reference: &mut Engine,
+    expected: &Canaries,
 ) -> Result<(DeviceEngine, Option<String>), Fault> {
     let Candidate { name, open, options, .. } = candidate;
-    let expected = attempt(|| reference.evaluate(&canary::requests())).map_err(Fault::Failed)?;
     let opened = attempt(|| open(options)).map_err(Fault::Failed)?;
     let mut gpu = opened.map_err(Fault::Refused)?;
     let actual = attempt(|| gpu.evaluate(&canary::requests())).map_err(Fault::Failed)?;
-    close_enough(&expected, &actual).map_err(Fault::Wrong)?;
+    close_enough(&expected.positions, &actual).map_err(Fault::Wrong)?;
     if !gpu.keeps() || gpu.figures().limit < LEAST_SLOTS {
         gpu.close_cache();
         let note = (options.cache_bytes > 0).then(|| {
@@ -149,12 +164,10 @@ fn checked(
         });
         return Ok((gpu, note));
     }
-    let expected = children_by(|requests| reference.evaluate(requests));
-    reference.note(0, &CacheNote::ForgetAll);
     let actual = attempt(|| children_by(|requests| gpu.evaluate(requests)));
     let actual = actual.map_err(Fault::Failed)?;
     gpu.note(0, &CacheNote::ForgetAll);
-    let Err(why) = close_enough(&expected, &actual) else { return Ok((gpu, None)) };
+    let Err(why) = close_enough(&expected.children, &actual) else { return Ok((gpu, None)) };
     if options.storage == Storage::F16 {
         return Err(Fault::Wrong(format!("its cache: {why}")));
     }
