@@ -85,7 +85,7 @@ options! {
         #[serde(default = "one", skip_serializing_if = "is_one")]
         multipv: u8 = one(), as multipv: u8;
         /// Play no games, but label those of these files anew: a file or a folder. Each position is
-        /// judged from an empty hash.
+        /// judged from an empty hash, those of a tree's path in one hash.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         relabel: Option<PathBuf> = None, as relabel: PathBuf = "none";
         /// Plies in a row of each such game that are labelled, drawn by the seed; 0 = all.
@@ -95,6 +95,13 @@ options! {
         /// position of such a game, to a position drawn among all that the search evaluated.
         #[serde(default, skip_serializing_if = "is_default")]
         trees: u32 = 0, as trees: u32;
+        /// Paths of each tree.
+        #[serde(default = "eight", skip_serializing_if = "is_eight")]
+        paths: u16 = eight(), as paths: u16;
+        /// Trees begin where the game's score is at most so many centipawns for either side;
+        /// 0 = anywhere.
+        #[serde(default, skip_serializing_if = "is_default")]
+        roots_within: u16 = 0, as roots_within: u16;
         /// How long to wait for the teacher beyond its time, seconds.
         patience_s: u64 = 60, as patience: u64;
     }
@@ -104,6 +111,15 @@ shown_as_displayed!(Span<u16>, Span<f64>);
 
 fn one() -> u8 {
     1
+}
+
+fn eight() -> u16 {
+    8
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_eight(value: &u16) -> bool {
+    *value == eight()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -161,6 +177,11 @@ impl DatagenConfig {
             self.relabel.is_some() || self.span == 0 && self.trees == 0,
             "--span and --trees are for games that are labelled anew; name some with --relabel"
         );
+        ensure!(
+            self.trees > 0 || self.roots_within == 0 && self.paths == eight(),
+            "--paths and --roots-within are for trees; ask for some with --trees"
+        );
+        ensure!(self.paths > 0, "--paths is 0; ask for at least one of each tree");
         let is_random =
             self.relabel.is_some() || self.random.high > 0.0 || self.random_plies.high > 0;
         ensure!(
@@ -275,6 +296,8 @@ pub(super) mod tests {
             relabel: None,
             span: 0,
             trees: 0,
+            paths: 8,
+            roots_within: 0,
             patience_s: 60,
         }
     }
@@ -282,8 +305,9 @@ pub(super) mod tests {
     #[test]
     fn faults_are_told() {
         type Change = fn(&mut DatagenConfig);
-        let cases: [(&str, Change); 10] = [
+        let cases: [(&str, Change); 11] = [
             ("--span and --trees are", |config| config.span = 4),
+            ("--roots-within are for trees", |config| config.roots_within = 300),
             ("--multipv is 0", |config| config.multipv = 0),
             ("name a UCI engine", |config| config.multipv = 4),
             ("--games is 0", |config| config.games = 0),

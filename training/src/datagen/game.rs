@@ -73,8 +73,9 @@ pub fn play(
     }
 }
 
-/// Labels the positions of a line, each from an empty hash, so that its label depends on nothing
-/// else. `stop` abandons it between two moves.
+/// Labels the positions of a line. Those of a game are judged from an empty hash each, so that a
+/// label depends on nothing else; those of a tree's path one after another, as in a game, so that
+/// what the teacher finds about one helps with the next. `stop` abandons it between two moves.
 ///
 /// # Errors
 /// When the run is stopped or the teacher fails.
@@ -94,7 +95,9 @@ pub fn label(
         if game.state.outcome().is_some() {
             break;
         }
-        game.teacher.new_game(false)?;
+        if config.trees == 0 || game.plies.is_empty() {
+            game.teacher.new_game(false)?;
+        }
         let judged = game.judged()?;
         game.keep(&judged, played.unwrap_or(judged.best))?;
         if let Some(played) = played {

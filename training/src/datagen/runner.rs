@@ -13,7 +13,7 @@ use tesla_nn::shared::Usage;
 use super::config::{DatagenConfig, Source};
 use super::dice::Dice;
 use super::game;
-use super::line::{Line, Material, Trees};
+use super::line::{Forest, Line, Material, Trees};
 use super::store::Store;
 use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
@@ -77,10 +77,11 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     progress.bar.reset_eta();
     let mut results =
         Results { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
+    let forest = Forest::new(config.paths);
     let worker = |stop| {
-        let trees = None;
-        let (source, devices) = (&source, &devices);
-        let mut worker = Worker { config, source, devices, stop, teacher: None, trees };
+        let (source, devices, forest) = (&source, &devices, &forest);
+        let (teacher, trees) = (None, None);
+        let mut worker = Worker { config, source, devices, forest, stop, teacher, trees };
         move |number| worker.make(number)
     };
     let outcome = pool.run(missing, worker, |made| results.hear(made));
@@ -104,6 +105,7 @@ struct Worker<'a> {
     config: &'a DatagenConfig,
     source: &'a Source,
     devices: &'a Devices,
+    forest: &'a Forest,
     stop: StopToken,
     /// `None` before the first game and after a failure.
     teacher: Option<Box<dyn Player + 'a>>,
@@ -159,15 +161,22 @@ impl<'a> Worker<'a> {
     }
 
     fn path(&mut self, material: &Material, number: u64) -> Result<Line, Mishap> {
-        let DatagenConfig { trees: evaluations, seed, .. } = *self.config;
+        let DatagenConfig { seed, paths, .. } = *self.config;
+        let forest = self.forest;
+        let path = forest.path(number, |tree| self.trees()?.paths(material, seed, tree, paths));
+        path.map_err(Mishap::Fatal)?.ok_or(Mishap::Stopped)
+    }
+
+    /// Our own search.
+    fn trees(&mut self) -> Result<&mut Trees, String> {
         let trees = if let Some(trees) = self.trees.take() {
             trees
         } else {
-            let search = self.devices.tree_search(&self.config.searcher());
-            Trees::new(search.map_err(Mishap::Fatal)?, evaluations, self.stop.clone())
+            let DatagenConfig { trees, roots_within, .. } = *self.config;
+            let search = self.devices.tree_search(&self.config.searcher())?;
+            Trees::new(search, trees, roots_within, self.stop.clone())
         };
-        let path = self.trees.insert(trees).path(material, seed, number);
-        path.map_err(Mishap::Fatal)?.ok_or(Mishap::Stopped)
+        Ok(self.trees.insert(trees))
     }
 }
 
