@@ -305,9 +305,13 @@ pub(super) mod tests {
     #[test]
     fn faults_are_told() {
         type Change = fn(&mut DatagenConfig);
-        let cases: [(&str, Change); 11] = [
+        let cases: [(&str, Change); 12] = [
             ("--span and --trees are", |config| config.span = 4),
             ("--roots-within are for trees", |config| config.roots_within = 300),
+            ("--paths is 0", |config| {
+                (config.trees, config.paths) = (400, 0);
+                config.relabel = Some(PathBuf::from("games"));
+            }),
             ("--multipv is 0", |config| config.multipv = 0),
             ("name a UCI engine", |config| config.multipv = 4),
             ("--games is 0", |config| config.games = 0),

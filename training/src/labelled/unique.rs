@@ -69,6 +69,7 @@ mod tests {
         assert_eq!(held_out(0.0), 0);
         assert!((150..250).contains(&held_out(0.2)), "{}", held_out(0.2));
     }
+
     #[test]
     fn games_that_begin_alike_are_held_out_together() {
         let game = |start: &Chess, played| {
