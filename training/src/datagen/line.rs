@@ -126,34 +126,34 @@ type Paths = Result<Option<Vec<Line>>, String>;
 #[derive(Debug)]
 pub struct Forest {
     /// Of each tree.
-    paths: u64,
+    paths: u16,
     trees: Mutex<BTreeMap<u64, Arc<OnceLock<Paths>>>>,
 }
 
 impl Forest {
     /// So many paths of each tree.
     pub fn new(paths: u16) -> Self {
-        Self { paths: u64::from(paths.max(1)), trees: Mutex::default() }
+        Self { paths: paths.max(1), trees: Mutex::default() }
     }
 
-    /// Path `number`; `grow` is given the number of its tree where that is not grown yet. `None`
-    /// where the search was stopped.
+    /// Path `number`; `grow` is given the number of its tree, and of the paths that are wanted of
+    /// it, where that is not grown yet. `None` where the search was stopped.
     ///
     /// # Errors
     /// A sentence, when the evaluator fails.
     pub fn path(
         &self,
         number: u64,
-        grow: impl FnOnce(u64) -> Paths,
+        grow: impl FnOnce(u64, u16) -> Paths,
     ) -> Result<Option<Line>, String> {
-        let round = self.paths * TOGETHER;
+        let round = u64::from(self.paths) * TOGETHER;
         let tree = number / round * TOGETHER + number % TOGETHER;
         let paths = {
             let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
             trees.retain(|&earlier, _| earlier + KEPT > tree);
             Arc::clone(trees.entry(tree).or_default())
         };
-        let paths = paths.get_or_init(|| grow(tree)).as_ref().map_err(String::clone)?;
+        let paths = paths.get_or_init(|| grow(tree, self.paths)).as_ref().map_err(String::clone)?;
         let path = (number % round / TOGETHER) as usize;
         Ok(paths.as_ref().and_then(|lines| lines.get(path)).cloned())
     }
@@ -232,7 +232,8 @@ mod tests {
     fn trees_are_grown_once_and_take_turns() {
         let (forest, grown) = (Forest::new(2), RefCell::new(Vec::new()));
         let path = |number| {
-            let taken = forest.path(number, |tree| {
+            let taken = forest.path(number, |tree, wanted| {
+                assert_eq!(wanted, 2);
                 grown.borrow_mut().push(tree);
                 let first = tree as u8 * 2;
                 Ok(Some(vec![line(first), line(first + 1)]))
@@ -244,9 +245,9 @@ mod tests {
         assert_eq!(taken, [0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14]);
         assert_eq!(*grown.borrow(), [0, 1, 2, 3, 4, 5, 6, 7]);
 
-        assert_eq!(Forest::new(1).path(0, |_| Ok(None)), Ok(None));
+        assert_eq!(Forest::new(1).path(0, |_, _| Ok(None)), Ok(None));
         let failed = Forest::new(1);
-        assert!(failed.path(0, |_| Err("lost".to_owned())).is_err());
+        assert!(failed.path(0, |_, _| Err("lost".to_owned())).is_err());
     }
 
     /// A game whose positions have these scores.

@@ -161,9 +161,9 @@ impl<'a> Worker<'a> {
     }
 
     fn path(&mut self, material: &Material, number: u64) -> Result<Line, Mishap> {
-        let DatagenConfig { seed, paths, .. } = *self.config;
-        let forest = self.forest;
-        let path = forest.path(number, |tree| self.trees()?.paths(material, seed, tree, paths));
+        let (forest, seed) = (self.forest, self.config.seed);
+        let path =
+            forest.path(number, |tree, paths| self.trees()?.paths(material, seed, tree, paths));
         path.map_err(Mishap::Fatal)?.ok_or(Mishap::Stopped)
     }
 
