@@ -21,7 +21,8 @@ use crate::players::side;
 pub struct MatchArgs {
     /// A side, as key=value words: name (first), cmd, arg, dir, restart, preset, latency,
     /// nodes, depth, movetime, tc, nodestime, option.NAME; without cmd it is our own search, with
-    /// preset=literal by the rule of seed 003. Give --side once for all sides or once for each.
+    /// preset=literal by the rule of seed 003, with preset=lc0 option.Search=PUCT by lc0's
+    /// constants. Give --side once for all sides or once for each.
     #[arg(long, num_args = 1.., value_name = "KEY=VALUE")]
     side: Vec<String>,
     /// Folder for results.jsonl, games.pgn, report.md and transcripts of failures.

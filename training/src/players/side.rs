@@ -167,10 +167,14 @@ impl Side {
                 true
             }
             "dir" => self.dir.replace(value.into()).is_none(),
-            "preset" if value == "literal" => {
+            "preset" if ["literal", "lc0"].contains(&value) => {
                 self.option.insert("TunablesFile".to_owned(), format!("<{value}>"))
             }
-            "preset" => return Err(bad("there is one preset, literal, the rule of seed 003")),
+            "preset" => {
+                return Err(bad(
+                    "it is literal (the rule of seed 003) or lc0 (the constants of lc0, for PUCT)",
+                ));
+            }
             "restart" => {
                 self.restart = value.parse().map_err(|_| bad("it is true or false"))?;
                 true
@@ -364,7 +368,9 @@ mod tests {
         assert!(fault(minimax).contains("send batches"));
         assert!(fault("name=A nodes=1 latency=300+1").contains("limit in time"));
         assert!(fault("name=A cmd=x movetime=1 latency=300+1").contains("our own"));
-        assert!(fault("name=A nodes=1 preset=wild").contains("one preset, literal"));
+        assert!(
+            fault("name=A nodes=1 preset=wild").contains("literal (the rule of seed 003) or lc0")
+        );
         let literal = parse("name=A nodes=1 preset=literal").unwrap();
         assert!(literal[0].machine().unwrap().params.average_share.abs() < f32::EPSILON);
     }

@@ -7,11 +7,12 @@ use tesla_nn::files::{FileError, read_text};
 
 use super::{ParamError, Params};
 
-/// The selection rule of seed 003 word for word, kept as a baseline.
-const LITERAL: &str = include_str!("../../../data/literal.toml");
-
-/// What stands for it in place of a file.
-const LITERAL_NAME: &str = "<literal>";
+/// Files inside the program, by what stands for them in place of a path. Baselines: the selection
+/// rule of seed 003 word for word, and lc0's constants for PUCT.
+const PRESETS: [(&str, &str); 2] = [
+    ("<literal>", include_str!("../../../data/literal.toml")),
+    ("<lc0>", include_str!("../../../data/lc0.toml")),
+];
 
 /// Largest file, bytes.
 const LARGEST: u64 = 1 << 20;
@@ -49,15 +50,16 @@ pub enum TunablesError {
 }
 
 impl Params {
-    /// The tunables of a file, or those of the seed's rule for `<literal>`.
+    /// The tunables of a file, or of a preset: `<literal>`, the rule of seed 003, or `<lc0>`, lc0's
+    /// constants for PUCT.
     ///
     /// # Errors
     /// When it cannot be read, is no TOML, or names a tunable that is unknown or out of range.
     pub fn read(path: &Path) -> Result<Self, TunablesError> {
-        if path == Path::new(LITERAL_NAME) {
-            return Self::parse(LITERAL, path);
+        match PRESETS.iter().find(|(name, _)| path == Path::new(name)) {
+            Some((_, text)) => Self::parse(text, path),
+            None => Self::parse(&read_text(path, LARGEST)?, path),
         }
-        Self::parse(&read_text(path, LARGEST)?, path)
     }
 
     /// The tunables of a text; `path` is what faults name.
@@ -128,11 +130,27 @@ mod tests {
     #[test]
     fn the_literal_rule_is_plain_and_every_line_of_it_departs_from_the_shipped_one() {
         let literal = Params::read(Path::new("<literal>")).unwrap();
-        let lines = LITERAL.lines().filter(|line| line.contains(" = ")).count();
+        let lines = PRESETS[0].1.lines().filter(|line| line.contains(" = ")).count();
         let differ =
             Params::TUNABLES.iter().filter(|row| literal.get(row.name) != Some(row.default));
         assert_eq!(differ.count(), lines);
         assert_eq!((literal.inherit, literal.average_share, literal.policy_trust), (1.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn lc0s_constants_are_all_of_puct_and_nothing_else() {
+        let lc0 = Params::read(Path::new("<lc0>")).unwrap();
+        assert_eq!(
+            (lc0.puct_exploration, lc0.puct_growth, lc0.puct_base),
+            (1.745, 3.894, 38_739.0)
+        );
+        assert_eq!(
+            (lc0.puct_reduction, lc0.puct_temperature, lc0.puct_minimax),
+            (0.33, 1.359, 0.0)
+        );
+        let of_puct = Params::TUNABLES.iter().filter(|row| row.name.starts_with("puct_"));
+        let lines = PRESETS[1].1.lines().filter(|line| line.contains(" = "));
+        assert!(lines.map(|line| line.split(" = ").next()).eq(of_puct.map(|row| Some(row.name))));
     }
 
     #[test]

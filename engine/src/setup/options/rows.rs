@@ -169,7 +169,7 @@ fn network_rows() -> [Row; 5] {
             name: "TunablesFile",
             help: "A file of tunables as `tesla-train tune` writes them, read when the option \
                    is set; tunables that it does not name keep their defaults. `<literal>` is \
-                   the rule of seed 003 word for word.",
+                   the rule of seed 003 word for word, `<lc0>` are lc0's constants for PUCT.",
             kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
         },
         Row {
