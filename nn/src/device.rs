@@ -24,7 +24,7 @@ pub enum DeviceChoice {
     Auto,
     /// The CPU, by kernels of our own ([`cpu`](crate::cpu)).
     Cpu,
-    /// A real GPU (burn-wgpu: Vulkan, Metal, DX12).
+    /// A real GPU (through wgpu: Vulkan, Metal, DX12).
     Gpu,
     /// This one of several: `gpu:1` is the second of the list that `tesla doctor` shows, `gpu:4070`
     /// the first with these letters in its name.
@@ -95,9 +95,7 @@ pub enum DeviceError {
 /// A device in use.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// burn's name for it.
-    pub device: Device,
-    /// The same for kernels of our own; none on the CPU.
+    /// The GPU; none on the CPU.
     pub adapter: Option<Adapter>,
     /// For people: `CPU`, or the adapter's name.
     pub name: String,
@@ -109,15 +107,20 @@ pub struct Chosen {
     pub note: Option<String>,
 }
 
-fn cpu(note: Option<String>) -> Chosen {
-    Chosen {
-        device: Device::flex(),
-        adapter: None,
-        name: "CPU".to_owned(),
-        is_gpu: false,
-        shares_memory: true,
-        note,
+impl Chosen {
+    /// Where burn's tensors are.
+    #[cfg(any(feature = "burn-wgpu", not(feature = "wgpu")))]
+    pub fn tensors(&self) -> Device {
+        #[cfg(feature = "burn-wgpu")]
+        if let Some(adapter) = &self.adapter {
+            return adapter.of_tensors();
+        }
+        Device::flex()
     }
+}
+
+fn cpu(note: Option<String>) -> Chosen {
+    Chosen { adapter: None, name: "CPU".to_owned(), is_gpu: false, shares_memory: true, note }
 }
 
 /// Finds the device. `Auto` never fails: without a real GPU it is the CPU, and the note says so.

@@ -27,7 +27,7 @@
 //! * [`decode`] — the network's outputs as an evaluation;
 //! * `incremental` — the key-value cache: what is kept of evaluated positions for their children;
 //! * [`cpu`] — the transformer on those kernels;
-//! * [`gpu`] — the transformer on burn's tensors, for GPUs;
+//! * [`gpu`] — the transformer on a GPU, by a kernel of our own; burn's tensors are its reference;
 //! * [`device`] — the choice of the device;
 //! * [`canary`] — positions on which every device must agree with the CPU;
 //! * [`transformer`] — all of that behind the trait.

@@ -13,8 +13,9 @@ const COMMANDS: [(&str, &str); 3] = [
     ("    cargo test --release --workspace ", "--workspace --edges normal,dev"),
 ];
 
-/// Crates that are built twice, because `training` differentiates (`burn/autodiff`): these have the
-/// feature or use one that has it. None is of the GPU stack.
+/// Crates that are built twice, because `training` differentiates (`burn/autodiff`) and has burn's
+/// tensors on a GPU (`burn/wgpu`): these have the features or use one that has them. None is of the
+/// GPU stack.
 const TWICE: [&str; 7] =
     ["burn", "burn-core", "burn-dispatch", "burn-linalg", "burn-nn", "burn-store", "burn-tensor"];
 
@@ -80,6 +81,11 @@ fn the_gpu_stack_is_built_once() {
         Build::parsed(&text.expect("cargo tells what it builds"))
     });
     assert!(run.features.keys().any(|name| name.starts_with("wgpu ")), "no GPU stack");
+    let burns = |name: &&String| {
+        ["burn-cubecl", "burn-fusion", "burn-wgpu", "cubek"].iter().any(|of| name.starts_with(of))
+    };
+    let burns: Vec<&String> = run.features.keys().filter(burns).collect();
+    assert!(burns.is_empty(), "the engine needs no kernels of burn's: {burns:?}");
     let not_of_the_tests = |build: &Build| -> Vec<String> {
         let name = |package: &&str| package.split(' ').next().unwrap().to_owned();
         build.built_anew_after(&test).iter().map(name).collect()

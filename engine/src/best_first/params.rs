@@ -5,7 +5,7 @@
 
 mod file;
 
-pub use self::file::TunablesError;
+pub use self::file::{Preset, TunablesError};
 
 /// One tunable as UCI and the tuner see it.
 #[derive(Clone, Copy, Debug, PartialEq)]

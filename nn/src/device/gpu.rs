@@ -3,9 +3,7 @@
 use std::panic::catch_unwind;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use burn::tensor::wgpu::WgpuBackend;
-use burn::tensor::{Device, DeviceKind};
-use cubecl::device::WgpuDeviceKind;
+use cubecl::device::{WgpuBackend, WgpuDeviceKind};
 use cubecl::wgpu::wgpu::{AdapterInfo, DeviceType};
 
 use super::{Chosen, Found, Part};
@@ -23,7 +21,7 @@ const APIS: &[WgpuBackend] = if cfg!(target_os = "macos") {
 
 /// An adapter that was asked for, and what came of it.
 struct Opened {
-    kind: DeviceKind,
+    kind: WgpuDeviceKind,
     api: WgpuBackend,
     chosen: Result<Chosen, String>,
     is_lost: bool,
@@ -73,7 +71,7 @@ pub(super) fn all() -> impl Iterator<Item = Result<Chosen, String>> {
 pub(super) fn any() -> Result<Chosen, String> {
     let mut opened = Err("no graphics API to ask".to_owned());
     for &api in APIS {
-        opened = open(&DeviceKind::DefaultDevice, api);
+        opened = open(&WgpuDeviceKind::DefaultDevice, api);
         if opened.is_ok() {
             break;
         }
@@ -123,11 +121,11 @@ fn infos(api: WgpuBackend) -> Vec<AdapterInfo> {
 }
 
 /// The next device of this type, where it is a real GPU's. `counts` are those before it.
-fn kind_of(device: DeviceType, counts: &mut [usize; 3]) -> Option<DeviceKind> {
-    let (at, kind): (usize, fn(usize) -> DeviceKind) = match device {
-        DeviceType::DiscreteGpu => (0, DeviceKind::DiscreteGpu),
-        DeviceType::IntegratedGpu => (1, DeviceKind::IntegratedGpu),
-        DeviceType::VirtualGpu => (2, DeviceKind::VirtualGpu),
+fn kind_of(device: DeviceType, counts: &mut [usize; 3]) -> Option<WgpuDeviceKind> {
+    let (at, kind): (usize, fn(usize) -> WgpuDeviceKind) = match device {
+        DeviceType::DiscreteGpu => (0, WgpuDeviceKind::DiscreteGpu),
+        DeviceType::IntegratedGpu => (1, WgpuDeviceKind::IntegratedGpu),
+        DeviceType::VirtualGpu => (2, WgpuDeviceKind::VirtualGpu),
         DeviceType::Other | DeviceType::Cpu => return None,
     };
     counts[at] += 1;
@@ -149,8 +147,8 @@ fn refusal(device: DeviceType) -> &'static str {
 /// The real GPUs, the best first, by the first API that has any. To look takes tens of
 /// milliseconds: the drivers' libraries are loaded, and unloaded where there is no GPU. So a
 /// process looks once.
-fn list() -> Vec<(DeviceKind, WgpuBackend)> {
-    static LISTED: OnceLock<Vec<(DeviceKind, WgpuBackend)>> = OnceLock::new();
+fn list() -> Vec<(WgpuDeviceKind, WgpuBackend)> {
+    static LISTED: OnceLock<Vec<(WgpuDeviceKind, WgpuBackend)>> = OnceLock::new();
     let look = |&api: &WgpuBackend| {
         let mut counts = [0; 3];
         let infos = catch_unwind(|| infos(api)).unwrap_or_default();
@@ -163,16 +161,16 @@ fn list() -> Vec<(DeviceKind, WgpuBackend)> {
 }
 
 /// Discrete GPUs before integrated ones before virtual ones, each in the API's order.
-fn rank(kind: &DeviceKind) -> (usize, usize) {
+fn rank(kind: &WgpuDeviceKind) -> (usize, usize) {
     match *kind {
-        DeviceKind::DiscreteGpu(index) => (0, index),
-        DeviceKind::IntegratedGpu(index) => (1, index),
-        DeviceKind::VirtualGpu(index) => (2, index),
+        WgpuDeviceKind::DiscreteGpu(index) => (0, index),
+        WgpuDeviceKind::IntegratedGpu(index) => (1, index),
+        WgpuDeviceKind::VirtualGpu(index) => (2, index),
         _ => (3, 0),
     }
 }
 
-fn open(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
+fn open(kind: &WgpuDeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
     let mut all = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = all.iter().position(|opened| opened.kind == *kind && opened.api == api);
     let Some(known) = known else {
@@ -183,8 +181,7 @@ fn open(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
     };
     let Opened { chosen, is_lost, .. } = &mut all[known];
     if *is_lost && let Ok(known) = chosen {
-        // burn's device stays the lost one: training ends with it.
-        let again = catch_unwind(|| Adapter::open_again(&of_cubecl(kind), api));
+        let again = catch_unwind(|| Adapter::open_again(kind, api));
         let adapter = again.unwrap_or_else(|_| Err("its driver failed".to_owned()))?;
         known.adapter = Some(adapter);
         *is_lost = false;
@@ -192,30 +189,19 @@ fn open(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
     chosen.clone()
 }
 
-fn open_first(kind: &DeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
-    let is_software = matches!(kind, DeviceKind::DefaultDevice);
-    let options = Device::wgpu_options().device_kind(kind.clone()).graphics_api(api);
-    let device = options.init().map_err(|error| error.to_string())?;
-    let adapter = Some(Adapter::open(of_cubecl(kind), api)?);
-    let name = device.identity().map_or_else(|| "unnamed GPU".to_owned(), |id| id.name);
-    let shares_memory = is_software || matches!(kind, DeviceKind::IntegratedGpu(_));
+fn open_first(kind: &WgpuDeviceKind, api: WgpuBackend) -> Result<Chosen, String> {
+    let is_software = matches!(kind, WgpuDeviceKind::DefaultDevice);
+    let adapter = Adapter::open(kind.clone(), api)?;
+    let (name, adapter) = (adapter.name(), Some(adapter));
+    let shares_memory = is_software || matches!(kind, WgpuDeviceKind::IntegratedGpu(_));
     let note = is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
-    Ok(Chosen { device, adapter, name, is_gpu: true, shares_memory, note })
-}
-
-/// burn's kind of a device as `CubeCL` calls it.
-fn of_cubecl(kind: &DeviceKind) -> WgpuDeviceKind {
-    match *kind {
-        DeviceKind::DiscreteGpu(index) => WgpuDeviceKind::DiscreteGpu(index),
-        DeviceKind::IntegratedGpu(index) => WgpuDeviceKind::IntegratedGpu(index),
-        DeviceKind::VirtualGpu(index) => WgpuDeviceKind::VirtualGpu(index),
-        DeviceKind::Cpu => WgpuDeviceKind::Cpu,
-        _ => WgpuDeviceKind::DefaultDevice,
-    }
+    Ok(Chosen { adapter, name, is_gpu: true, shares_memory, note })
 }
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
+
     use super::*;
     use crate::gpu::{DeviceEngine, DeviceOptions};
     use crate::model::ModelConfig;

@@ -66,7 +66,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     }
     let chosen = choose(args.device)?;
     chosen.note.iter().for_each(|note| say(note));
-    let device = chosen.device;
+    let device = chosen.tensors();
     let weights = weights_file(&args.weights)?;
     let network = tesla_nn::weights::load_file(&weights, &device)?;
     let items = match &args.puzzles {

@@ -92,7 +92,7 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
     let has_tiles = !chosen.is_gpu && wanted == Precision::Bf16 && Backprop::has_tiles();
     if wanted == Precision::F32 || has_tiles {
         (wanted, None)
-    } else if !wanted.runs_on(&chosen.device) {
+    } else if !wanted.runs_on(&chosen.tensors()) {
         (Precision::F32, Some(format!("{name} does not calculate in {wanted}: trained in f32")))
     } else if chosen.is_gpu {
         (wanted, None)
@@ -131,7 +131,7 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     config.precision = precision;
     chosen.note.iter().chain(&remark).for_each(|note| say(note));
 
-    let mut trainer = Trainer::open(config, &args.out, &chosen.device)?;
+    let mut trainer = Trainer::open(config, &args.out, &chosen.tensors())?;
     match (&args.start_from, trainer.is_resumed()) {
         (start, true) => {
             say(&format!("the run resumes after step {}", trainer.step()));

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tesla_engine::best_first::params::{Params, Preset};
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::options::Change;
 use tesla_engine::setup::settings::Settings;
@@ -158,7 +159,7 @@ pub fn complete_sides(sides: &mut [Side], common: Limit) -> Result<()> {
 impl Side {
     fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let Self { name, limit, .. } = self;
-        let bad = |wanted| anyhow!("side {name}: {key} cannot be '{value}'; {wanted}");
+        let bad = |wanted: &str| anyhow!("side {name}: {key} cannot be '{value}'; {wanted}");
         let whole = "it is a whole number";
         let is_new = match key {
             "cmd" => self.cmd.replace(value.into()).is_none(),
@@ -167,13 +168,13 @@ impl Side {
                 true
             }
             "dir" => self.dir.replace(value.into()).is_none(),
-            "preset" if ["literal", "lc0"].contains(&value) => {
-                self.option.insert("TunablesFile".to_owned(), format!("<{value}>"))
-            }
             "preset" => {
-                return Err(bad(
-                    "it is literal (the rule of seed 003) or lc0 (the constants of lc0, for PUCT)",
-                ));
+                if !Params::PRESETS.iter().any(|preset| preset.name == value) {
+                    let known =
+                        Params::PRESETS.map(|Preset { name, is, .. }| format!("{name} ({is})"));
+                    return Err(bad(&format!("it is {}", known.join(" or "))));
+                }
+                self.option.insert("TunablesFile".to_owned(), format!("<{value}>"))
             }
             "restart" => {
                 self.restart = value.parse().map_err(|_| bad("it is true or false"))?;

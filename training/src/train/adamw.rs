@@ -93,10 +93,7 @@ impl State {
                     Tensor::cat(flat.all, 0).powi_scalar(2).sum().sqrt().into_scalar::<f32>()
                 }
             }
-            Grads::List(grads) => {
-                grads.iter().map(|&grad| f64::from(grad) * f64::from(grad)).sum::<f64>().sqrt()
-                    as f32
-            }
+            Grads::List(grads) => sum_of_squares(grads).sqrt() as f32,
         };
         Gradient { grads, norm: norm / scale, scale, on_tiles: false }
     }
@@ -232,6 +229,18 @@ impl ListMover<'_> {
             *value = *value * keep - step * self.rate;
         }
     }
+}
+
+/// By lanes: a sum of one number after another waits for each addition.
+fn sum_of_squares(list: &[f32]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (whole, rest) = list.as_chunks::<8>();
+    for numbers in whole {
+        for (lane, &x) in lanes.iter_mut().zip(numbers) {
+            *lane += f64::from(x) * f64::from(x);
+        }
+    }
+    lanes.iter().sum::<f64>() + rest.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>()
 }
 
 /// `moment`, or zero where it is [`NEGLIGIBLE`].

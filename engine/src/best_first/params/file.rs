@@ -7,12 +7,23 @@ use tesla_nn::files::{FileError, read_text};
 
 use super::{ParamError, Params};
 
-/// Files inside the program, by what stands for them in place of a path. Baselines: the selection
-/// rule of seed 003 word for word, and lc0's constants for PUCT.
-const PRESETS: [(&str, &str); 2] = [
-    ("<literal>", include_str!("../../../data/literal.toml")),
-    ("<lc0>", include_str!("../../../data/lc0.toml")),
-];
+/// A file of tunables inside the program, a baseline: `<name>` stands for it in place of a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name, without the brackets.
+    pub name: &'static str,
+    /// What it is, as part of a sentence.
+    pub is: &'static str,
+    text: &'static str,
+}
+
+impl Preset {
+    /// The preset that `<name>` stands for.
+    fn of_path(path: &Path) -> Option<&'static Self> {
+        let name = path.to_str()?.strip_prefix('<')?.strip_suffix('>')?;
+        Params::PRESETS.iter().find(|preset| preset.name == name)
+    }
+}
 
 /// Largest file, bytes.
 const LARGEST: u64 = 1 << 20;
@@ -50,14 +61,27 @@ pub enum TunablesError {
 }
 
 impl Params {
-    /// The tunables of a file, or of a preset: `<literal>`, the rule of seed 003, or `<lc0>`, lc0's
-    /// constants for PUCT.
+    /// The files inside the program.
+    pub const PRESETS: [Preset; 2] = [
+        Preset {
+            name: "literal",
+            is: "the rule of seed 003",
+            text: include_str!("../../../data/literal.toml"),
+        },
+        Preset {
+            name: "lc0",
+            is: "the constants of lc0, for PUCT",
+            text: include_str!("../../../data/lc0.toml"),
+        },
+    ];
+
+    /// The tunables of a file, or of a preset in brackets: `<literal>` or `<lc0>`.
     ///
     /// # Errors
     /// When it cannot be read, is no TOML, or names a tunable that is unknown or out of range.
     pub fn read(path: &Path) -> Result<Self, TunablesError> {
-        match PRESETS.iter().find(|(name, _)| path == Path::new(name)) {
-            Some((_, text)) => Self::parse(text, path),
+        match Preset::of_path(path) {
+            Some(preset) => Self::parse(preset.text, path),
             None => Self::parse(&read_text(path, LARGEST)?, path),
         }
     }
@@ -130,7 +154,7 @@ mod tests {
     #[test]
     fn the_literal_rule_is_plain_and_every_line_of_it_departs_from_the_shipped_one() {
         let literal = Params::read(Path::new("<literal>")).unwrap();
-        let lines = PRESETS[0].1.lines().filter(|line| line.contains(" = ")).count();
+        let lines = Params::PRESETS[0].text.lines().filter(|line| line.contains(" = ")).count();
         let differ =
             Params::TUNABLES.iter().filter(|row| literal.get(row.name) != Some(row.default));
         assert_eq!(differ.count(), lines);
@@ -149,7 +173,7 @@ mod tests {
             (0.33, 1.359, 0.0)
         );
         let of_puct = Params::TUNABLES.iter().filter(|row| row.name.starts_with("puct_"));
-        let lines = PRESETS[1].1.lines().filter(|line| line.contains(" = "));
+        let lines = Params::PRESETS[1].text.lines().filter(|line| line.contains(" = "));
         assert!(lines.map(|line| line.split(" = ").next()).eq(of_puct.map(|row| Some(row.name))));
     }
 

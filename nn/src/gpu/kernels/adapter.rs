@@ -6,17 +6,17 @@ use std::thread;
 
 use cubecl::Device;
 use cubecl::client::Client;
-use cubecl::device::{WgpuBackend, WgpuDeviceKind};
+use cubecl::device::{WgpuBackend, WgpuDevice, WgpuDeviceKind};
 use cubecl::prelude::Scalar;
 use cubecl::wgpu::wgpu::{self, AdapterInfo, DeviceType};
-use cubecl::wgpu::{RuntimeOptions, WgpuSetup, try_init_device};
+use cubecl::wgpu::{AutoGraphicsApi, RuntimeOptions, WgpuSetup, try_init_device, try_init_setup};
 use half::f16;
 
 use super::sizes::Limits;
 
 /// A GPU that kernels of our own run on.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Adapter(Device);
+pub struct Adapter(WgpuDevice);
 
 impl fmt::Debug for Adapter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,13 +35,26 @@ impl fmt::Display for Adapter {
 }
 
 impl Adapter {
-    /// The adapter of this kind that this API has; burn's device of the same names is the same.
+    /// Sets up the adapter of this kind that this API has, which a process does once.
     ///
     /// # Errors
-    /// A sentence, where there is none.
+    /// A sentence, where there is none or its driver fails.
     pub fn open(kind: WgpuDeviceKind, api: WgpuBackend) -> Result<Self, String> {
-        let device = Device::wgpu(kind).and_then(|device| device.on(api));
-        device.map(Self).map_err(|error| error.to_string())
+        let device = WgpuDevice::new(kind).on(api);
+        let setup = RuntimeOptions::try_default()
+            .and_then(|options| try_init_setup::<AutoGraphicsApi>(&device, options));
+        setup.map(|_| Self(device)).map_err(|error| error.to_string())
+    }
+
+    /// Its name, for people.
+    pub fn name(&self) -> String {
+        self.client().properties().identity.name.clone()
+    }
+
+    /// The same for burn's tensors.
+    #[cfg(feature = "burn-wgpu")]
+    pub fn of_tensors(&self) -> burn::tensor::Device {
+        burn::tensor::Device::from(self.0.clone())
     }
 
     /// What this API tells of each of its adapters, software rasterisers included.
@@ -77,8 +90,9 @@ impl Adapter {
         });
         let (device, queue) = now(asked).map_err(|error| error.to_string())?;
         let setup = WgpuSetup { instance, adapter, device, queue, backend };
-        let device = try_init_device(setup, RuntimeOptions::default());
-        device.map(|device| Self(Device::Wgpu(device))).map_err(|error| error.to_string())
+        let options = RuntimeOptions::try_default();
+        let device = options.and_then(|options| try_init_device(setup, options));
+        device.map(Self).map_err(|error| error.to_string())
     }
 
     /// Whether it calculates with 16-bit floats and stores them.
@@ -88,7 +102,7 @@ impl Adapter {
 
     /// The queue of this thread.
     pub(super) fn client(&self) -> Client {
-        self.0.client()
+        Device::Wgpu(self.0.clone()).client()
     }
 
     /// What the kernel depends on.
