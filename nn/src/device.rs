@@ -99,8 +99,6 @@ pub struct Chosen {
     pub adapter: Option<Adapter>,
     /// For people: `CPU`, or the adapter's name.
     pub name: String,
-    /// Whether it is a GPU (or pretends to be one).
-    pub is_gpu: bool,
     /// Whether its memory is the machine's own: an integrated GPU's, a software rasteriser's.
     pub shares_memory: bool,
     /// Why it is not what one might have hoped for, in one sentence.
@@ -108,6 +106,11 @@ pub struct Chosen {
 }
 
 impl Chosen {
+    /// Whether it is a GPU (or pretends to be one).
+    pub fn is_gpu(&self) -> bool {
+        self.adapter.is_some()
+    }
+
     /// Where burn's tensors are.
     #[cfg(any(feature = "burn-wgpu", not(feature = "wgpu")))]
     pub fn tensors(&self) -> Device {
@@ -120,7 +123,7 @@ impl Chosen {
 }
 
 fn cpu(note: Option<String>) -> Chosen {
-    Chosen { adapter: None, name: "CPU".to_owned(), is_gpu: false, shares_memory: true, note }
+    Chosen { adapter: None, name: "CPU".to_owned(), shares_memory: true, note }
 }
 
 /// Finds the device. `Auto` never fails: without a real GPU it is the CPU, and the note says so.
@@ -230,7 +233,7 @@ mod tests {
         let absent = "gpu:no such name".parse().unwrap();
         assert!(choose(absent).is_err_and(|why| why.to_string().contains("choose auto")));
         assert!(choose(DeviceChoice::Auto).is_ok());
-        assert!(!choose(DeviceChoice::Cpu).unwrap().is_gpu);
+        assert!(!choose(DeviceChoice::Cpu).unwrap().is_gpu());
         // Every GPU that can be named is among the adapters, in the same order.
         let numbers: Vec<usize> = adapters().iter().filter_map(|found| found.number).collect();
         let mut sorted = numbers.clone();

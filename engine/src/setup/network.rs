@@ -45,7 +45,7 @@ pub fn device() -> Option<String> {
     // A driver's fault may come as a panic from below.
     let chosen = catch_unwind(|| choose(DeviceChoice::Auto));
     let chosen = chosen.ok().and_then(Result::ok)?;
-    chosen.is_gpu.then_some(chosen.name)
+    chosen.is_gpu().then_some(chosen.name)
 }
 
 /// Whether the device of this name is a GPU where there is one.

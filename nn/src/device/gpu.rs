@@ -195,7 +195,7 @@ fn open_first(kind: &WgpuDeviceKind, api: WgpuBackend) -> Result<Chosen, String>
     let (name, adapter) = (adapter.name(), Some(adapter));
     let shares_memory = is_software || matches!(kind, WgpuDeviceKind::IntegratedGpu(_));
     let note = is_software.then(|| "software rasterisers are for tests, not for play".to_owned());
-    Ok(Chosen { adapter, name, is_gpu: true, shares_memory, note })
+    Ok(Chosen { adapter, name, shares_memory, note })
 }
 
 #[cfg(test)]

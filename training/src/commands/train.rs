@@ -89,12 +89,12 @@ impl TrainArgs {
 fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<String>) {
     let wanted = config.precision;
     let name = &chosen.name;
-    let has_tiles = !chosen.is_gpu && wanted == Precision::Bf16 && Backprop::has_tiles();
+    let has_tiles = !chosen.is_gpu() && wanted == Precision::Bf16 && Backprop::has_tiles();
     if wanted == Precision::F32 || has_tiles {
         (wanted, None)
     } else if !wanted.runs_on(&chosen.tensors()) {
         (Precision::F32, Some(format!("{name} does not calculate in {wanted}: trained in f32")))
-    } else if chosen.is_gpu {
+    } else if chosen.is_gpu() {
         (wanted, None)
     } else if config.device == DeviceChoice::Auto {
         (Precision::F32, Some(format!("{wanted} gains nothing on this CPU: trained in f32")))

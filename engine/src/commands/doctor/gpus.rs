@@ -20,7 +20,7 @@ pub(super) fn check(device: &str, tell: &mut dyn FnMut(Finding)) {
     }
     let choice: Result<DeviceChoice, _> = device.parse();
     let chosen = choice.ok().and_then(|choice| catch_unwind(|| device::choose(choice)).ok()?.ok());
-    let mut taken = chosen.filter(|chosen| chosen.is_gpu).map(|chosen| chosen.name);
+    let mut taken = chosen.filter(device::Chosen::is_gpu).map(|chosen| chosen.name);
     for adapter in &adapters {
         let is_taken = taken.as_ref() == Some(&adapter.name);
         if is_taken {
