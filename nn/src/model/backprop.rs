@@ -3,7 +3,7 @@
 //! [`Model`] defines the network, and burn's automatic differentiation of it is what the gradients
 //! are tested against. This does the same with less: weights packed once a step, no padding, no
 //! copies between layouts, the attention biases read and taught where they are used. It runs in
-//! f32, or multiplies in bf16 on a processor's matrix tiles.
+//! f32, or multiplies in bf16 where the processor does that faster (`tesla_tiles`).
 //! In reading order:
 //!
 //! * `places` — the weights in one list;
@@ -45,8 +45,8 @@ use super::{Model, Output, Precision, VALUE_BINS};
 use crate::batch::Batch;
 use crate::kernels::gemm::Then;
 
-/// `a · b` for row-major `[n, k]` and `[k, m]`: numbers of bf16 on the processor's matrix tiles,
-/// sums of f32. `None` where there are no tiles or the sizes do not fit them.
+/// `a · b` for row-major `[n, k]` and `[k, m]`: numbers of bf16 in tiles, sums of f32.
+/// `None` where the processor does not, or the sizes do not fit tiles.
 ///
 /// # Panics
 /// Where the lists have other lengths.
@@ -123,8 +123,8 @@ pub struct Workspace {
 }
 
 impl Backprop {
-    /// Packs the weights of `model`. Products are in bf16 on matrix tiles where the precision is
-    /// bf16 and [`Self::has_tiles`], in f32 otherwise.
+    /// Packs the weights of `model`. Products are in bf16 in tiles where the precision is bf16 and
+    /// [`Self::has_tiles`], in f32 otherwise.
     pub fn new(model: &Model, precision: Precision) -> Self {
         let tiles = Tiles::find().filter(|_| precision == Precision::Bf16);
         let (values, places) = places::collect(model);
@@ -139,8 +139,8 @@ impl Backprop {
         }
     }
 
-    /// Whether this processor multiplies matrices of bf16 on tiles, which is several times as fast
-    /// as f32.
+    /// Whether this processor multiplies matrices of bf16 in tiles, by Intel's AMX or AVX-512's
+    /// instructions, which is faster than f32.
     pub fn has_tiles() -> bool {
         Tiles::find().is_some()
     }

@@ -1,4 +1,4 @@
-//! The instructions: the only `unsafe` code of the workspace.
+//! The instructions of matrix tiles.
 
 #![expect(unsafe_code, reason = "Rust has no stable intrinsics for matrix tiles")]
 
@@ -6,17 +6,23 @@ use std::arch::asm;
 use std::arch::x86_64::__cpuid_count;
 use std::sync::OnceLock;
 
-use super::{Block, Row, SIDE, Tiles};
+use super::{Block, Row, SIDE};
 
 /// `arch_prctl`'s request for the use of a part of the processor's state.
 const REQUEST_PERMISSION: libc::c_long = 0x1023;
 /// The part that holds the tiles' data.
 const TILE_DATA: libc::c_long = 18;
 
-/// Whether the processor has tiles with bf16 products and the system lets this process use them.
-pub(super) fn is_allowed() -> bool {
-    static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
-    *IS_ALLOWED.get_or_init(|| has_instructions() && is_granted())
+/// The processor has tiles with bf16 products and the system lets this process use them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Amx(());
+
+impl Amx {
+    /// `None` where they are missing. The first call asks the system.
+    pub(super) fn find() -> Option<Self> {
+        static IS_ALLOWED: OnceLock<bool> = OnceLock::new();
+        IS_ALLOWED.get_or_init(|| has_instructions() && is_granted()).then_some(Self(()))
+    }
 }
 
 fn has_instructions() -> bool {
@@ -54,9 +60,9 @@ static FULL: Shapes = Shapes {
     rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
 };
 
-/// [`Tiles::multiply`]; the caller has checked the lengths.
-pub(super) fn multiply(_: Tiles, left: &[Row], right: &[Row], depth: usize, blocks: &mut [Block]) {
-    // SAFETY: there is a `Tiles`, so the instruction exists and is allowed; `FULL` is a valid
+/// [`super::Tiles::multiply`]; the caller has checked the lengths.
+pub(super) fn multiply(_: Amx, left: &[Row], right: &[Row], depth: usize, blocks: &mut [Block]) {
+    // SAFETY: there is an `Amx`, so the instruction exists and is allowed; `FULL` is a valid
     // description of 64 bytes, aligned.
     unsafe {
         asm!("ldtilecfg [{shapes}]", shapes = in(reg) &raw const FULL,

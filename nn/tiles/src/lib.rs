@@ -1,9 +1,9 @@
-//! Products of bf16 matrices on the matrix tiles of Intel processors: AMX, from Sapphire Rapids
-//! on. `amx` holds the instructions.
+//! Products of bf16 matrices on the matrix tiles of Intel processors (AMX, from Sapphire Rapids on;
+//! the module `amx`), or else by the bf16 instructions of AVX-512 (AMD from Zen 4 on; `vectors`).
 //!
-//! A core multiplies sixteen times as many numbers a cycle with them as with its widest vectors, in
-//! bf16 with sums in f32. The trainer uses them ([`Tiles::find`]); where there are none, it
-//! multiplies in f32.
+//! A core multiplies sixteen times as many numbers a cycle on tiles as on its widest vectors in
+//! f32, and twice as many by the instructions, with sums in f32. The trainer uses them
+//! ([`Tiles::find`]); where there are neither, it multiplies in f32.
 //!
 //! A tile is 16 rows of 64 bytes. The left matrix and the right one come in tiles already:
 //!
@@ -15,6 +15,8 @@
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod amx;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 
 /// Rows of a tile, and columns of a product's tile.
 pub const SIDE: usize = 16;
@@ -39,18 +41,38 @@ impl Default for Block {
     }
 }
 
-/// Leave to use the tiles: the processor has them and the system lets this process use them.
+/// Leave to use the instructions: the processor has them and the system lets this process use them.
 #[derive(Clone, Copy, Debug)]
-pub struct Tiles(());
+pub struct Tiles(Unit);
+
+/// What multiplies.
+#[derive(Clone, Copy, Debug)]
+enum Unit {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    Amx(amx::Amx),
+    #[cfg(target_arch = "x86_64")]
+    Vectors(vectors::Vectors),
+}
 
 impl Tiles {
-    /// The tiles of this machine, `None` where it has none. The first call asks the system.
+    /// The fastest of this machine, `None` where it has none. The first call asks the system.
     pub fn find() -> Option<Self> {
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        let has_tiles = amx::is_allowed();
-        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-        let has_tiles = false;
-        has_tiles.then_some(Self(()))
+        Self::all().next()
+    }
+
+    /// All of this machine, the fastest first.
+    fn all() -> impl Iterator<Item = Self> {
+        let units: [Option<Unit>; 2] = [
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            amx::Amx::find().map(Unit::Amx),
+            #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+            None,
+            #[cfg(target_arch = "x86_64")]
+            vectors::Vectors::find().map(Unit::Vectors),
+            #[cfg(not(target_arch = "x86_64"))]
+            None,
+        ];
+        units.into_iter().flatten().map(Self)
     }
 
     /// `blocks[i] = left · right[i]` for 32 rows of the left matrix and 32 columns of the right one
@@ -64,10 +86,12 @@ impl Tiles {
     /// When the lengths are not these.
     pub fn multiply(self, left: &[Row], right: &[Row], depth: usize, blocks: &mut [Block]) {
         check(left, right, depth, blocks);
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        amx::multiply(self, left, right, depth, blocks);
-        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-        multiply_anywhere(left, right, depth, blocks);
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Unit::Amx(amx) => amx::multiply(amx, left, right, depth, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Unit::Vectors(vectors) => vectors::multiply(vectors, left, right, depth, blocks),
+        }
     }
 }
 
@@ -138,19 +162,20 @@ mod tests {
 
     #[test]
     fn tiles_multiply_as_the_definition_says() {
-        let Some(tiles) = Tiles::find() else {
-            println!("no matrix tiles here: not tested");
-            return;
-        };
+        if Tiles::find().is_none() {
+            println!("neither AMX nor AVX-512 BF16 here: not tested");
+        }
         for (depth, count) in [(1, 1), (4, 3), (16, 2)] {
             let (left, right) =
                 (rows(2 * depth * SIDE, 3), rows(count * 2 * depth * SIDE, depth as u32));
-            let (mut fast, mut slow) =
-                (vec![Block::default(); count], vec![Block::default(); count]);
-            tiles.multiply(&left, &right, depth, &mut fast);
+            let mut slow = vec![Block::default(); count];
             multiply_anywhere(&left, &right, depth, &mut slow);
-            assert!(fast == slow, "depth {depth}");
             assert!(slow.iter().all(|block| block.0.as_flattened().iter().any(|&sum| sum != 0.0)));
+            for tiles in Tiles::all() {
+                let mut fast = vec![Block::default(); count];
+                tiles.multiply(&left, &right, depth, &mut fast);
+                assert!(fast == slow, "{tiles:?}, depth {depth}");
+            }
         }
     }
 

@@ -1,5 +1,4 @@
-//! Matrix products of one step of training on a processor's matrix tiles: numbers of bf16, sums of
-//! f32.
+//! Matrix products of one step of training in tiles: numbers of bf16, sums of f32.
 
 use pulp::{Simd, WithSimd};
 use tesla_tiles::{BLOCK, Block, DEPTH, Row, SIDE, Tiles};
@@ -228,7 +227,7 @@ mod tests {
     #[test]
     fn products_on_tiles_are_those_of_vectors_but_for_rounding() {
         let Some(tiles) = Tiles::find() else {
-            println!("no matrix tiles here: not tested");
+            println!("neither AMX nor AVX-512 BF16 here: not tested");
             return;
         };
         for (n, k, m) in [(70, 32, 64), (33, 128, 96), (32, 512, 128), (5, 64, 32)] {
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn gradients_on_tiles_are_those_of_vectors_but_for_rounding() {
         let Some(tiles) = Tiles::find() else {
-            println!("no matrix tiles here: not tested");
+            println!("neither AMX nor AVX-512 BF16 here: not tested");
             return;
         };
         for (n, k, m) in [(1, 32, 32), (700, 64, 96), (513, 96, 32)] {
