@@ -3,8 +3,8 @@
 
     python3 benches/scripts/calibrate.py OUT
 
-The rating is a parabola of the place between the weakest and the strongest play: the most likely one if the
-anchors (`SF-1350`) are worth what they are called. Next to it is the rating of each level's own games. Both have
+The rating is a parabola of the place between the weakest and the strongest play, which rises: the most likely one if
+the anchors (`SF-1350`) are worth what they are called. Next to it is the rating of each level's own games. Both have
 95 % intervals from the curvature. The rows printed last are for SCALE in engine/src/search/handicap.rs.
 Stockfish's numbers come from another time control and other opponents, so the result is Stockfish's scale, not
 CCRL's. Needs the package numpy.
@@ -42,11 +42,26 @@ def games(folder):
             yield int(white.removeprefix("Tesla-")), int(black.removeprefix("SF-")), points
 
 
-def fit(played, terms):
-    """The most likely coefficients of a polynomial, from (place, anchor, points), and their covariance."""
+def parabola(places):
+    """The parts of any parabola of the places."""
+    return np.stack([np.ones_like(places), places, places**2], axis=-1)
+
+
+def risen(places):
+    """The parts of a parabola whose top is at the strongest play."""
+    return np.stack([np.ones_like(places), places - places**2 / 2.0], axis=-1)
+
+
+def level(places):
+    """The part of one rating for all places."""
+    return np.ones_like(places)[..., np.newaxis]
+
+
+def fit(played, parts):
+    """The most likely weights of the parts of a curve, from (place, anchor, points), and their covariance."""
     places, anchors, points = np.array(played).T
-    powers = np.vander(places, terms, increasing=True)
-    found, scale = np.array([1500.0] + [0.0] * (terms - 1)), math.log(10.0) / 400.0
+    powers = parts(places)
+    found, scale = np.array([1500.0] + [0.0] * (powers.shape[1] - 1)), math.log(10.0) / 400.0
     for _ in range(60):
         chances = 1.0 / (1.0 + 10.0 ** ((anchors - powers @ found) / 400.0))
         slope = scale * powers.T @ (points - chances)
@@ -57,14 +72,9 @@ def fit(played, terms):
     return found, np.linalg.inv(information)
 
 
-def rating(found, place):
-    return np.polynomial.polynomial.polyval(place, found)
-
-
-def interval(covariance, place):
-    """Half of the 95 % interval of the rating at a place."""
-    powers = np.array([place]) ** np.arange(len(covariance))
-    return 1.96 * math.sqrt(powers @ covariance @ powers)
+def interval(covariance, parts):
+    """Half of the 95 % interval of the rating where the curve has these parts."""
+    return 1.96 * math.sqrt(parts @ covariance @ parts)
 
 
 def own(played):
@@ -72,8 +82,8 @@ def own(played):
     score = sum(points for _, _, points in played)
     if not 0.0 < score < len(played):
         return "-"
-    found, covariance = fit([(0.0, anchor, points) for _, anchor, points in played], 1)
-    return f"{found[0]:.0f} ± {interval(covariance, 0.0):.0f}"
+    found, covariance = fit(played, level)
+    return f"{found[0]:.0f} ± {interval(covariance, np.ones(1)):.0f}"
 
 
 def main():
@@ -85,22 +95,30 @@ def main():
     played = [game for games in by_level.values() for game in games]
     if len(by_level) < 3:
         sys.exit("calibrate.py: a scale needs games of three levels or more")
-    found, covariance = fit(played, 3)
+    parts = parabola
+    found, covariance = fit(played, parts)
+    if found[1] <= 0.0:
+        sys.exit("calibrate.py: the weakest level gains nothing by playing stronger: play more games")
+    if found[1] + 2.0 * found[2] < 0.0:
+        # Then the likeliest of those that do not fall has its top there.
+        print("The likeliest parabola falls before the strongest play; this one does not.\n")
+        parts = risen
+        found, covariance = fit(played, parts)
+    place_of = lambda place: parts(np.array(place))
+    rating = lambda place: found @ place_of(place)
     print("| level | place | games | score | its own rating | the scale's |\n|---|---|---|---|---|---|")
     for level, games_of in sorted(by_level.items()):
         place, score = games_of[0][0], sum(points for _, _, points in games_of)
-        whole = f"{rating(found, place):.0f} ± {interval(covariance, place):.0f}"
+        whole = f"{rating(place):.0f} ± {interval(covariance, place_of(place)):.0f}"
         print(f"| {level} | {place:.3f} | {len(games_of)} | {score:g} | {own(games_of)} | {whole} |")
-    if min(found[1], found[1] + 2.0 * found[2]) <= 0.0:
-        sys.exit("calibrate.py: the parabola falls somewhere: play more games")
     # What the ends are worth is known to fifty points at best: no more than that is told.
-    ends = [(round(rating(found, place) / 50) * 50, place) for place in (0.0, 1.0)]
+    ends = [(round(rating(place) / 50) * 50, place) for place in (0.0, 1.0)]
     rows = [ends[0]]
     for elo in range(ends[0][0] // 100 * 100 + 100, ends[1][0], 100):
         low, high = 0.0, 1.0
         for _ in range(40):
             middle = (low + high) / 2.0
-            low, high = (middle, high) if rating(found, middle) < elo else (low, middle)
+            low, high = (middle, high) if rating(middle) < elo else (low, middle)
         if rows[-1][1] < low < 1.0:
             rows.append((elo, low))
     rows.append(ends[1])

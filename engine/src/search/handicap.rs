@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-d4c3cec7`:
-//! `benches/results/2026-11-25-elo.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-8df20f7a`:
+//! `benches/results/2026-11-26-elo.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,20 +14,22 @@ use crate::search::{Info, Limits, Outcome};
 /// Strength by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, with linear interpolation.
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
-const SCALE: [(u64, f64); 13] = [
-    (1050, 0.000),
-    (1100, 0.024),
-    (1200, 0.080),
-    (1300, 0.139),
-    (1400, 0.201),
-    (1500, 0.267),
-    (1600, 0.337),
-    (1700, 0.412),
-    (1800, 0.493),
-    (1900, 0.583),
-    (2000, 0.685),
-    (2100, 0.805),
-    (2200, 1.000),
+const SCALE: [(u64, f64); 15] = [
+    (850, 0.000),
+    (900, 0.022),
+    (1000, 0.062),
+    (1100, 0.103),
+    (1200, 0.146),
+    (1300, 0.191),
+    (1400, 0.240),
+    (1500, 0.291),
+    (1600, 0.347),
+    (1700, 0.408),
+    (1800, 0.475),
+    (1900, 0.553),
+    (2000, 0.648),
+    (2100, 0.780),
+    (2150, 1.000),
 ];
 
 /// The lowest and the highest `UCI_Elo`.
