@@ -196,7 +196,7 @@ params! {
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
     /// Price of the planned time: stop when twice the evaluations promise to gain less than their
     /// share of it (score units); larger answers sooner.
-    stop_gain = 0.005 in 0.0..=0.1 step 0.001;
+    stop_gain = 0.0006 in 0.0..=0.1 step 0.0002;
     /// Maximum thinking time, in planned times.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;
 }
