@@ -52,7 +52,7 @@ def risen(places):
     return np.stack([np.ones_like(places), places - places**2 / 2.0], axis=-1)
 
 
-def level(places):
+def constant(places):
     """The part of one rating for all places."""
     return np.ones_like(places)[..., np.newaxis]
 
@@ -82,7 +82,7 @@ def own(played):
     score = sum(points for _, _, points in played)
     if not 0.0 < score < len(played):
         return "-"
-    found, covariance = fit(played, level)
+    found, covariance = fit(played, constant)
     return f"{found[0]:.0f} ± {interval(covariance, np.ones(1)):.0f}"
 
 
@@ -104,12 +104,14 @@ def main():
         print("The likeliest parabola falls before the strongest play; this one does not.\n")
         parts = risen
         found, covariance = fit(played, parts)
-    place_of = lambda place: parts(np.array(place))
-    rating = lambda place: found @ place_of(place)
+
+    def rating(place):
+        return found @ parts(np.array(place))
+
     print("| level | place | games | score | its own rating | the scale's |\n|---|---|---|---|---|---|")
     for level, games_of in sorted(by_level.items()):
         place, score = games_of[0][0], sum(points for _, _, points in games_of)
-        whole = f"{rating(place):.0f} ± {interval(covariance, place_of(place)):.0f}"
+        whole = f"{rating(place):.0f} ± {interval(covariance, parts(np.array(place))):.0f}"
         print(f"| {level} | {place:.3f} | {len(games_of)} | {score:g} | {own(games_of)} | {whole} |")
     # What the ends are worth is known to fifty points at best: no more than that is told.
     ends = [(round(rating(place) / 50) * 50, place) for place in (0.0, 1.0)]

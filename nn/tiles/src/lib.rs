@@ -102,36 +102,35 @@ fn check(left: &[Row], right: &[Row], depth: usize, blocks: &[Block]) {
     assert_eq!(right.len(), blocks.len() * rows, "rows of the right matrix");
 }
 
-/// [`Tiles::multiply`] without tiles, slowly: what it is tested against.
-///
-/// # Panics
-/// When the lengths do not fit.
-pub fn multiply_anywhere(left: &[Row], right: &[Row], depth: usize, blocks: &mut [Block]) {
-    check(left, right, depth, blocks);
-    let (low, high) =
-        (|word: u32| f32::from_bits(word << 16), |word: u32| f32::from_bits(word & 0xffff_0000));
-    let at = |rows: &[Row], part: usize, step: usize, row: usize, word: usize| {
-        rows[(part * depth + step) * SIDE + row].0[word]
-    };
-    for (block, right) in blocks.iter_mut().zip(right.chunks_exact(2 * depth * SIDE)) {
-        for (r, sums) in block.0.iter_mut().enumerate() {
-            for (c, sum) in sums.iter_mut().enumerate() {
-                *sum = 0.0;
-                for step in 0..depth {
-                    for pair in 0..SIDE {
-                        let a = at(left, r / SIDE, step, r % SIDE, pair);
-                        let b = at(right, c / SIDE, step, pair, c % SIDE);
-                        *sum += low(a) * low(b) + high(a) * high(b);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// [`Tiles::multiply`] in plain code: its definition.
+    fn multiply_anywhere(left: &[Row], right: &[Row], depth: usize, blocks: &mut [Block]) {
+        check(left, right, depth, blocks);
+        let (low, high) = (
+            |word: u32| f32::from_bits(word << 16),
+            |word: u32| f32::from_bits(word & 0xffff_0000),
+        );
+        let at = |rows: &[Row], part: usize, step: usize, row: usize, word: usize| {
+            rows[(part * depth + step) * SIDE + row].0[word]
+        };
+        for (block, right) in blocks.iter_mut().zip(right.chunks_exact(2 * depth * SIDE)) {
+            for (r, sums) in block.0.iter_mut().enumerate() {
+                for (c, sum) in sums.iter_mut().enumerate() {
+                    *sum = 0.0;
+                    for step in 0..depth {
+                        for pair in 0..SIDE {
+                            let a = at(left, r / SIDE, step, r % SIDE, pair);
+                            let b = at(right, c / SIDE, step, pair, c % SIDE);
+                            *sum += low(a) * low(b) + high(a) * high(b);
+                        }
                     }
                 }
             }
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     /// Rows of small numbers that bf16 holds exactly, as their products and sums are in f32.
     fn rows(count: usize, seed: u32) -> Vec<Row> {
