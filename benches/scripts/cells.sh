@@ -12,29 +12,21 @@ book=${1:?name a book of openings: built-in, or an .epd file}
 out=${2:?name a folder for the cells}
 shift 2
 
-# Evaluations, games of each pairing, seed of the openings, batch size of a cell of Tesla against PUCT; then
-# options of both, and `mean` to leave out PUCT with minimax backup.
+# Evaluations, games of each pairing, seed of the openings, batch size of a cell of Tesla against PUCT as it
+# ships and PUCT with lc0's constants; then options of all.
 against_puct() {
     local nodes=$1 games=$2 seed=$3 batch=$4
     shift 4
-    local minimax=yes
-    if [ "${1:-}" = mean ]; then
-        minimax=no
-        shift
-    fi
-    local sides=(--side name=Tesla "option.BatchSize=$batch" "$@"
-        --side name=mean option.Search=PUCT "option.BatchSize=$batch" "$@")
-    if [ $minimax = yes ]; then
-        sides+=(--side name=minimax option.Search=PUCT "option.BatchSize=$batch" "$@" option.puct_minimax=1)
-    fi
-    play "$nodes" "$games" "$seed" "${sides[@]}"
+    play "$nodes" "$games" "$seed" --side name=Tesla "option.BatchSize=$batch" "$@" \
+        --side name=PUCT option.Search=PUCT "option.BatchSize=$batch" "$@" \
+        --side name=lc0 preset=lc0 option.Search=PUCT "option.BatchSize=$batch" "$@"
 }
 
 # A search in batches of 128 against itself in batches of one; `fixed_cost` as of a GPU.
 batches() {
     local seed=$1
     shift
-    play 800 300 "$seed" --side name=b128 "$@" option.BatchSize=128 option.fixed_cost=500 \
+    play 800 600 "$seed" --side name=b128 "$@" option.BatchSize=128 option.fixed_cost=500 \
         --side name=b1 "$@" option.BatchSize=1 option.fixed_cost=500
 }
 
@@ -51,13 +43,13 @@ for cell in "${@:-800-64 b128-tesla 200-1 b128-puct 3200-64 800-1 200-64 800-64-
     for cell in $cell; do
         case $cell in
             200-64) against_puct 200 400 201 64 ;;
-            800-64) against_puct 800 300 202 64 ;;
+            800-64) against_puct 800 400 202 64 ;;
             200-1) against_puct 200 400 205 1 ;;
-            800-1) against_puct 800 300 206 1 ;;
-            3200-64) against_puct 3200 100 207 64 mean ;;
+            800-1) against_puct 800 400 206 1 ;;
+            3200-64) against_puct 3200 200 207 64 ;;
             # Batches as on a GPU, whose fixed cost is that of 500 evaluations.
-            800-64-gpu) against_puct 800 300 208 64 mean option.fixed_cost=500 ;;
-            800-256-gpu) against_puct 800 300 209 256 mean option.fixed_cost=500 ;;
+            800-64-gpu) against_puct 800 400 208 64 option.fixed_cost=500 ;;
+            800-256-gpu) against_puct 800 400 209 256 option.fixed_cost=500 ;;
             b128-tesla) batches 203 ;;
             b128-puct) batches 204 option.Search=PUCT ;;
             *) echo "cells.sh: there is no cell $cell; see the script for their names" >&2; exit 2 ;;

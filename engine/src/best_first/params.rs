@@ -170,18 +170,18 @@ params! {
     /// in a game's next trees; 0 = every time.
     evaluations_share = 0.15 in 0.0..=0.5 step 0.05;
     /// PUCT: weight of the policy against the value (lc0's `CPuct`, for values in [-1, 1]).
-    puct_exploration = 1.745 in 0.0..=10.0 step 0.2;
+    puct_exploration = 0.93 in 0.0..=10.0 step 0.2;
     /// PUCT: growth of that weight with the logarithm of the visits (`CPuctFactor`).
     puct_growth = 3.894 in 0.0..=20.0 step 0.5;
     /// PUCT: visits at which the growth sets in (`CPuctBase`).
     puct_base = 38739.0 in 1.0..=1_000_000.0 step 2000.0;
     /// PUCT: how far a child never visited starts below its parent's value, per square root of the
     /// policy visited (`FpuValue`, for values in [-1, 1]).
-    puct_reduction = 0.33 in 0.0..=2.0 step 0.05;
+    puct_reduction = 0.22 in 0.0..=2.0 step 0.05;
     /// PUCT: temperature of the policy (`PolicyTemperature`); larger = flatter.
-    puct_temperature = 1.359 in 0.1..=5.0 step 0.1;
+    puct_temperature = 1.39 in 0.1..=5.0 step 0.1;
     /// PUCT: share of minimax in the backup; the rest is the average of all visits.
-    puct_minimax = 0.0 in 0.0..=1.0 step 0.1;
+    puct_minimax = 0.17 in 0.0..=1.0 step 0.1;
     /// Plies to which the rules alone look for a mate at a leaf: 1 = a mate in one, 2 = moves that
     /// all allow one too, 3 = a mate in two by a check too. From 2 on all moves of the root are
     /// looked through for a mate in two.
@@ -194,9 +194,11 @@ params! {
     /// Policy from which a new child is looked up in the table at once; the others when selected,
     /// because a lookup costs a cache miss.
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
-    /// Price of the planned time: stop when twice the evaluations promise to gain less than their
-    /// share of it (score units); larger answers sooner.
+    /// Price of a planned time of 4,000 evaluations: stop when twice the evaluations promise to
+    /// gain less than their share of it (score units); larger answers sooner.
     stop_gain = 0.0006 in 0.0..=0.1 step 0.0002;
+    /// How that price falls with the evaluations of the planned time, as their power; 0 = not.
+    stop_decay = 0.37 in 0.0..=1.0 step 0.1;
     /// Maximum thinking time, in planned times.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;
 }

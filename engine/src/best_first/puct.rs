@@ -1,13 +1,13 @@
 //! PUCT on the same tree, batches and network: the control that the benefit/cost rule is measured
 //! against.
 //!
-//! Rule and constants are lc0's (its classic search and defaults), carried over to scores in
-//! [0, 1]: a visit goes to the child with the highest `q + u`, `u = c(N) · p · √ΣN / (1 + n)`,
-//! where visits in flight count in `n` but not in `q` (lc0's virtual loss); a child never visited
-//! has its parent's value less a reduction. Where the descent meets a leaf in flight it is a
-//! *collision*: it counts as in flight too until the next answers arrive, and a batch is sent as it
-//! is when its collisions are used up. Values are averages of visits, or minimax, or a mixture of
-//! both.
+//! The rule is lc0's (its classic search), carried over to scores in [0, 1]; the constants are
+//! tuned by games, and the preset `lc0` has lc0's. A visit goes to the child with the highest
+//! `q + u`, `u = c(N) · p · √ΣN / (1 + n)`, where visits in flight count in `n` but not in `q`
+//! (lc0's virtual loss); a child never visited has its parent's value less a reduction. Where the
+//! descent meets a leaf in flight it is a *collision*: it counts as in flight too until the next
+//! answers arrive, and a batch is sent as it is when its collisions are used up. A value is a
+//! mixture of the average of all visits (lc0's) and of minimax (`puct_minimax`).
 //!
 //! Terminal positions, proofs and their backup, the cache of the device, batches in flight and
 //! reuse of the tree are the same code as for the Tesla search.

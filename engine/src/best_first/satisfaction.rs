@@ -26,7 +26,7 @@ pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) 
     }
     let size = tree.node(ROOT).visits as f32;
     let gain = gains(tree, model, params, size).into_iter().fold(0.0, f32::max);
-    used >= own.mul_f32(params.doubt_extension) || gain < spent.price(params.stop_gain, size)
+    used >= own.mul_f32(params.doubt_extension) || gain < spent.price(params, size)
 }
 
 /// The gain that `evaluations` more promise of each root move, score units: how much better than

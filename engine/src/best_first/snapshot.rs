@@ -104,7 +104,7 @@ impl BestFirst {
             next: 100.0 * gain(1.0)?,
             evaluations: size,
             gain: 100.0 * gain(size)?,
-            price: spent.map(|spent| 100.0 * spent.price(self.params.stop_gain, size)),
+            price: spent.map(|spent| 100.0 * spent.price(&self.params, size)),
         })
     }
 

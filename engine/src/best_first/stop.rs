@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crate::best_first::params::Params;
 use crate::best_first::report::depth;
 use crate::best_first::root;
 use crate::best_first::search::BestFirst;
@@ -15,6 +16,9 @@ use crate::tree::node::ROOT;
 /// and besides. In a fortress nearly all are known, and the limit is never reached.
 const MOST_KNOWN: u64 = 16;
 const MOST_KNOWN_BESIDES: u64 = 1024;
+
+/// Evaluations of a planned time whose price is `stop_gain`.
+const PRICED: f32 = 4000.0;
 
 /// The input of a stop rule besides the tree. Times count from `go`.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +38,17 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// The price of the time that so many evaluations take at the present rate, where the whole
-    /// planned time costs `planned`, score units.
-    pub fn price(&self, planned: f32, evaluations: f32) -> f32 {
+    /// The price of the time that so many evaluations take at the present rate, score units.
+    ///
+    /// What time is worth in the game's other moves falls with the evaluations that it brings, as
+    /// the gain of further search does here. So on any machine and with any clock a position takes
+    /// the same share of its planned time.
+    pub fn price(&self, params: &Params, evaluations: f32) -> f32 {
         let own = self.planned.saturating_sub(self.pondered).as_secs_f32();
         let each = self.searched.as_secs_f32() / self.evaluations.max(1) as f32;
-        planned * evaluations * each / own.max(f32::MIN_POSITIVE)
+        let planned = own.max(f32::MIN_POSITIVE) / each;
+        let all = params.stop_gain * (planned / PRICED).powf(-params.stop_decay);
+        all * evaluations / planned
     }
 }
 
@@ -113,19 +122,45 @@ impl BestFirst {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_planned_time_has_its_price_and_parts_of_it_a_part() {
-        let spent = Spent {
+    /// One second of our own is planned, half a second was searched.
+    fn spent(evaluations: u64) -> Spent {
+        Spent {
             elapsed: Duration::from_millis(500),
             planned: Duration::from_millis(1400),
             pondered: Duration::from_millis(400),
             searched: Duration::from_millis(500),
-            evaluations: 1000,
+            evaluations,
             possible: None,
-        };
-        // One second of our own is planned, in which 2,000 evaluations are answered.
-        for (evaluations, price) in [(2000.0, 0.005), (500.0, 0.00125), (8000.0, 0.02)] {
-            assert!((spent.price(0.005, evaluations) - price).abs() < 1e-6);
         }
+    }
+
+    fn assert_near(one: f32, other: f32) {
+        assert!((one / other - 1.0).abs() < 1e-4, "{one} {other}");
+    }
+
+    #[test]
+    fn the_planned_time_has_its_price_and_parts_of_it_a_part() {
+        let params = Params { stop_gain: 0.005, ..Params::default() };
+        for (evaluations, price) in [(4000.0, 0.005), (1000.0, 0.00125), (16_000.0, 0.02)] {
+            assert_near(spent(2000).price(&params, evaluations), price);
+        }
+    }
+
+    #[test]
+    fn more_evaluations_make_time_cheaper() {
+        let plain = Params { stop_decay: 0.0, ..Params::default() };
+        let params = Params { stop_decay: 0.5, ..Params::default() };
+        for (evaluations, cheaper) in [(2000, 1.0), (8000, 2.0), (500, 0.5), (200_000, 10.0)] {
+            let spent = spent(evaluations);
+            assert_near(spent.price(&plain, 100.0), cheaper * spent.price(&params, 100.0));
+        }
+    }
+
+    #[test]
+    fn no_time_has_no_end_of_a_price() {
+        let none = Spent { planned: Duration::ZERO, ..spent(1) };
+        assert!(none.price(&Params::default(), 1.0) > 1.0);
+        let at_once = Spent { searched: Duration::ZERO, ..spent(1) };
+        assert_eq!(at_once.price(&Params::default(), 1.0).to_bits(), 0);
     }
 }
