@@ -70,6 +70,33 @@ fn mean(shares: &[f64]) -> f64 {
     shares.iter().sum::<f64>() / shares.len() as f64
 }
 
+/// Evaluations of a second, and how long it was, where this many evaluations are a millisecond and
+/// a batch of at most 64 has this fixed cost.
+fn in_a_second(per_ms: u32, fixed_cost: f32) -> (u64, Duration) {
+    let mut machine = Machine { device: "cpu".to_owned(), ..Settings::default().machine() };
+    machine.batch_size = Some(64);
+    machine.params.set("fixed_cost", fixed_cost).unwrap();
+    let mut search = factory::search(&machine).unwrap().search;
+    let fen: Fen = HARD[0].parse().unwrap();
+    let game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
+    let limits = Limits { move_time: Some(Duration::from_secs(1)), ..Limits::default() };
+    let budget = Budget::by_evaluations(&limits, NonZeroU32::new(per_ms).unwrap());
+    let stop = StopToken::default();
+    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+    let outcome = search.search(&task, &mut |_| {});
+    (outcome.info.nodes, budget.elapsed())
+}
+
+#[test]
+fn a_batch_takes_its_fixed_cost_where_evaluations_are_the_clock() {
+    let (plain, _) = in_a_second(2, 0.0);
+    assert!((1_900..=2_064).contains(&plain), "{plain}");
+    let (evaluations, elapsed) = in_a_second(20, 500.0);
+    // 20,000 are at most 40 batches, of 64 at most and of a sixth of the tree.
+    assert!((100..=2_000).contains(&evaluations), "{evaluations}");
+    assert!((950..=1_040).contains(&elapsed.as_millis()), "{elapsed:?}");
+}
+
 #[test]
 fn hard_choices_take_the_planned_time_and_recaptures_hardly_any() {
     let obvious = shares(&RECAPTURES, 800);

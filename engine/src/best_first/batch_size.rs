@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::best_first::params::Params;
+
 /// Sizes of batches are told apart by their power of two.
 const CLASSES: usize = 16;
 
@@ -74,6 +76,12 @@ pub(super) struct Batches {
 }
 
 impl Costs {
+    /// Of a device with this fixed cost.
+    pub(super) fn new(params: &Params, fixed: f32) -> Self {
+        let host = params.host_share * fixed;
+        Self { fixed, handover: params.handover, host, pending: params.pending_cost }
+    }
+
     /// The batches that get most out of the device, for a tree of this many visits: at most `most`
     /// leaves each, at most `in_flight` of them.
     ///
@@ -94,9 +102,15 @@ impl Costs {
     fn worth(self, visits: f32, batches: Batches) -> f32 {
         let size = batches.size as f32;
         let under_way = batches.in_flight as f32 * size;
+        size * (1.0 - self.pending * under_way / visits.max(1.0)) / self.time(batches)
+    }
+
+    /// Time of each of these batches, in evaluations; the CPU's work is hidden where another batch
+    /// is in flight.
+    pub(super) fn time(self, batches: Batches) -> f32 {
+        let size = batches.size as f32;
         let (device, host) = (self.fixed + size, self.handover + self.host * size);
-        let time = if batches.in_flight > 1 { device.max(host) } else { device + host };
-        size * (1.0 - self.pending * under_way / visits.max(1.0)) / time
+        if batches.in_flight > 1 { device.max(host) } else { device + host }
     }
 
     /// Where that is greatest: of `B·(1 - aB) / (f + gB)` with `a = pending · in_flight / N`, at
@@ -159,6 +173,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn two_batches_hide_the_work_of_the_cpu() {
+        let time = |in_flight, size| GPU.time(Batches { in_flight, size });
+        assert_eq!((time(1, 100), time(2, 100)), (752.5, 600.0));
+        assert_eq!(time(2, 2000), 3002.5, "the CPU is the slower one");
     }
 
     #[test]

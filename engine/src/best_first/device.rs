@@ -219,14 +219,19 @@ impl Device {
             given if given > 0.0 => given,
             _ => measured.unwrap_or_else(|| self.evaluator.fixed_cost()),
         };
-        let costs = Costs {
-            fixed,
-            handover: params.handover,
-            host: params.host_share * fixed,
-            pending: params.pending_cost,
-        };
         let most = self.evaluator.batch_size() as u32;
-        costs.best_batches(visits, most, params.batches_in_flight as usize)
+        let in_flight = params.batches_in_flight as usize;
+        Costs::new(params, fixed).best_batches(visits, most, in_flight)
+    }
+
+    /// Time of the batch of `size` that was just answered, in evaluations, where these are the
+    /// clock: on the device of the given `fixed_cost`, or else that of its evaluations alone.
+    pub(super) fn counted_time(&self, params: &Params, size: usize) -> usize {
+        if params.fixed_cost <= 0.0 || size == 0 {
+            return size;
+        }
+        let batches = Batches { in_flight: 1 + self.in_flight(), size: size as u32 };
+        Costs::new(params, params.fixed_cost).time(batches).round() as usize
     }
 
     /// Leaves, apart from those in flight, that can still be answered before the hard limit or,

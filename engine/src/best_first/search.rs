@@ -196,7 +196,7 @@ impl BestFirst {
                 return Ok(Collected::Lost);
             }
         };
-        task.budget.count(answers.len());
+        task.budget.count(self.device.counted_time(&self.params, answers.len()));
         let mut answers = answers.into_iter();
         for leaf in &leaves {
             let answer = match leaf.source {

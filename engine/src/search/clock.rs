@@ -86,7 +86,7 @@ impl Budget {
         Self { counted, ..Self::new(limits, Duration::ZERO) }
     }
 
-    /// Counts evaluations that were answered.
+    /// Counts evaluations that were answered, or what a batch takes in their time.
     pub fn count(&self, evaluations: usize) {
         if let Some(counted) = &self.counted {
             counted.evaluations.fetch_add(evaluations as u64, Ordering::Relaxed);
