@@ -40,6 +40,11 @@ const RECAPTURES: [&str; 6] = [
     "r3k2r/pb1ppp1p/1p2n1p1/q7/2P1P3/P1bBB3/1P3PPP/2RQ1RK1 w kq - 0 14",
 ];
 
+fn game(fen: &str) -> Game {
+    let fen: Fen = fen.parse().unwrap();
+    Game::new(fen.into_position(CastlingMode::Standard).unwrap())
+}
+
 /// Which share of the planned time the search takes for each of these positions, where the clock
 /// plans so many evaluations. Time is counted in them.
 fn shares(positions: &[&str], planned: u32) -> Vec<f64> {
@@ -54,8 +59,7 @@ fn shares(positions: &[&str], planned: u32) -> Vec<f64> {
     let per_ms = NonZeroU32::new(planned / 100).unwrap();
     let limits = Limits { clock: Some(clock), ..Limits::default() };
     let share = |fen: &&str| {
-        let fen: Fen = fen.parse().unwrap();
-        let game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
+        let game = game(fen);
         let budget = Budget::by_evaluations(&limits, per_ms);
         let stop = StopToken::default();
         let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
@@ -77,8 +81,7 @@ fn in_a_second(per_ms: u32, fixed_cost: f32) -> (u64, Duration) {
     machine.batch_size = Some(64);
     machine.params.set("fixed_cost", fixed_cost).unwrap();
     let mut search = factory::search(&machine).unwrap().search;
-    let fen: Fen = HARD[0].parse().unwrap();
-    let game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
+    let game = game(HARD[0]);
     let limits = Limits { move_time: Some(Duration::from_secs(1)), ..Limits::default() };
     let budget = Budget::by_evaluations(&limits, NonZeroU32::new(per_ms).unwrap());
     let stop = StopToken::default();

@@ -141,7 +141,7 @@ params! {
     /// smaller batches.
     pending_cost = 3.0 in 0.1..=100.0 step 0.5;
     /// Fixed cost of a batch, in evaluations; 0 = as measured or as the device states. Larger makes
-    /// larger batches. Where evaluations are the clock (`nodestime`), a batch takes this long.
+    /// larger batches. Where evaluations are the clock (`nodestime`), a batch takes this more.
     fixed_cost = 0.0 in 0.0..=100_000.0 step 8.0;
     /// Launch overhead of a batch, in evaluations; hidden when two batches are in flight.
     handover = 2.5 in 0.0..=1000.0 step 0.5;
