@@ -90,7 +90,8 @@ impl FromStr for DrawRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        from_pairs(text, "movenumber=40,movecount=8,score=10")
+        let rule = from_pairs(text, "movenumber=40,movecount=8,score=10");
+        rule.map_err(|error| with_typed_keys(&error))
     }
 }
 
@@ -98,8 +99,19 @@ impl FromStr for ResignRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        from_pairs(text, "movecount=4,score=600,twosided=true")
+        let rule = from_pairs(text, "movecount=4,score=600,twosided=true");
+        rule.map_err(|error| with_typed_keys(&error))
     }
+}
+
+/// A refusal that calls a missing key by the name that the command line uses, as fastchess does.
+fn with_typed_keys(refusal: &str) -> String {
+    [("move_number", "movenumber"), ("move_count", "movecount"), ("score_cp", "score")].iter().fold(
+        refusal.to_owned(),
+        |text, (field, key)| {
+            text.replace(&format!("missing field `{field}`"), &format!("missing field `{key}`"))
+        },
+    )
 }
 
 impl fmt::Display for ResignRule {

@@ -135,7 +135,7 @@ fn texts_of_rules() {
     let refusal = |text: &str| text.parse::<ResignRule>().unwrap_err();
     let example = "write for example movecount=4,score=600,twosided=true";
     assert_eq!(refusal(""), format!("\"\" is not of the form key=value; {example}"));
-    assert_eq!(refusal("movecount=4"), format!("missing field `score_cp`; {example}"));
+    assert_eq!(refusal("movecount=4"), format!("missing field `score`; {example}"));
     let unknown = refusal("movecount=4,score=5,x=1");
     assert!(unknown.starts_with("unknown field `x`") && unknown.ends_with(example), "{unknown}");
     assert_eq!(refusal("score=4,score=5"), "\"score\" is given twice");
