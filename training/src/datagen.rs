@@ -1,7 +1,8 @@
 //! Labelled games: the parts of `tesla-train datagen`, `import`, `merge` and `inspect`.
 //!
 //! * [`config`] — the options; [`span`], [`dice`] — ranges and random numbers;
-//! * [`game`] — one game with its labels; [`mod@line`] — given lines of moves to label; [`score`] —
+//! * [`game`] — one game with its labels; [`policy`] — moves as our network would play them;
+//!   [`mod@line`] — given lines of moves to label; [`score`] —
 //!   the teacher's score as files hold it;
 //! * [`store`] — games on disk as they come, and whole shards;
 //! * [`runner`] — making them;
@@ -19,6 +20,7 @@ pub mod line;
 pub mod output;
 pub mod pgn;
 pub mod pieces;
+pub mod policy;
 pub mod runner;
 pub mod samples;
 pub mod score;

@@ -70,6 +70,10 @@ options! {
         best_of_share: f64 = 0.5, as best_of_share: f64;
         /// The number of random moves of which such a move is the best.
         best_of: usize = 4, as best_of: usize;
+        /// Share of the random moves that are drawn from our network's policy instead, so that the
+        /// games hold what a search looks at.
+        #[serde(default, skip_serializing_if = "is_default")]
+        policy_share: f64 = 0.0, as policy_share: f64;
         /// Decided when the teacher says so: scores of at least `score`, in centipawns, for one
         /// side and against the other for `movecount` moves of each.
         resign: Option<ResignRule> =
@@ -161,11 +165,11 @@ impl DatagenConfig {
             "--random is {}; it must be from 0 to 1",
             self.random
         );
-        ensure!(
-            is_share(self.best_of_share),
-            "--best-of-share is {}; it must be from 0 to 1",
-            self.best_of_share
-        );
+        let shares =
+            [("--best-of-share", self.best_of_share), ("--policy-share", self.policy_share)];
+        for (name, share) in shares {
+            ensure!(is_share(share), "{name} is {share}; it must be from 0 to 1");
+        }
         self.adjudication().check()?;
         ensure!(
             self.multipv == 1 || !self.teacher.is_own(),
@@ -217,7 +221,12 @@ impl DatagenConfig {
         Ok(Some(material))
     }
 
-    /// Our own search, whose trees give the paths.
+    /// Whether the run asks our network, beside the teacher.
+    pub fn asks_network(&self) -> bool {
+        self.trees > 0 || self.relabel.is_none() && self.policy_share > 0.0
+    }
+
+    /// Our own search, whose trees give the paths, and whose network draws moves.
     pub fn searcher(&self) -> Side {
         Side { name: "searcher".to_owned(), ..Side::default() }
     }
@@ -255,10 +264,12 @@ impl DatagenConfig {
         if let Some(material) = material {
             fingerprint["relabelled_sha256"] = json!(material.hash);
         }
+        let searcher = self.searcher();
         if self.trees > 0 {
-            let searcher = self.searcher();
             fingerprint["tree_network"] = json!(devices.network(&searcher));
             fingerprint["tree_signature"] = json!(search_signatures([&searcher]));
+        } else if self.asks_network() {
+            fingerprint["policy_network"] = json!(devices.network(&searcher));
         }
         fingerprint
     }
@@ -289,6 +300,7 @@ pub(super) mod tests {
             random: Span { low: 0.0, high: 0.4 },
             best_of_share: 0.5,
             best_of: 4,
+            policy_share: 0.0,
             resign: "movecount=3,score=1501,twosided=true".parse().ok(),
             draw: None,
             max_plies: 30,
@@ -305,7 +317,7 @@ pub(super) mod tests {
     #[test]
     fn faults_are_told() {
         type Change = fn(&mut DatagenConfig);
-        let cases: [(&str, Change); 12] = [
+        let cases: [(&str, Change); 13] = [
             ("--span and --trees are", |config| config.span = 4),
             ("--roots-within are for trees", |config| config.roots_within = 300),
             ("--paths is 0", |config| {
@@ -318,6 +330,7 @@ pub(super) mod tests {
             ("--shard-games is 0", |config| config.shard_games = 0),
             ("--random is 0.1..1.5", |config| config.random = Span { low: 0.1, high: 1.5 }),
             ("--best-of-share is -1", |config| config.best_of_share = -1.0),
+            ("--policy-share is 2", |config| config.policy_share = 2.0),
             ("--best-of is 0", |config| config.best_of = 0),
             ("needs a limit", |config| config.teacher.limit.nodes = None),
             ("all games would be the same", |config| {

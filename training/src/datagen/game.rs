@@ -9,6 +9,7 @@ use tesla_engine::search::StopToken;
 use super::config::DatagenConfig;
 use super::dice::Dice;
 use super::line::Line;
+use super::policy::PolicyMoves;
 use super::score;
 use crate::game::adjudicate::Adjudicator;
 use crate::game::ending::Termination;
@@ -18,10 +19,19 @@ use crate::game::state::GameState;
 use crate::labelled::{self, Candidate, GameRecord, Ply};
 use crate::players::player::{Mishap, Player, Reply, Turn};
 
+/// Who is asked in a game.
+#[expect(missing_debug_implementations, reason = "players have none")]
+pub struct Players<'a> {
+    /// Plays, and labels every position.
+    pub teacher: &'a mut dyn Player,
+    /// Our network, where it draws some of the random moves.
+    pub policy: Option<&'a mut PolicyMoves>,
+}
+
 /// A game while it is played and labelled.
 struct LabelledGame<'a> {
     config: &'a DatagenConfig,
-    teacher: &'a mut dyn Player,
+    players: Players<'a>,
     dice: Dice,
     state: GameState,
     plies: Vec<Ply>,
@@ -41,21 +51,21 @@ struct Judged {
 ///
 /// # Errors
 /// When the run is stopped, the teacher fails or the opening cannot be played.
-pub fn play(
-    config: &DatagenConfig,
+pub fn play<'a>(
+    config: &'a DatagenConfig,
     book: &Book,
     number: u64,
-    teacher: &mut dyn Player,
+    players: Players<'a>,
     stop: &StopToken,
 ) -> Result<GameRecord, Mishap> {
     let mut dice = Dice::new(config.seed, number);
     let start = start(config, book, number, &mut dice);
     let start = start.map_err(|error| Mishap::Fatal(error.to_string()))?;
     let random = dice.share(config.random);
-    teacher.new_game(false)?;
+    players.teacher.new_game(false)?;
     let mut state = GameState::from_position(start.clone());
     state.set_max_plies(Some(usize::from(config.max_plies)));
-    let mut game = LabelledGame::new(config, teacher, dice, state);
+    let mut game = LabelledGame::new(config, players, dice, state);
     let mut adjudicator = Adjudicator::new(config.adjudication());
     loop {
         if stop.is_stopped() {
@@ -87,7 +97,8 @@ pub fn label(
 ) -> Result<GameRecord, Mishap> {
     let Line { start, moves, to_end, result } = line;
     let state = GameState::from_position(start.clone());
-    let mut game = LabelledGame::new(config, teacher, Dice::new(config.seed, 0), state);
+    let players = Players { teacher, policy: None };
+    let mut game = LabelledGame::new(config, players, Dice::new(config.seed, 0), state);
     for played in moves.iter().copied().map(Some).chain(to_end.then_some(None)) {
         if stop.is_stopped() {
             return Err(Mishap::Stopped);
@@ -96,7 +107,7 @@ pub fn label(
             break;
         }
         if config.trees == 0 || game.plies.is_empty() {
-            game.teacher.new_game(false)?;
+            game.players.teacher.new_game(false)?;
         }
         let judged = game.judged()?;
         game.keep(&judged, played.unwrap_or(judged.best))?;
@@ -133,13 +144,8 @@ fn uci(m: Move) -> UciMove {
 }
 
 impl<'a> LabelledGame<'a> {
-    fn new(
-        config: &'a DatagenConfig,
-        teacher: &'a mut dyn Player,
-        dice: Dice,
-        state: GameState,
-    ) -> Self {
-        Self { config, teacher, dice, state, plies: Vec::new(), others: Vec::new() }
+    fn new(config: &'a DatagenConfig, players: Players<'a>, dice: Dice, state: GameState) -> Self {
+        Self { config, players, dice, state, plies: Vec::new(), others: Vec::new() }
     }
 
     fn record(self, start: Chess, result: u8) -> GameRecord {
@@ -166,7 +172,7 @@ impl<'a> LabelledGame<'a> {
         let allowance = limit.move_time().unwrap_or_default();
         let allowance = allowance.saturating_add(self.config.patience());
         let turn = Turn { state: &self.state, limit, clocks: [None; 2], allowance, only };
-        self.teacher.play(&turn)
+        self.players.teacher.play(&turn)
     }
 
     /// The teacher's best move and its score.
@@ -202,6 +208,12 @@ impl<'a> LabelledGame<'a> {
         if !self.dice.chance(random) {
             return Ok(best);
         }
+        if let Some(policy) = &mut self.players.policy
+            && self.dice.chance(self.config.policy_share)
+        {
+            let drawn = policy.draw(self.state.position(), best, &mut self.dice);
+            return Ok(drawn.map_err(|error| Mishap::Fatal(error.to_string()))?.unwrap_or(best));
+        }
         let mut others = self.state.position().legal_moves();
         others.retain(|&mut m| m != best);
         let is_best_of = self.dice.chance(self.config.best_of_share);
@@ -233,6 +245,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::config::tests::small;
+    use super::super::policy::tests::rising;
     use super::super::span::Span;
     use super::*;
     use crate::game::ending::Termination;
@@ -279,7 +292,9 @@ mod tests {
         let mut teacher = First { asked: Vec::new(), answers: VecDeque::new() };
         let stop = StopToken::default();
         let book = config.book().unwrap();
-        let game = play(config, &book, number, &mut teacher, &stop);
+        let mut policy = (config.policy_share > 0.0).then(rising);
+        let players = Players { teacher: &mut teacher, policy: policy.as_mut() };
+        let game = play(config, &book, number, players, &stop);
         (game, teacher.asked)
     }
 
@@ -309,6 +324,13 @@ mod tests {
         let game = game.unwrap();
         assert_eq!(refuted(&game), game.plies.len());
         assert_eq!(asked.iter().filter(|&&only| only == 4).count(), game.plies.len());
+
+        // The teacher, who would choose the first of some, is not asked about the network's moves.
+        config.policy_share = 1.0;
+        let (game, asked) = make(&config, 3);
+        let game = game.unwrap();
+        assert_eq!(refuted(&game), game.plies.len());
+        assert_eq!(asked, vec![0; game.plies.len()]);
     }
 
     #[test]
@@ -342,7 +364,8 @@ mod tests {
             let answers = VecDeque::from([Ok(None), answer]);
             let mut teacher = First { asked: Vec::new(), answers };
             let book = config.book().unwrap();
-            play(config, &book, 0, &mut teacher, &StopToken::default()).unwrap_err()
+            let players = Players { teacher: &mut teacher, policy: None };
+            play(config, &book, 0, players, &StopToken::default()).unwrap_err()
         };
         let crash = Mishap::Failed { how: Termination::Crash, what: "it is gone".to_owned() };
         assert_eq!(fault(Err(crash.clone()), &config), crash);

@@ -12,8 +12,9 @@ use tesla_nn::shared::Usage;
 
 use super::config::{DatagenConfig, Source};
 use super::dice::Dice;
-use super::game;
+use super::game::{self, Players};
 use super::line::{Forest, Line, Material, Trees};
+use super::policy::PolicyMoves;
 use super::store::Store;
 use crate::labelled::GameRecord;
 use crate::players::devices::Devices;
@@ -60,7 +61,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     let source = Source { book: config.book()?, material: config.material()? };
     let teacher = std::slice::from_ref(&config.teacher);
     let names = lineup::try_engines(teacher, config.patience(), false, pool.interrupted)?;
-    let searcher = (config.trees > 0).then(|| config.searcher());
+    let searcher = config.asks_network().then(|| config.searcher());
     let sides: Vec<Side> = teacher.iter().cloned().chain(searcher).collect();
     let devices = Devices::start(&sides, say)?;
     let name = names.first().and_then(Option::as_deref);
@@ -80,8 +81,8 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     let forest = Forest::new(config.paths);
     let worker = |stop| {
         let (source, devices, forest) = (&source, &devices, &forest);
-        let (teacher, trees) = (None, None);
-        let mut worker = Worker { config, source, devices, forest, stop, teacher, trees };
+        let (teacher, trees, policy) = (None, None, None);
+        let mut worker = Worker { config, source, devices, forest, stop, teacher, trees, policy };
         move |number| worker.make(number)
     };
     let outcome = pool.run(missing, worker, |made| results.hear(made));
@@ -111,6 +112,8 @@ struct Worker<'a> {
     teacher: Option<Box<dyn Player + 'a>>,
     /// `None` before the first tree.
     trees: Option<Trees>,
+    /// `None` before the first game with moves of the network.
+    policy: Option<PolicyMoves>,
 }
 
 impl Worker<'_> {
@@ -148,16 +151,18 @@ impl<'a> Worker<'a> {
 
     /// Plays a game, or takes one of the material.
     fn game(&mut self, number: u64, teacher: &mut dyn Player) -> Result<GameRecord, Mishap> {
-        let Self { config, source, stop, .. } = self;
+        let Self { config, source, .. } = *self;
         let Some(material) = &source.material else {
-            return game::play(config, &source.book, number, teacher, stop);
+            let stop = self.stop.clone();
+            let policy = self.policy().map_err(Mishap::Fatal)?;
+            return game::play(config, &source.book, number, Players { teacher, policy }, &stop);
         };
         let line = if config.trees > 0 {
             self.path(material, number)?
         } else {
             material.span(number, config.span, &mut Dice::new(config.seed, number))
         };
-        game::label(self.config, &line, teacher, &self.stop)
+        game::label(config, &line, teacher, &self.stop)
     }
 
     fn path(&mut self, material: &Material, number: u64) -> Result<Line, Mishap> {
@@ -165,6 +170,15 @@ impl<'a> Worker<'a> {
         let path =
             forest.path(number, |tree, paths| self.trees()?.paths(material, seed, tree, paths));
         path.map_err(Mishap::Fatal)?.ok_or(Mishap::Stopped)
+    }
+
+    /// Our network, where it draws moves.
+    fn policy(&mut self) -> Result<Option<&mut PolicyMoves>, String> {
+        if self.policy.is_none() && self.config.policy_share > 0.0 {
+            let machine = self.config.searcher().machine().map_err(|error| error.to_string())?;
+            self.policy = Some(PolicyMoves::new(self.devices.evaluator(&machine, false)?));
+        }
+        Ok(self.policy.as_mut())
     }
 
     /// Our own search.
