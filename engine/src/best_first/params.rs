@@ -31,7 +31,7 @@ pub enum ParamError {
     #[error("there is no tunable named {0}")]
     Unknown(String),
     /// The value is not a number or out of range.
-    #[error("{name} takes a number from {min} to {max}, not {value}")]
+    #[error("{name} takes a number from {min} to {max}, not '{value}'")]
     OutOfRange {
         /// The tunable.
         name: &'static str,
@@ -40,7 +40,7 @@ pub enum ParamError {
         /// Its largest value.
         max: f32,
         /// What was asked for.
-        value: f32,
+        value: String,
     },
 }
 
@@ -214,7 +214,7 @@ impl Params {
         let row = Self::TUNABLES.iter().find(|row| row.name == name).ok_or_else(unknown)?;
         if !(row.min..=row.max).contains(&value) {
             let (name, min, max) = (row.name, row.min, row.max);
-            return Err(ParamError::OutOfRange { name, min, max, value });
+            return Err(ParamError::OutOfRange { name, min, max, value: value.to_string() });
         }
         self.field(name).map(|field| *field = value).ok_or_else(unknown)
     }

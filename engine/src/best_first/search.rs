@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use shakmaty::Move;
 use tesla_nn::evaluator::{EvalError, Evaluation};
 
 use crate::best_first::device::{Device, count_root_move};
@@ -46,6 +47,8 @@ pub struct BestFirst {
     pub(super) hash_mb: usize,
     /// The game whose position is the root; `None` while the tree is empty.
     pub(super) game: Option<Game>,
+    /// The `searchmoves` that the tree was searched with; empty = all moves.
+    pub(super) allowed: Vec<Move>,
     pub(super) sweep: Sweep,
     pub(super) scratch: Scratch,
     /// Endgame tables.

@@ -1,7 +1,7 @@
 //! What carries over from one search to the next: rule, memory and tree; and the final answer.
 
 use std::time::Duration;
-use std::{fmt, thread};
+use std::{fmt, mem, thread};
 
 use shakmaty::{Move, Position as _};
 use tesla_nn::evaluator::Evaluator;
@@ -24,7 +24,7 @@ use crate::search::{Fallbacks, Info, Outcome, RootMove, Search, Task};
 use crate::tree::arena::Tree;
 use crate::tree::evaluations::Evaluations;
 use crate::tree::expand::Scratch;
-use crate::tree::node::{Goal, ROOT};
+use crate::tree::node::{Goal, NodeId, ROOT};
 use crate::tree::sweep::{Sweep, recompute_all};
 use crate::tree::{remember, reuse};
 
@@ -58,6 +58,7 @@ impl BestFirst {
             game: None,
             sweep: Sweep::default(),
             scratch: Scratch::default(),
+            allowed: Vec::new(),
             endings: None,
             counts: Counts::default(),
             last_report: LastReport::default(),
@@ -183,9 +184,17 @@ impl BestFirst {
     fn find_root(&mut self, task: &Task<'_>) {
         let found =
             self.game.as_ref().and_then(|game| reuse::find_game(&self.tree, game, task.game));
+        let allowed = task.limits.search_moves.clone();
+        let before = mem::replace(&mut self.allowed, allowed);
+        // The work on other moves would count as depth of those that are allowed now.
+        let is_allowed_alike = |node: NodeId| match node {
+            ROOT => is_same_set(&before, &self.allowed),
+            _ => self.allowed.is_empty(),
+        };
         // A leaf is no use as a root, and a proven one would end the search before
         // there is a move to answer with.
-        let Some(node) = found.filter(|&node| self.tree.node(node).is_expanded()) else {
+        let is_root = |&node: &NodeId| self.tree.node(node).is_expanded() && is_allowed_alike(node);
+        let Some(node) = found.filter(is_root) else {
             return self.tree.clear();
         };
         remember::remember_line(&self.tree, &mut self.table);
@@ -197,6 +206,11 @@ impl BestFirst {
         reuse::forget_path_draws(&mut self.tree);
         self.device.retain(&self.tree, &self.evaluations);
     }
+}
+
+/// Whether two lists hold the same moves.
+fn is_same_set(some: &[Move], others: &[Move]) -> bool {
+    some.iter().all(|m| others.contains(m)) && others.iter().all(|m| some.contains(m))
 }
 
 impl Search for BestFirst {

@@ -1,5 +1,7 @@
 //! What decides which search and evaluator run.
 
+use tesla_nn::memory::affordable;
+
 use crate::best_first::params::Params;
 use crate::minimax::Pruning;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
@@ -68,6 +70,14 @@ impl Machine {
         } else {
             Self { device: CPU.to_owned(), ..self.clone() }
         }
+    }
+
+    /// How much of what `Hash` wants can be had beside the cache of keys and values, MiB, and a
+    /// sentence where that is less.
+    pub fn affordable_hash(&self, wanted_mb: usize) -> (usize, Option<String>) {
+        // The cache takes its memory as it fills.
+        let (promised, _) = affordable("KVCache", self.kv_cache_mb, 0);
+        affordable("Hash", wanted_mb, promised)
     }
 
     /// Whether it needs a device; what counts pieces needs none.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use self::rows::{Kind, Row, register};
-use crate::best_first::params::Params;
+use crate::best_first::params::{ParamError, Params};
 use crate::chess::tablebase;
 use crate::search::handicap::Strength;
 use crate::setup::machine::Machine;
@@ -106,8 +106,14 @@ impl Settings {
             return Err(OptionError::Unknown(name.to_owned()));
         }
         // What is not a number fails the range check, which names the range.
-        self.machine.params.set(name, value.parse().unwrap_or(f32::NAN))?;
-        Ok(Change::Taken)
+        let set = self.machine.params.set(name, value.parse().unwrap_or(f32::NAN));
+        match set {
+            Err(ParamError::OutOfRange { name, min, max, .. }) => {
+                let value = value.to_owned();
+                Err(ParamError::OutOfRange { name, min, max, value }.into())
+            }
+            set => Ok(set.map(|()| Change::Taken)?),
+        }
     }
 }
 

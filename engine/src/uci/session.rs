@@ -245,7 +245,6 @@ impl Session {
     /// one stays; where there is none, one that needs no network.
     fn load(&mut self) {
         let wanted = self.settings.machine();
-        let wanted_kv = wanted.kv_cache_mb;
         if self.tried.as_ref() != Some(&wanted) {
             match self.loading_of(&wanted).wait() {
                 Ok(made) => self.adopt(made, wanted.clone()),
@@ -267,9 +266,7 @@ impl Session {
         self.open_tables();
         if self.hash_mb != self.settings.hash_mb {
             self.hash_mb = self.settings.hash_mb;
-            // The cache takes its memory as it fills.
-            let (promised, _) = tesla_nn::memory::affordable("KVCache", wanted_kv, 0);
-            let (megabytes, remark) = tesla_nn::memory::affordable("Hash", self.hash_mb, promised);
+            let (megabytes, remark) = self.settings.machine().affordable_hash(self.hash_mb);
             if let Some(sentence) = remark {
                 self.output.info(&sentence);
             }

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod mates;
+mod searchmoves;
 mod watched;
 
 use std::sync::atomic::Ordering;
@@ -157,20 +158,6 @@ fn a_depth_limit_ends_the_search() {
     let limits = Limits { depth: Some(4), ..Limits::default() };
     let outcome = run(&mut engine(16), &start(), &limits);
     assert!((4..=5).contains(&outcome.info.depth));
-}
-
-#[test]
-fn searchmoves_bind_the_root() {
-    let game = start();
-    let wanted = game.position().legal_moves()[..2].to_vec();
-    let limits = Limits { search_moves: wanted.clone(), ..nodes(200) };
-    let mut search = engine(16);
-    let outcome = run(&mut search, &game, &limits);
-    assert!(wanted.contains(&outcome.best));
-    assert_eq!(search.root_moves().len(), 2);
-    let outcome = run(&mut search, &game, &nodes(200));
-    assert_eq!(search.root_moves().len(), 20);
-    assert!(game.position().is_legal(outcome.best));
 }
 
 #[test]

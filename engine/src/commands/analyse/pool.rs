@@ -93,6 +93,10 @@ impl Pool {
         }
         let device = SharedDevice::start(evaluator).map_err(|error| error.to_string())?;
         let description = device.description().to_owned();
+        let (hash_mb, remark) = machine.affordable_hash(hash_mb);
+        if let Some(sentence) = remark {
+            note(&sentence);
+        }
         let hash_mb = (hash_mb / searches).max(1);
         let shop = Arc::new(Shop { machine: machine.clone(), device, hash_mb, tell });
         let (queue, waiting) = bounded(WAITING);
