@@ -9,7 +9,7 @@ pub mod judgement;
 mod tests;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -58,6 +58,40 @@ pub struct ReviewArgs {
     pub searches: AnalyseArgs,
 }
 
+impl ReviewArgs {
+    /// Refuses outputs that would replace the games or each other, or that have no folder, before
+    /// anything is searched.
+    fn check_outputs(&self) -> Result<(), String> {
+        let outputs: Vec<&Path> =
+            [&self.out, &self.epd].into_iter().flatten().map(|it| it.as_path()).collect();
+        for &file in &outputs {
+            let name = file.display();
+            if is_same_file(file, &self.pgn) {
+                return Err(format!(
+                    "{name} holds the games, and is not replaced; name another file"
+                ));
+            }
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+                let folder = folder.display();
+                return Err(format!("there is no folder {folder} for {name}; make it first"));
+            }
+        }
+        match outputs[..] {
+            [out, epd] if is_same_file(out, epd) => {
+                Err("--out and --epd name the same file; name two".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether two paths lead to one file, there or not.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let found = (one.canonicalize(), other.canonicalize());
+    one == other || matches!(found, (Ok(one), Ok(other)) if one == other)
+}
+
 /// What was found out about one position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assessment {
@@ -82,6 +116,7 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     let path = args.pgn.display();
     let text = files::read_bounded(&args.pgn, LARGEST_PGN).map_err(|error| error.to_string())?;
     let games = games(&text).map_err(|fault| format!("{path}: {fault}"))?;
+    args.check_outputs()?;
     let (answers, told) = unbounded();
     let tell: Tell = Arc::new(move |reply| {
         // Who asked is gone only after a fault, which was told.

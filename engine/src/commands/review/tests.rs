@@ -127,3 +127,28 @@ fn any_search_reviews() {
     assert!(fault.contains("at random") && fault.contains("Minimax"), "{fault}");
     fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn games_are_not_replaced_by_what_is_written() {
+    let folder = std::env::temp_dir().join(format!("tesla-review-files-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let pgn = folder.join("in.pgn");
+    fs::write(&pgn, GAME).unwrap();
+    let refusal = |out: &str, epd: &str| {
+        let searches = AnalyseArgs { nodes: 10, concurrency: 1, options: Vec::new() };
+        let (out, epd) = (Some(folder.join(out)), Some(folder.join(epd)));
+        let args = ReviewArgs { pgn: pgn.clone(), out, epd, depth: None, searches };
+        run(&args, &Heard::default().output()).unwrap_err()
+    };
+    for (out, epd, what) in [
+        ("in.pgn", "a", "holds the games"),
+        ("a", "./in.pgn", "holds the games"),
+        ("a", "a", "the same file"),
+        ("none/a", "b", "there is no folder"),
+    ] {
+        let refusal = refusal(out, epd);
+        assert!(refusal.contains(what), "{refusal}");
+    }
+    assert_eq!(fs::read_to_string(&pgn).unwrap(), GAME);
+    fs::remove_dir_all(&folder).unwrap();
+}
