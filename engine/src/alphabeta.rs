@@ -27,7 +27,7 @@ use tesla_nn::evaluator::{CacheNote, Evaluator};
 
 use crate::chess::game::position_key;
 use crate::chess::tablebase::Tables;
-use crate::search::snapshot::Snapshot;
+use crate::search::snapshot::{Progress, Snapshot};
 use crate::search::table::Table;
 use crate::search::watch::{Watch, Watched};
 use crate::search::{Fallbacks, Info, Outcome, Reporter, Search, Task, Variation};
@@ -158,7 +158,8 @@ impl Search for AlphaBeta {
         }
         let info = worker.info(&done);
         let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
-        let progress = worker.progress(Some(stopped));
+        // Of the line that is played, not of an iteration that has found nothing yet.
+        let progress = Progress { depth: done[0].depth.max(1), ..worker.progress(Some(stopped)) };
         let (error, mut account) = (worker.error, worker.account);
         let cache = || Some(self.leaf.cache_figures()?.since(&cache_before?));
         let cache = cache();

@@ -38,6 +38,7 @@ fn wrong_options_are_told() {
         ("Hash", "NAME=VALUE"),
         ("Hash=much", "Hash"),
         ("Magic=1", "Magic"),
+        ("multipv=3", "no effect"),
         ("Search=ThreeState", "ThreeState plays at random"),
     ] {
         let told = tesla(&["analyse", "--set", option], b"");

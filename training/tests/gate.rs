@@ -59,7 +59,11 @@ fn networks_are_gated_by_games() {
     };
     let run = folder.file("run");
     let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
+    let lost = TrainConfig { gate_openings: "no/such.epd".into(), ..config.clone() };
+    let fault = Gate::of(&lost, &run, None).unwrap().check().unwrap_err().to_string();
+    assert!(fault.contains("such.epd"), "{fault}");
     let gate = Gate::of(&config, &run, None).unwrap();
+    gate.check().unwrap();
     let stop = StopToken::default();
     let pool = Pool { concurrency: 2, interrupted: &stop };
     let context = RunContext { folder: &run, pool, say: &|_| () };

@@ -68,9 +68,11 @@ impl View<'_> {
     /// The report with this root move as the best.
     pub(super) fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
         let pv = root::line(self.tree, self.table, task.game, best);
+        let depth = depth(self.tree).max(1);
         Info {
-            depth: depth(self.tree).max(1),
-            selective_depth: self.counts.selective_depth.max(pv.len() as u32),
+            depth,
+            // The depth is of the work, and may be more than any line of a narrow tree has.
+            selective_depth: self.counts.selective_depth.max(pv.len() as u32).max(depth),
             score: self.rule.score(self.tree, best),
             nodes: self.counts.answered,
             hashfull: self.hashfull(),

@@ -35,6 +35,7 @@ use crate::console::terminal::complain;
 use crate::search::StopToken;
 use crate::setup::machine::Machine;
 use crate::setup::mode::SearchMode;
+use crate::setup::options::{self, Change};
 use crate::setup::settings::Settings;
 
 /// How searches are run.
@@ -62,7 +63,13 @@ impl AnalyseArgs {
             let (name, value) = pair.split_once('=').ok_or_else(|| {
                 format!("--set takes NAME=VALUE, for example Device=cpu, not '{pair}'")
             })?;
-            settings.set(name, value).map_err(|error| error.to_string())?;
+            if options::is_program_only(name) {
+                return Err(format!("--set {name} has no effect here, so leave it out"));
+            }
+            match settings.set(name, value).map_err(|error| error.to_string())? {
+                Change::Clamped(note) => complain(&note),
+                Change::Taken | Change::ClearHash => {}
+            }
         }
         let machine = settings.machine();
         if SearchMode::ANALYSING.contains(&machine.search) {

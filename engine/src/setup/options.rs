@@ -47,6 +47,25 @@ impl Default for Settings {
     }
 }
 
+/// What only the program on its command line obeys; a search in another process ignores it.
+const PROGRAM_ONLY: [&str; 9] = [
+    "SyzygyPath",
+    "SyzygyProbeLimit",
+    "Syzygy50MoveRule",
+    "UCI_LimitStrength",
+    "UCI_Elo",
+    "MultiPV",
+    "UCI_Opponent",
+    "Ponder",
+    "LogFile",
+];
+
+/// Whether an option is for a game by UCI, and without effect on a search of its own. Names in any
+/// case.
+pub fn is_program_only(name: &str) -> bool {
+    PROGRAM_ONLY.iter().any(|only| only.eq_ignore_ascii_case(name))
+}
+
 /// What `setoption` did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {

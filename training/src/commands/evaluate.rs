@@ -39,6 +39,9 @@ pub struct EvaluateArgs {
     /// Use N random puzzles instead of all.
     #[arg(long, requires = "puzzles")]
     sample: Option<usize>,
+    /// Skip puzzles that cannot be read, and tell how many.
+    #[arg(long, requires = "puzzles")]
+    lenient: bool,
     /// Evaluations of the searches that solve puzzles, as 100,400; none without.
     #[arg(long, requires = "puzzles", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
@@ -74,7 +77,10 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         Some(path) => {
             let selection =
                 args.sample.map_or(Selection::All, |count| Selection::Sample { count, seed: 1 });
-            suite::read(path, &Options { selection, ..Options::default() })?.items
+            let lenient = args.lenient;
+            let suite = suite::read(path, &Options { selection, lenient, ..Options::default() })?;
+            suite.skipped_note().iter().for_each(|note| say(note));
+            suite.items
         }
     };
     let (block_parameters, parameters) = network.model.parameters();

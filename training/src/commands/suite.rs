@@ -16,7 +16,7 @@ use tesla_nn::files::sha256;
 use super::{GOES_ON, Outcome, print, stopped};
 use crate::console::table::Table;
 use crate::disk::journal::{Journal, Resumed};
-use crate::game::limit::MoveLimit;
+use crate::game::limit::{Limit, MoveLimit};
 use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::peer::Fault;
@@ -75,7 +75,12 @@ pub struct SuiteArgs {
 impl SuiteArgs {
     fn sides(&self) -> anyhow::Result<Vec<Side>> {
         let mut sides = side::parse_sides(&self.side)?;
-        side::complete_sides(&mut sides, self.limit.into())?;
+        let common: Limit = self.limit.into();
+        let limitless = |side: &&Side| side.limit.or(common) == Limit::default();
+        if let Some(Side { name, .. }) = sides.iter().find(limitless) {
+            bail!("side {name}: it has no limit; give it nodes=N, depth=N or movetime=SECONDS");
+        }
+        side::complete_sides(&mut sides, common)?;
         if let Some(Side { name, .. }) = sides.iter().find(|side| side.limit.tc.is_some()) {
             bail!("side {name}: a suite has no clock; give it movetime, nodes or depth");
         }
@@ -115,15 +120,7 @@ pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };
     let mut report = String::new();
     for suite in &suites {
-        if let Some(first) = suite.skipped.first() {
-            say(&format!(
-                "{}: {} lines skipped, the first is line {}: {}",
-                suite.name,
-                suite.skipped.len(),
-                first.line,
-                first.fault
-            ));
-        }
+        suite.skipped_note().iter().for_each(|note| say(note));
         let mut answers = Vec::new();
         for (side, identity) in sides.iter().zip(&identities) {
             let player = |stop| lineup::player(side, &devices, patience, stop);

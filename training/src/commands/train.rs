@@ -196,6 +196,7 @@ fn run_and_gate(
     let Some(gate) = Gate::of(trainer.config(), &args.out, first) else {
         return Ok(trainer.run(dataset, interrupted, say)?);
     };
+    gate.check()?;
     let concurrency = std::thread::available_parallelism().map_or(1, usize::from);
     let pool = Pool { concurrency, interrupted };
     let context = RunContext { folder: &args.out, pool, say };

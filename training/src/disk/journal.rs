@@ -256,6 +256,11 @@ fn check_header(line: &[u8], ours: &[u8], path: &Path) -> Result<()> {
     let now: Value = serde_json::from_slice(ours).map_err(|_| not_a_journal())?;
     match first_difference(Some(&in_file), Some(&now), String::new()) {
         None => Ok(()),
+        // Nobody can set a hash.
+        Some((field, ..)) if field.ends_with("sha256") => bail!(
+            "the results file {place} is of a different run: what it is about has changed ({field} \
+             differs); name another file, or give the same input and options as then"
+        ),
         Some((field, in_file, now)) => bail!(
             "the results file {place} is of a different run: {field} is {in_file} there and {now} \
              here; name another file, or set {field} as it was"

@@ -9,7 +9,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tesla_engine::best_first::params::{Params, Preset};
 use tesla_engine::setup::machine::Machine;
-use tesla_engine::setup::options::Change;
+use tesla_engine::setup::options::{Change, is_program_only};
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
@@ -20,20 +20,6 @@ use crate::game::limit::Limit;
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
 /// runs has one for each side.
 const OWN_HASH_MB: &str = "16";
-
-/// Options of ours that only the program on its command line obeys, and a search in this process
-/// would ignore.
-const PROGRAM_ONLY: [&str; 9] = [
-    "SyzygyPath",
-    "SyzygyProbeLimit",
-    "Syzygy50MoveRule",
-    "UCI_LimitStrength",
-    "UCI_Elo",
-    "MultiPV",
-    "UCI_Opponent",
-    "Ponder",
-    "LogFile",
-];
 
 /// One side of a match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -248,9 +234,8 @@ impl Side {
                 !self.restart && self.args.is_empty() && self.dir.is_none(),
                 "side {name}: arg, dir and restart go with cmd, the program of a UCI engine"
             );
-            let is_ignored =
-                |name: &String| PROGRAM_ONLY.iter().any(|only| only.eq_ignore_ascii_case(name));
-            if let Some((option, _)) = self.option.0.iter().find(|(name, _)| is_ignored(name)) {
+            let options = self.option.0.iter();
+            if let Some((option, _)) = { options }.find(|(name, _)| is_program_only(name)) {
                 bail!(
                     "side {name}: option {option} has no effect on a search in this process; \
                      leave it out, or name the program with cmd=PATH"

@@ -64,6 +64,15 @@ pub struct Suite {
     pub skipped: Vec<SkippedLine>,
 }
 
+impl Suite {
+    /// How many lines were skipped, in a sentence; `None` where none was.
+    pub fn skipped_note(&self) -> Option<String> {
+        let SkippedLine { line, fault } = self.skipped.first()?;
+        let (name, count) = (&self.name, self.skipped.len());
+        Some(format!("{name}: {count} lines skipped, the first is line {line}: {fault}"))
+    }
+}
+
 /// Reads a suite: a CSV file of puzzles if the name ends in `.csv`, else EPD.
 ///
 /// A suite in which no line has anything to judge is read, with no items.

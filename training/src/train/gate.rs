@@ -86,6 +86,16 @@ impl Gate {
         })
     }
 
+    /// Checks before the training what a match hours later would stumble over: rules and openings.
+    ///
+    /// # Errors
+    /// A sentence on what is wrong.
+    pub fn check(&self) -> Result<()> {
+        let rules = self.rules(Path::new("new"), self.first.as_deref()).complete();
+        let book = rules.and_then(|rules| rules.book());
+        book.map(drop).map_err(|error| anyhow!("gating match: {error}"))
+    }
+
     /// The first step after `step` at which a match is due.
     pub fn next(&self, step: u64) -> u64 {
         (step / self.config.steps + 1) * self.config.steps

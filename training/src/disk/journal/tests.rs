@@ -124,6 +124,10 @@ fn another_match_is_refused_by_the_field() {
         let said = format!("different run: {field} is {there} there and {here} here");
         assert!(error.contains(&said), "{error}");
     }
+    let mut now = fingerprint();
+    now["input_sha256"] = json!("1f");
+    let error = Journal::<Game>::resume(path, &now).unwrap_err().to_string();
+    assert!(error.contains("(match.input_sha256 differs); name another file"), "{error}");
     let text =
         String::from_utf8(before.clone()).unwrap().replacen("\"version\":1", "\"version\":2", 1);
     fs::write(path, &text).unwrap();
