@@ -63,7 +63,7 @@ impl ReviewArgs {
     /// anything is searched.
     fn check_outputs(&self) -> Result<(), String> {
         let outputs: Vec<&Path> =
-            [&self.out, &self.epd].into_iter().flatten().map(|it| it.as_path()).collect();
+            [&self.out, &self.epd].into_iter().flatten().map(PathBuf::as_path).collect();
         for &file in &outputs {
             let name = file.display();
             if is_same_file(file, &self.pgn) {
