@@ -20,7 +20,7 @@ use tesla_engine::search::{Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::evaluations::evaluation_key;
 use tesla_engine::tree::node::ROOT;
 use tesla_nn::classical::ClassicalEvaluator;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, Request};
+use tesla_nn::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
 
 /// What an evaluator was asked for.
 #[derive(Default)]
@@ -28,6 +28,8 @@ struct Asked {
     keys: HashSet<u64>,
     all: usize,
     again: usize,
+    /// Names of positions in what its cache was told, but for the principal variation.
+    told: usize,
 }
 
 /// The classical evaluation, which notes what it is asked.
@@ -61,6 +63,14 @@ impl Evaluator for Noting {
 
     fn in_flight(&self) -> usize {
         self.inner.in_flight()
+    }
+
+    fn note(&mut self, _: u32, note: CacheNote) {
+        self.asked.lock().unwrap().told += match note {
+            CacheNote::Retain(names) | CacheNote::DropTokens(names) => names.len(),
+            CacheNote::Reached(names) => names.len(),
+            CacheNote::Protect(_) | CacheNote::Forget | CacheNote::ForgetAll => 0,
+        };
     }
 
     fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
@@ -127,6 +137,47 @@ fn a_game_asks_for_each_position_once() {
         run(&mut search, &game, 100);
         let asked = asked.lock().unwrap();
         assert!(asked.all == before + 100 && asked.again > 50, "a new game knows nothing");
+    }
+}
+
+/// What was evaluated stays known where the tree cannot be kept: when a move is taken back, and
+/// with other `searchmoves`.
+#[test]
+fn another_tree_knows_what_was_evaluated() {
+    for (mut search, asked) in searches(8, 0.15) {
+        let begin = walk(&[12, 14, 3, 9]).unwrap();
+        let mut game = begin.clone();
+        for _ in 0..2 {
+            game.play(run(&mut search, &game, 800).best);
+        }
+        run(&mut search, &game, 100);
+        run(&mut search, &begin, 300);
+        let few = begin.position().legal_moves()[..3].to_vec();
+        let limits = Limits { search_moves: few, ..nodes(300) };
+        let (budget, stop) = (Budget::new(&limits, Duration::ZERO), StopToken::default());
+        search.search(
+            &Task { game: &begin, limits: &limits, budget: &budget, stop: &stop },
+            &mut |_| {},
+        );
+        let asked = asked.lock().unwrap();
+        assert_eq!((asked.all, asked.again), (800 + 800 + 100 + 300 + 300, 0));
+    }
+}
+
+/// What a search tells the device when it goes on with a tree is in proportion to what has left the
+/// tree, not to all that is known: the clock runs.
+#[test]
+fn the_device_is_told_what_has_left_the_tree() {
+    for (mut search, asked) in searches(8, 0.15) {
+        let mut game = walk(&[12, 14, 3, 9]).unwrap();
+        game.play(run(&mut search, &game, 3000).best);
+        let before = search.tree().expansion_count();
+        let before_told = asked.lock().unwrap().told;
+        run(&mut search, &game, 1);
+        let gone = before - (search.tree().expansion_count() - 1);
+        assert!(gone > 100, "{gone}");
+        let told = asked.lock().unwrap().told - before_told;
+        assert!((gone..gone + 10).contains(&told), "{told} of {gone}");
     }
 }
 

@@ -97,7 +97,8 @@ fn run(search: &mut BestFirst, game: &Game, limits: &Limits) -> Outcome {
     let stop = StopToken::default();
     let outcome =
         search.search(&Task { game, limits, budget: &budget, stop: &stop }, &mut |info| {
-            assert_eq!(info.pv.is_empty(), info.nodes == 0);
+            // What was known before counts as no evaluation.
+            assert!(!info.pv.is_empty() || info.nodes == 0);
         });
     assert!(game.position().is_legal(outcome.best));
     outcome

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crate::best_first::params::Params;
 
+/// A batch counts as at most so many times slower than those before it.
+const MOST_SLOWER: f32 = 8.0;
 /// Sizes of batches are told apart by their power of two.
 const CLASSES: usize = 16;
 
@@ -22,7 +24,9 @@ impl Throughput {
     pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
         let (size, took) = (evaluations.max(1), took.as_secs_f32());
         let each = took / size as f32;
-        self.lately = if self.lately > 0.0 { 0.5 * (self.lately + each) } else { each };
+        // A process that was stopped for a while says nothing about the device.
+        let likely = each.min(MOST_SLOWER * self.lately);
+        self.lately = if self.lately > 0.0 { 0.5 * (self.lately + likely) } else { each };
         if !is_seen {
             return;
         }
@@ -150,6 +154,24 @@ mod tests {
         assert!(
             !throughput.is_unknown() && throughput.evaluations_in(Duration::from_secs(1)) > 0.0
         );
+    }
+
+    /// A process that is stopped for seconds does not believe for long that the device is so slow;
+    /// a device that has become slow is believed soon.
+    #[test]
+    fn one_stall_is_soon_forgotten() {
+        let mut throughput = Throughput::default();
+        let second = Duration::from_secs(1);
+        let quick = Duration::from_micros(400);
+        for _ in 0..9 {
+            throughput.note(8, quick, true);
+        }
+        throughput.note(8, 3 * second, true);
+        assert!(throughput.evaluations_in(second) > 4000.0);
+        for _ in 0..12 {
+            throughput.note(8, 3 * second, true);
+        }
+        assert!(throughput.evaluations_in(second) < 4.0);
     }
 
     const CPU: Costs = Costs { fixed: 2.0, handover: 2.5, host: 0.0, pending: 3.0 };

@@ -11,7 +11,6 @@ use crate::best_first::batch_size::{Batches, Costs, Throughput};
 use crate::best_first::params::Params;
 use crate::search::{Fallbacks, Limits, Task, replace};
 use crate::tree::arena::Tree;
-use crate::tree::evaluations::Evaluations;
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{ExpansionId, NONE, ROOT};
 
@@ -177,17 +176,10 @@ impl Device {
         Ok(())
     }
 
-    /// Lets the cache forget what is neither in the tree nor among the known evaluations; of the
-    /// latter it keeps the positions.
-    pub(super) fn retain(&mut self, tree: &Tree, known: &Evaluations) {
-        let ids = 0..tree.expansion_count() as ExpansionId;
-        let mut kept: Vec<Handle> = ids.map(|id| cache_id(tree, id)).collect();
-        let in_tree: HashSet<Handle> = kept.iter().copied().collect();
-        let outside: Vec<Handle> =
-            known.handles().filter(|handle| !in_tree.contains(handle)).collect();
-        kept.extend(&outside);
-        self.evaluator.note(0, CacheNote::Retain(kept));
-        self.evaluator.note(0, CacheNote::DropTokens(outside));
+    /// Lets the cache drop the tokens of what is no longer in the tree. The positions stay, until
+    /// the cache needs their room: the evaluations of most are still known.
+    pub(super) fn drop_tokens(&mut self, gone: Vec<u32>) {
+        self.evaluator.note(0, CacheNote::DropTokens(gone.into_iter().map(Handle).collect()));
     }
 
     /// Tells the cache how positions were reached again whose evaluations were known: the leaves,

@@ -21,12 +21,15 @@ const FIRST_LOOK: f32 = 20.0;
 pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) -> bool {
     let used = spent.elapsed.saturating_sub(spent.pondered);
     let own = spent.planned.saturating_sub(spent.pondered);
+    if used >= own.mul_f32(params.doubt_extension) {
+        return true;
+    }
     if spent.evaluations == 0 || used < own.div_f32(FIRST_LOOK) {
         return false;
     }
     let size = tree.node(ROOT).visits as f32;
     let gain = gains(tree, model, params, size).into_iter().fold(0.0, f32::max);
-    used >= own.mul_f32(params.doubt_extension) || gain < spent.price(params, size)
+    gain < spent.price(params, size)
 }
 
 /// The gain that `evaluations` more promise of each root move, score units: how much better than
@@ -59,4 +62,30 @@ pub fn gains(tree: &Tree, model: &Model, params: &Params, evaluations: f32) -> V
         share * model.gain(gap, scale) * (evaluations / cost(child, model)).min(1.0)
     };
     children.iter().enumerate().map(gain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Where all evaluations are known, only the time ends the search.
+    #[test]
+    fn a_search_without_evaluations_ends() {
+        let (tree, params) = (Tree::new(1 << 16), Params::default());
+        let model = Model::new(&params);
+        let planned = Duration::from_millis(100);
+        let spent = |elapsed| Spent {
+            elapsed,
+            planned,
+            pondered: Duration::ZERO,
+            searched: elapsed,
+            evaluations: 0,
+            possible: None,
+        };
+        let last = planned.mul_f32(params.doubt_extension);
+        assert!(!is_satisfied(&tree, &model, &params, &spent(planned / 2)));
+        assert!(is_satisfied(&tree, &model, &params, &spent(last)));
+    }
 }

@@ -316,20 +316,24 @@ impl BestFirst {
         u32::try_from(left).unwrap_or(u32::MAX)
     }
 
-    /// Leaves that may be requested at once. The root is evaluated however little time is left.
+    /// Leaves that may be requested at once. The root is evaluated however little time is left, and
+    /// in every search one leaf is tried: what the device was thought to take may be long past.
     fn affordable(&self, task: &Task<'_>) -> u32 {
         let is_begun = self.tree.node(ROOT).is_expanded();
-        let in_time = if is_begun { self.device.affordable(task) } else { u32::MAX };
+        let is_untried = self.counts.asked == 0;
+        let in_time = if is_begun {
+            self.device.affordable(task).max(u32::from(is_untried))
+        } else {
+            u32::MAX
+        };
         in_time.min(self.remaining(task))
     }
 
     /// Makes room in the full tree; `false` if little can be freed.
-    fn make_room(&mut self) -> bool {
-        if !remember::fold(&mut self.tree, &mut self.table) {
-            return false;
-        }
+    pub(super) fn make_room(&mut self) -> bool {
+        let Some(gone) = remember::fold(&mut self.tree, &mut self.table) else { return false };
         self.rule.clear();
-        self.device.retain(&self.tree, &self.evaluations);
+        self.device.drop_tokens(gone);
         true
     }
 

@@ -120,6 +120,7 @@ impl BestFirst {
         self.evaluations = Evaluations::new(known);
         self.tree = Tree::new(rest - known);
         self.game = None;
+        self.device.forget_all();
     }
 
     /// Makes the task's position the root; keeps what the tree knows of it.
@@ -132,16 +133,14 @@ impl BestFirst {
         self.find_root(task);
         // Of the root every move has a node: it is reported, and may be excluded.
         let moves = task.game.position().legal_moves();
-        let has_room = !self.tree.is_empty()
-            && (self.tree.create_children(0, &moves)
-                || remember::fold(&mut self.tree, &mut self.table)
-                    && self.tree.create_children(0, &moves));
-        if !has_room {
-            self.tree.clear();
-            self.evaluations.clear();
-            self.device.forget_all();
+        if !self.tree.is_empty() && !self.tree.create_children(0, &moves) {
+            let made_room = self.make_room() && self.tree.create_children(0, &moves);
+            if !made_room {
+                self.tree.clear();
+            }
         }
         self.game = Some(task.game.clone());
+        reuse::settle_root_draws(&mut self.tree, task.game);
         self.exclude(task);
         // Looking for a mate knows no game: not where a position may occur for the third time.
         let earlier = task.game.earlier_keys();
@@ -198,13 +197,13 @@ impl BestFirst {
             return self.tree.clear();
         };
         remember::remember_line(&self.tree, &mut self.table);
-        self.tree.retain(node, |_, _| true);
+        let gone = self.tree.retain(node, |_, _| true);
+        self.device.drop_tokens(gone);
         // Depth that came from the table is not depth of this search.
         let root = self.tree.node(ROOT).expansion;
         self.tree.expansion_mut(root).known_depth = -1.0;
         // Draws by repetition are judged anew: what was tree then may be game now.
         reuse::forget_path_draws(&mut self.tree);
-        self.device.retain(&self.tree, &self.evaluations);
     }
 }
 

@@ -17,6 +17,8 @@
 //!
 //! One thread reads and writes; nothing is locked.
 
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 use shakmaty::{Move, Role};
 
 /// Entries that share a cache line.
@@ -114,8 +116,8 @@ fn age_of(word: u64) -> u8 {
 }
 
 /// One cache line: key, word, key, word, ….
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(64))]
 struct Bucket([u64; 2 * SLOTS]);
 
 /// A fixed number of entries, found by key. The newest answer for a key replaces the older one.
@@ -123,6 +125,8 @@ struct Bucket([u64; 2 * SLOTS]);
 pub struct Table {
     buckets: Vec<Bucket>,
     age: u8,
+    /// Whether nothing was stored since it is clear.
+    is_empty: bool,
 }
 
 impl Table {
@@ -130,12 +134,13 @@ impl Table {
     /// in the worst case empty: it then remembers nothing, and the search still works.
     pub fn new(megabytes: usize) -> Self {
         let mut count = megabytes.saturating_mul(BUCKETS_PER_MB);
-        let mut buckets = Vec::new();
-        while count > 0 && buckets.try_reserve_exact(count).is_err() {
+        loop {
+            // No page of it is touched before it is used.
+            if let Ok(buckets) = try_zeroed_vec(count) {
+                return Self { buckets, age: 1, is_empty: true };
+            }
             count /= 2;
         }
-        buckets.resize(count, Bucket([0; 2 * SLOTS]));
-        Self { buckets, age: 1 }
     }
 
     /// Size in bytes, without the struct itself.
@@ -145,8 +150,10 @@ impl Table {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.buckets.fill(Bucket([0; 2 * SLOTS]));
-        self.age = 1;
+        if !self.is_empty {
+            self.buckets.fill(Bucket([0; 2 * SLOTS]));
+        }
+        (self.age, self.is_empty) = (1, true);
     }
 
     /// Starts a new search: what is in the table now becomes one generation older.
@@ -182,6 +189,7 @@ impl Table {
         if let Some(slot) = bucket.0.chunks_exact_mut(2).min_by_key(|slot| worth(slot)) {
             slot[0] = key;
             slot[1] = entry.word(age);
+            self.is_empty = false;
         }
     }
 

@@ -80,14 +80,14 @@ pub fn remember_line(tree: &Tree, table: &mut Table) {
     }
 }
 
-/// Drops the subtrees with the fewest visits, keeps their values in node and table, and returns
-/// whether that made room. Nothing may be in flight.
-pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
+/// Drops the subtrees with the fewest visits and keeps their values in node and table. Returns the
+/// evaluator's cache ids of what is gone, where that made room. Nothing may be in flight.
+pub fn fold(tree: &mut Tree, table: &mut Table) -> Option<Vec<u32>> {
     let before = tree.expansion_count();
     let work_of = |id: ExpansionId| tree.node(tree.node_of(tree.expansion(id))).visits;
     let mut works: Vec<u32> = (0..tree.expansion_count() as ExpansionId).map(work_of).collect();
     if works.is_empty() {
-        return false;
+        return None;
     }
     let middle = works.len() / 2;
     let (_, &mut threshold, _) = works.select_nth_unstable(middle);
@@ -100,9 +100,8 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> bool {
             remember(tree, table, id, false);
         }
     }
-    tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
-    let gone = before - tree.expansion_count();
-    gone > 0 && gone >= before / FOLD_DIVISOR
+    let gone = tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
+    (!gone.is_empty() && gone.len() >= before / FOLD_DIVISOR).then_some(gone)
 }
 
 /// Starts an unevaluated node from what the table knows of its position, if that can be believed,

@@ -2,8 +2,9 @@
 
 use shakmaty::Position as _;
 
-use crate::chess::game::Game;
+use crate::chess::game::{Game, key_after};
 use crate::chess::score::Verdict;
+use crate::chess::verdicts::repetitions;
 use crate::tree::arena::Tree;
 use crate::tree::expansion::Expansion;
 use crate::tree::node::{ExpansionId, NodeId, PATH, ROOT, UNEVALUATED};
@@ -54,6 +55,28 @@ pub fn forget_path_draws(tree: &mut Tree) {
         let expansion = tree.expansion_mut(id);
         if expansion.known_rests_on_path {
             (expansion.known_depth, expansion.known_rests_on_path) = (-1.0, false);
+        }
+    }
+}
+
+/// Settles the root's moves that are drawn by repetition or the fifty-move rule as the game is now,
+/// as those of a new root are.
+pub fn settle_root_draws(tree: &mut Tree, game: &Game) {
+    let Some(expansion) = tree.expansion_of(ROOT) else { return };
+    let (root, key, halfmoves) = (game.position(), expansion.key, game.position().halfmoves() + 1);
+    let mut keys = game.earlier_keys().to_vec();
+    let path_start = keys.len();
+    keys.push(key);
+    for id in expansion.children() {
+        let node = tree.node_mut(id);
+        // What was expanded repeats nothing: of a game that grows, fewer moves are draws.
+        if node.is_expanded() || node.is_proven() || node.played.is_zeroing() {
+            continue;
+        }
+        let after = key_after(root, key, node.played);
+        if halfmoves >= 100 || repetitions(&keys, path_start, after, halfmoves).is_draw() {
+            node.verdict = Verdict::Draw;
+            node.mark(PATH, true);
         }
     }
 }

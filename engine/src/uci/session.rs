@@ -236,14 +236,15 @@ impl Session {
 
     /// Loads what is pending; a failure is reported and never fatal.
     fn prepare(&mut self) {
-        if catch_unwind(AssertUnwindSafe(|| self.load())).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| self.load(false))).is_err() {
             self.output.info("internal error while loading; please report it");
         }
     }
 
     /// Makes the search the options ask for, if it is not there yet. Where that fails, the former
-    /// one stays; where there is none, one that needs no network.
-    fn load(&mut self) {
+    /// one stays; where there is none, one that needs no network. Other memory takes longer than a
+    /// `has_clock` move should wait: it comes after the move, where there is some already.
+    fn load(&mut self, has_clock: bool) {
         let wanted = self.settings.machine();
         if self.tried.as_ref() != Some(&wanted) {
             match self.loading_of(&wanted).wait() {
@@ -264,7 +265,8 @@ impl Session {
             self.tried = Some(wanted);
         }
         self.open_tables();
-        if self.hash_mb != self.settings.hash_mb {
+        let has_memory = self.hash_mb != 0;
+        if self.hash_mb != self.settings.hash_mb && !(has_clock && has_memory) {
             self.hash_mb = self.settings.hash_mb;
             let (megabytes, remark) = self.settings.machine().affordable_hash(self.hash_mb);
             if let Some(sentence) = remark {
@@ -327,7 +329,7 @@ impl Session {
             if self.must_answer_first(job) {
                 self.output.info("no time to load the network: the search before plays this move");
             } else {
-                self.load();
+                self.load(job.limits.clock.is_some());
             }
             settings.tables.clone_from(&self.tables);
             let search = self.search.as_mut()?;

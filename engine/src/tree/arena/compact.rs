@@ -10,17 +10,23 @@ pub(super) const HEAD: u8 = 1 << 7;
 impl Tree {
     /// Makes `root` the root and keeps, of what lies below it, the expansions for which `keep`
     /// holds and whose ancestors are kept. A node that loses its expansion keeps value and depth.
-    /// Nothing may be pending.
-    pub fn retain(&mut self, root: NodeId, mut keep: impl FnMut(ExpansionId, &Expansion) -> bool) {
+    /// Nothing may be pending. Returns the evaluator's cache ids of what is gone.
+    pub fn retain(
+        &mut self,
+        root: NodeId,
+        mut keep: impl FnMut(ExpansionId, &Expansion) -> bool,
+    ) -> Vec<u32> {
         let top = self.node(root).expansion;
         let mut new_ids = vec![NONE; self.expansions.len()];
-        let mut kept: ExpansionId = 0;
+        let (mut kept, mut gone): (ExpansionId, _) = (0, Vec::new());
         for (id, expansion) in self.expansions.iter().enumerate() {
             let id = id as ExpansionId;
             let is_above = new_ids.get(expansion.parent as usize).is_some_and(|&new| new != NONE);
             if id == top || is_above && keep(id, expansion) {
                 new_ids[id as usize] = kept;
                 kept += 1;
+            } else {
+                gone.push(expansion.cache_id);
             }
         }
         let base_ply = self.expansion_of(root).map_or(0, |expansion| expansion.ply);
@@ -33,6 +39,7 @@ impl Tree {
         if let Some(expansion) = self.expansions.first_mut() {
             (expansion.parent, expansion.index) = (NONE, 0);
         }
+        gone
     }
 
     /// Slides the nodes of the expansions that stay down, in the smallest blocks that hold them.

@@ -152,8 +152,12 @@ proptest! {
                         }
                     }
                 }
-                70..95 => tree.retain(ROOT, |other, here| other != id && here.ply < 9),
-                _ => tree.retain(tree.node_of(&expansion), |_, _| true),
+                70..95 => {
+                    tree.retain(ROOT, |other, here| other != id && here.ply < 9);
+                }
+                _ => {
+                    tree.retain(tree.node_of(&expansion), |_, _| true);
+                }
             }
             assert_sound(&tree);
         }
