@@ -36,9 +36,12 @@ mkdir -p "$folder"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir "$stage/$name"
-cp "$target/release/tesla$suffix" "$target/release/tesla-train$suffix" LICENSE README.md CHANGELOG.md \
+cp "$target/release/tesla$suffix" "$target/release/tesla-train$suffix" LICENSE ./*.md \
     "$stage/$name"
 cp -r docs "$stage/$name"
+mkdir -p "$stage/$name/models" "$stage/$name/benches"
+cp models/README.md models/*.svg "$stage/$name/models"
+cp -r benches/results "$stage/$name/benches"
 # The texts are those in the crates, so that the list depends on nothing but Cargo.lock.
 cargo fetch --locked
 cargo about generate --frozen --fail --workspace --target "$system" "${features[@]+"${features[@]}"}" \

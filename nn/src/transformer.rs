@@ -87,10 +87,11 @@ pub struct TransformerSettings {
 impl TransformerSettings {
     /// CPU threads of a batch.
     fn cpu_threads(&self) -> usize {
-        match self.threads {
+        let wanted = match self.threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads.min(MOST_THREADS),
-        }
+            threads => threads,
+        };
+        wanted.min(MOST_THREADS)
     }
 
     /// Positions per batch, where this many are the device's choice.

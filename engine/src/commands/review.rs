@@ -46,7 +46,7 @@ pub struct ReviewArgs {
     /// Where the annotated games go; without it, only the table is printed
     #[arg(long)]
     pub out: Option<PathBuf>,
-    /// Where the positions of the mistakes go, EPD with the better move (`bm`)
+    /// Where the positions go in which another move was better, EPD with that move (`bm`)
     #[arg(long)]
     pub epd: Option<PathBuf>,
     /// Depth of every search, plies, in place of a number of evaluations; 4 for Minimax, which has

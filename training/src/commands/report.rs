@@ -10,7 +10,7 @@ use crate::report;
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Folders of train, match, suite, tune, or folders of such folders; files of evaluate --json,
-    /// and of tesla experience --csv.
+    /// and of tesla experience learn --csv.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The page.

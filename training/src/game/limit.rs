@@ -73,7 +73,8 @@ impl fmt::Display for TimeControl {
 /// Limits of one move, on the command line.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct MoveLimit {
-    /// Evaluations or nodes a move, for sides without a limit of their own.
+    /// Evaluations or nodes a move, for sides without a limit of their own. A teacher, of datagen
+    /// or book, needs one of the three limits.
     #[arg(long)]
     nodes: Option<u64>,
     /// Depth in plies, likewise.

@@ -99,8 +99,8 @@ fn memory_rows() -> Vec<Row> {
         },
         Row {
             name: "Threads",
-            help: "Threads for the network on a CPU; 0 is one per core. The search has one of its \
-                   own, which mostly waits while they work.",
+            help: "Threads for the network on a CPU, 64 of them at most; 0 is one per core. The \
+                   search has one of its own, which mostly waits while they work.",
             kind: Kind::Spin {
                 default: 0,
                 min: 0,
