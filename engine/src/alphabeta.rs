@@ -141,9 +141,6 @@ impl Search for AlphaBeta {
         }
         let is_proven = done.first().is_some_and(|best: &Best| best.value.abs() >= MATE_BOUND);
         let stopped = worker.reason(is_proven);
-        if worker.error.is_none() {
-            task.wait_for_stop();
-        }
         if worker.stopped {
             // What an unfinished iteration has found comes first, and the last one's lines behind
             // it.
@@ -165,6 +162,9 @@ impl Search for AlphaBeta {
         let cache = cache();
         account.set_progress(progress);
         account::show_end(&self.watched, &account, best);
+        if error.is_none() {
+            task.wait_for_stop();
+        }
         self.ended = Some((account, best));
         Outcome { best, ponder, info, error, cache, notes: Vec::new() }
     }

@@ -12,6 +12,8 @@ use tesla_engine::alphabeta::AlphaBeta;
 use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Score;
 use tesla_engine::search::clock::Budget;
+use tesla_engine::search::snapshot::Stop;
+use tesla_engine::search::watch::Watch;
 use tesla_engine::search::{Clock, Info, Limits, Outcome, Search, StopToken, Task};
 use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::{EvalError, Evaluator as _, Request};
@@ -371,4 +373,22 @@ fn every_line_was_looked_at() {
         assert_eq!(outcome.info.variations.len(), 4);
         assert!(outcome.info.variations.iter().all(|line| line.depth == 1));
     }
+}
+
+/// A search without an end that has found its mate shows so at once, not when it is stopped.
+#[test]
+fn the_end_of_an_endless_search_is_shown() {
+    let (stop, watch) = (StopToken::default(), Watch::default());
+    let asks = (watch.clone(), stop.clone());
+    let watcher = std::thread::spawn(move || {
+        let (watch, stop) = asks;
+        let last = watch.next(Duration::from_secs(20));
+        stop.stop();
+        last.unwrap().progress.stopped
+    });
+    let mut search = network();
+    search.set_watch(Some(watch));
+    let limits = Limits { infinite: true, ..Limits::default() };
+    run_with(&mut search, &game(MATES[0].0), &limits, &stop);
+    assert_eq!(watcher.join().unwrap(), Some(Stop::Proof));
 }

@@ -40,6 +40,7 @@ pub use self::engine::{DeviceEngine, DeviceOptions, LoadError};
 #[cfg(feature = "wgpu")]
 pub use self::kernels::Adapter;
 pub use self::passes::Traffic;
+pub(crate) use self::pending::IN_FLIGHT;
 use crate::model::ModelConfig;
 use crate::weights::Source;
 

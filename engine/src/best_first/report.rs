@@ -26,25 +26,25 @@ pub(super) struct Counts {
     pub(super) known: Vec<u32>,
     /// Deepest leaf.
     pub(super) selective_depth: u32,
-    /// The best root move, and how many evaluations had been answered when it became so.
+    /// The best root move.
     pub(super) best: Option<Move>,
-    pub(super) best_since: u64,
 }
 
 /// What the last report said.
 #[derive(Debug, Default)]
 pub(super) struct LastReport {
     depth: u32,
+    best: Option<Move>,
     at: Duration,
 }
 
 impl LastReport {
     /// Whether there is something to report: another best move, more depth, or the last report was
     /// long ago. It counts as reported then.
-    pub(super) fn is_due(&mut self, depth: u32, is_new_best: bool, now: Duration) -> bool {
-        let is_due = depth > self.depth || is_new_best || now >= self.at + REPORT_INTERVAL;
+    pub(super) fn is_due(&mut self, depth: u32, best: Option<Move>, now: Duration) -> bool {
+        let is_due = depth > self.depth || best != self.best || now >= self.at + REPORT_INTERVAL;
         if is_due {
-            *self = Self { depth, at: now };
+            *self = Self { depth, best, at: now };
         }
         is_due
     }

@@ -258,12 +258,10 @@ impl BestFirst {
         self.counts.selective_depth = self.counts.selective_depth.max(length);
     }
 
-    /// Notes since when the best root move has been the best.
+    /// Notes the best root move.
     fn note_best(&mut self) {
-        let best = self.rule.choose(&self.tree, &[]).map(|best| self.tree.node(best).played);
-        if best != self.counts.best {
-            (self.counts.best, self.counts.best_since) = (best, self.counts.answered);
-        }
+        let best = self.rule.choose(&self.tree, &[]);
+        self.counts.best = best.map(|best| self.tree.node(best).played);
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
@@ -349,9 +347,9 @@ impl BestFirst {
 
     /// Reports when the best move or the depth changed, or when the last report was long ago.
     fn report(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) {
-        let is_new_best = self.counts.best_since == self.counts.answered;
-        if self.last_report.is_due(depth(&self.tree), is_new_best, task.budget.elapsed())
-            && let Some(best) = root::child(&self.tree, self.counts.best)
+        let best = self.counts.best;
+        if self.last_report.is_due(depth(&self.tree), best, task.budget.elapsed())
+            && let Some(best) = root::child(&self.tree, best)
         {
             report(&self.view().info(task, best));
         }

@@ -47,8 +47,7 @@ pub struct AnalyseArgs {
     /// Positions that are searched side by side
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub concurrency: u64,
-    /// An option of the search, as NAME=VALUE; Hash is what all searches have together, KVCache
-    /// what each has on a CPU
+    /// An option of the search, as NAME=VALUE; Hash is what all searches have together
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
 }

@@ -2,7 +2,7 @@
 //! between batches on request. A slow reader gets the latest snapshot and misses some.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ pub const INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub struct Watch {
     shared: Arc<Shared>,
-    slot: Sender<Snapshot>,
-    latest: Receiver<Snapshot>,
+    slot: Sender<(u64, Snapshot)>,
+    latest: Receiver<(u64, Snapshot)>,
 }
 
 #[derive(Default)]
@@ -27,6 +27,8 @@ struct Shared {
     is_asked: AtomicBool,
     /// The moves from the root to the watched position.
     path: Mutex<Vec<Move>>,
+    /// The watcher's number of what runs.
+    run: AtomicU64,
 }
 
 impl Default for Watch {
@@ -51,13 +53,23 @@ impl Watch {
     /// Requests the next snapshot and waits for it, at most this long. One that was made before the
     /// call counts too.
     pub fn next(&self, patience: Duration) -> Option<Snapshot> {
+        Some(self.next_of_run(patience)?.1)
+    }
+
+    /// The same with the number of the run that it is of.
+    pub fn next_of_run(&self, patience: Duration) -> Option<(u64, Snapshot)> {
         self.ask();
         self.latest.recv_timeout(patience).ok()
     }
 
+    /// From now on snapshots are of the run with this number.
+    pub fn begin(&self, run: u64) {
+        self.shared.run.store(run, Ordering::Release);
+    }
+
     /// The snapshot that is ready, if one is.
     pub fn take(&self) -> Option<Snapshot> {
-        self.latest.try_recv().ok()
+        Some(self.latest.try_recv().ok()?.1)
     }
 
     /// From now on snapshots describe the position after these moves too.
@@ -80,7 +92,7 @@ impl Watch {
         self.shared.is_asked.store(false, Ordering::Release);
         let _ = self.latest.try_recv();
         // Where another search fills the same slot in this moment, its snapshot is as good.
-        let _ = self.slot.try_send(snapshot);
+        let _ = self.slot.try_send((self.shared.run.load(Ordering::Acquire), snapshot));
     }
 }
 
@@ -143,6 +155,18 @@ mod tests {
         assert!(!watch.is_asked());
         assert_eq!(watch.next(Duration::ZERO).map(|told| told.search), Some("second".to_owned()));
         assert_eq!(watch.take(), None);
+    }
+
+    /// What an earlier run leaves in the slot is not taken for the next one's.
+    #[test]
+    fn a_snapshot_is_of_its_run() {
+        let watch = Watch::default();
+        watch.begin(7);
+        watch.put(snapshot("old"));
+        watch.begin(8);
+        assert_eq!(watch.next_of_run(Duration::ZERO).map(|(run, _)| run), Some(7));
+        watch.put(snapshot("new"));
+        assert_eq!(watch.next_of_run(Duration::ZERO).map(|(run, _)| run), Some(8));
     }
 
     #[test]

@@ -291,12 +291,6 @@ impl Desk {
         inside.kept.add(Arc::new(snapshot));
     }
 
-    /// Something was seen of the run that is on.
-    pub(super) fn tell_current(&self, snapshot: Snapshot) {
-        let run = self.inside().state.run;
-        self.tell(run, snapshot);
-    }
-
     /// What is known of a game; the annotated game at its end.
     pub(super) fn tell_review(&self, news: &News, annotated: Option<String>) {
         let mut inside = self.inside();

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -66,11 +66,18 @@ impl Seat {
         let (orders, inbox) = unbounded();
         let watch = Watch::default();
         let life = Arc::new(());
-        let worker =
-            Worker { search, watch: watch.clone(), gate, runner, desk: Arc::downgrade(desk) };
+        let worker = Worker {
+            search,
+            watch: watch.clone(),
+            gate,
+            runner,
+            last: Arc::default(),
+            desk: Arc::downgrade(desk),
+        };
         let (desk, alive, watched) = (Arc::downgrade(desk), Arc::downgrade(&life), watch.clone());
+        let last = Arc::clone(&worker.last);
         thread::spawn(move || worker.work(&inbox));
-        thread::spawn(move || pass_on(&watched, &desk, &alive));
+        thread::spawn(move || pass_on(&watched, &last, &desk, &alive));
         Self { orders, watch, _life: life }
     }
 
@@ -89,14 +96,19 @@ impl Seat {
 }
 
 /// Passes snapshots on while somebody wants them.
-fn pass_on(watch: &Watch, desk: &Weak<Desk>, alive: &Weak<()>) {
+fn pass_on(watch: &Watch, last: &Mutex<(u64, u64)>, desk: &Weak<Desk>, alive: &Weak<()>) {
     while alive.strong_count() > 0 {
         let Some(desk) = desk.upgrade() else { return };
         if !desk.is_heard() {
             drop(desk);
             thread::sleep(PATIENCE);
-        } else if let Some(snapshot) = watch.next(PATIENCE) {
-            desk.tell_current(snapshot);
+        } else if let Some((run, snapshot)) = watch.next_of_run(PATIENCE) {
+            let (number, runner) = *last.lock().unwrap_or_else(PoisonError::into_inner);
+            // Without a limit it waits to be stopped, and the others need not wait with it.
+            if snapshot.progress.stopped.is_some() && run == number {
+                desk.gate().leave(runner);
+            }
+            desk.tell(run, snapshot);
         }
     }
 }
@@ -106,6 +118,8 @@ struct Worker {
     watch: Watch,
     gate: Gate,
     runner: Arc<AtomicU64>,
+    /// Number and runner of the last run.
+    last: Arc<Mutex<(u64, u64)>>,
     desk: Weak<Desk>,
 }
 
@@ -128,6 +142,8 @@ impl Worker {
 
     fn run(&mut self, run: &Run) {
         let _ = self.watch.take();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (run.number, run.runner);
+        self.watch.begin(run.number);
         self.runner.store(run.runner, Ordering::Release);
         let Run { game, limits, stop, .. } = run;
         let budget = Budget::new(limits, Duration::ZERO);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
+use std::task::Waker;
 
 use burn::tensor::Device;
 use rayon::prelude::*;
@@ -151,6 +152,17 @@ impl DeviceEngine {
         Self { passes: Box::new(super::tests::FaultyCache(self.passes)), ..self }
     }
 
+    /// This engine, on a device that takes so long for a batch; `launched` counts them.
+    #[cfg(test)]
+    pub(crate) fn taking(
+        self,
+        time: std::time::Duration,
+        launched: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+    ) -> Self {
+        let slow = super::tests::Slow::new(self.passes, time, launched);
+        Self { passes: Box::new(slow), ..self }
+    }
+
     /// Does what the search says of its positions. The device's memory stays taken.
     pub fn note(&mut self, session: u32, note: &CacheNote) {
         match note {
@@ -194,6 +206,12 @@ impl DeviceEngine {
         let flight = self.passes.begin(&items);
         let (number, positions) = (self.batches, requests.len());
         self.queued.push_back(Queued { number, positions, items, flight });
+    }
+
+    /// Whether [`Self::answer`] would answer at once; if not, `waker` is woken when it may.
+    pub(crate) fn has_answer(&mut self, waker: &Waker) -> bool {
+        !self.ready.is_empty()
+            || self.queued.front_mut().is_none_or(|batch| batch.flight.reading.is_ready(waker))
     }
 
     /// Waits for the oldest batch that was queued; nothing if there is none.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::incremental::slots::Seen;
 
 /// Batches that are queued at once.
-pub(super) const IN_FLIGHT: usize = 2;
+pub(crate) const IN_FLIGHT: usize = 2;
 
 /// What is not counted yet of one of a session's batches.
 #[derive(Debug)]

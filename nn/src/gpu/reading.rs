@@ -43,6 +43,16 @@ impl Reading {
         }
     }
 
+    /// Whether the floats are here; if not, `waker` is woken when they may be.
+    pub(super) fn is_ready(&mut self, waker: &Waker) -> bool {
+        if let Self::Pending(future) = self
+            && let Poll::Ready(data) = future.as_mut().poll(&mut Context::from_waker(waker))
+        {
+            *self = Self::Ready(data);
+        }
+        matches!(self, Self::Ready(_))
+    }
+
     /// Waits for the floats.
     #[expect(clippy::panic, reason = "a device that fails, or a bug; the caller catches it")]
     pub(super) fn wait(self) -> Vec<f32> {

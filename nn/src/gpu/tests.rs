@@ -1,5 +1,11 @@
 //! The attention that a device reports, and a device with a faulty cache.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use burn::tensor::Device;
 
 use super::passes::{Flight, Item, Passes};
@@ -79,5 +85,52 @@ impl Passes for FaultyCache {
 
     fn close_cache(&mut self) {
         self.0.close_cache();
+    }
+}
+
+/// A device that takes so long for a batch, one after the other.
+#[derive(Debug)]
+pub(super) struct Slow {
+    inner: Box<dyn Passes>,
+    time: Duration,
+    /// When the last batch will be done.
+    free: Instant,
+    launched: Arc<AtomicUsize>,
+}
+
+impl Slow {
+    pub(super) fn new(inner: Box<dyn Passes>, time: Duration, launched: Arc<AtomicUsize>) -> Self {
+        Self { inner, time, free: Instant::now(), launched }
+    }
+}
+
+impl Passes for Slow {
+    fn slots(&self) -> usize {
+        self.inner.slots()
+    }
+
+    fn begin(&mut self, items: &[Item]) -> Flight {
+        let Flight { places, reading } = self.inner.begin(items);
+        let mut found = Some(reading.wait());
+        self.free = self.free.max(Instant::now()) + self.time;
+        self.launched.fetch_add(1, Ordering::SeqCst);
+        let done = self.free;
+        let reading = Reading::begin(std::future::poll_fn(move |context| {
+            let left = done.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Poll::Ready(Ok(found.take().unwrap_or_default()));
+            }
+            let waker = context.waker().clone();
+            thread::spawn(move || {
+                thread::sleep(left);
+                waker.wake();
+            });
+            Poll::Pending
+        }));
+        Flight { places, reading }
+    }
+
+    fn close_cache(&mut self) {
+        self.inner.close_cache();
     }
 }
