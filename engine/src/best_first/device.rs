@@ -177,7 +177,9 @@ impl Device {
     }
 
     /// Lets the cache drop the tokens of what is no longer in the tree. The positions stay, until
-    /// the cache needs their room: the evaluations of most are still known.
+    /// the cache needs their room: the evaluations of most are still known. A position that is in
+    /// the tree on another path too has its tokens rebuilt when they are needed, which costs less
+    /// than going through the whole tree for such.
     pub(super) fn drop_tokens(&mut self, gone: Vec<u32>) {
         self.evaluator.note(0, CacheNote::DropTokens(gone.into_iter().map(Handle).collect()));
     }

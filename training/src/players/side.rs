@@ -234,8 +234,8 @@ impl Side {
                 !self.restart && self.args.is_empty() && self.dir.is_none(),
                 "side {name}: arg, dir and restart go with cmd, the program of a UCI engine"
             );
-            let options = self.option.0.iter();
-            if let Some((option, _)) = { options }.find(|(name, _)| is_program_only(name)) {
+            if let Some((option, _)) = self.option.0.iter().find(|(name, _)| is_program_only(name))
+            {
                 bail!(
                     "side {name}: option {option} has no effect on a search in this process; \
                      leave it out, or name the program with cmd=PATH"
