@@ -353,6 +353,22 @@ pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
     if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
 }
 
+/// The files that `path` names and that may be learnt from: itself, or those of a folder whose
+/// names do not begin with [`HELD_OUT`].
+///
+/// # Errors
+/// When there is none.
+pub fn find_learnable(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let mut files = find_files(path)?;
+    files.retain(|file| file == path || !is_held_out(file));
+    if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
+}
+
+/// Whether a file of this name holds games that no run learns from.
+pub fn is_held_out(path: &Path) -> bool {
+    path.file_name().unwrap_or_default().to_string_lossy().starts_with(HELD_OUT)
+}
+
 /// Whether this is what a file of games is called.
 pub fn is_games_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -94,6 +94,7 @@ fn files_that_are_none_are_refused_in_words() {
     train(&["--config", &text("bytes.toml", &[0xff, 0, 1])], "not UTF-8");
     train(&["--config", &text("zero.toml", b"workers = 0\n")], "workers");
     train(&["--window", "40"], "window");
+    train(&["--shape", "tiny", "--valid", &data], "has learnt from all games of");
     train(&["--device", "gpu", "--steps", "1"], "choose auto or cpu");
     train(&["--start-from", &text("w.safetensors", b"no weights"), "--steps", "1"], "safetensors");
     refused(

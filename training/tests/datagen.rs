@@ -92,6 +92,14 @@ fn games_and_paths_of_trees_are_labelled_anew() {
     assert!(first.1 > 40, "{}", first.1);
     assert!(first == anew(&two, &[&trees[..], &["--concurrency", "2"]].concat()));
 
+    // Held-out games are nobody's material, unless they are named.
+    fs::copy(format!("{games}/shard-00000.games.zst"), format!("{games}/valid.games.zst")).unwrap();
+    let three = scratch.join("three");
+    assert!(first == anew(&three, &[&trees[..], &["--concurrency", "2"]].concat()));
+    let alone = [&spans[..2], &["--span", "4", "--concurrency", "2"]].concat();
+    let held_out = format!("{games}/valid.games.zst");
+    let named = ["--relabel", &held_out, "--out", "y", "--nodes", "9"];
+    assert!(complaint("datagen", &[&named[..], &alone].concat()).contains("has 8 games"));
     let more = ["--relabel", &games, "--out", "x", "--nodes", "9", "--games", "31"];
     assert!(complaint("datagen", &more).contains("has 30 games"));
 }
@@ -151,6 +159,32 @@ fn games_are_merged_and_inspected() {
     assert!(complaint("inspect", &[&b]).contains("damaged"));
     fs::write(scratch.0.join("b/shard-00000.games.zst"), b"rubbish").unwrap();
     assert!(complaint("inspect", &[&b]).contains("not a file of games"));
+}
+
+/// Whatever else is asked for, and whatever comes first.
+#[test]
+fn what_was_held_out_stays_so() {
+    let scratch = Scratch::new("held-out");
+    let [a, split, kept, more, one, valid] =
+        ["a", "split", "kept", "more", "one.games.zst", "valid-2.games.zst"]
+            .map(|name| scratch.join(name));
+    done("datagen", &own(&a, "2"));
+    done("merge", &[&a, "--out", &split, "--valid", "0.33"]);
+    let held_out = |folder: &str| -> Value {
+        let path = format!("{folder}/valid.games.zst");
+        serde_json::from_str(&done("inspect", &[&path, "--json"])).unwrap()
+    };
+    let before = held_out(&split);
+    let count = before["games"].as_u64().unwrap();
+    assert!((3..20).contains(&count), "{count}");
+    let said = done("merge", &[&a, &split, "--out", &kept]);
+    assert!(said.contains(&format!("30 games in 2 files, {count} of them held out")), "{said}");
+    assert_eq!(held_out(&kept), before);
+    done("merge", &[&split, "--out", &more, "--valid", "0.9"]);
+    assert!(held_out(&more)["games"].as_u64().unwrap() > count.max(20));
+    assert!(complaint("merge", &[&split, "--out", &one]).contains("holds held-out games"));
+    let said = done("merge", &[&format!("{split}/valid.games.zst"), "--out", &valid]);
+    assert!(said.contains(&format!("{count} games in 1 files, 0 of them held out")), "{said}");
 }
 
 /// Two games as `match` writes them.

@@ -5,16 +5,18 @@
 #[path = "support/games.rs"]
 mod support;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
 use tesla_engine::search::StopToken;
 use tesla_nn::model::ModelConfig;
+use tesla_nn::weights;
 use tesla_training::players::pool::{Pool, RunContext};
 use tesla_training::train::config::TrainConfig;
 use tesla_training::train::dataset::Dataset;
-use tesla_training::train::gate::{Gate, GateConfig, read_gates};
-use tesla_training::train::learnt;
+use tesla_training::train::gate::{self, Gate, GateConfig, read_gates};
+use tesla_training::train::learnt::{self, Learnt};
 use tesla_training::train::trainer::Trainer;
 
 use support::{Folder, games, write};
@@ -27,15 +29,54 @@ fn a_run_knows_its_games() {
     let [a, b] = ["a", "b"]
         .map(|name| Dataset::read(&folder.file(&format!("{name}.games.zst")), "").unwrap());
     let (run, network) = (folder.file("run"), folder.file("run/checkpoint/weights.safetensors"));
-    assert_eq!(learnt::count(&network, &a).unwrap(), None);
-    learnt::note(&run, &a).unwrap();
-    assert_eq!(learnt::count(&network, &a).unwrap(), Some(6));
-    assert_eq!(learnt::count(&network, &b).unwrap(), Some(0));
+    let count = |network: &Path, games| Learnt::of(network).unwrap().map(|it| it.count(games));
+    assert_eq!(count(&network, &a), None);
+    learnt::note(&run, &a, Learnt::default()).unwrap();
+    assert_eq!(count(&network, &a), Some(6));
+    assert_eq!(count(&network, &b), Some(0));
     // Resumed with other data.
-    learnt::note(&run, &b).unwrap();
-    learnt::note(&run, &b).unwrap();
+    learnt::note(&run, &b, Learnt::by_run(&run).unwrap()).unwrap();
+    let all = learnt::note(&run, &b, Learnt::by_run(&run).unwrap()).unwrap();
     assert_eq!(std::fs::metadata(run.join("games.learnt")).unwrap().len(), 11 * 8);
-    assert_eq!(learnt::count(&run.join("tesla.safetensors"), &b).unwrap(), Some(5));
+    assert_eq!(count(&run.join("tesla.safetensors"), &b), Some(5));
+    assert_eq!(Learnt::of(&network).unwrap(), Some(all));
+    // A run that starts from its network knows the games of both.
+    write(&folder.file("c.games.zst"), &games(4, 3));
+    let c = Dataset::read(&folder.file("c.games.zst"), "").unwrap();
+    let next = folder.file("next");
+    learnt::note(&next, &c, Learnt::of(&network).unwrap().unwrap()).unwrap();
+    let network = next.join("gates/tesla.safetensors");
+    assert_eq!([&a, &b, &c].map(|games| count(&network, games)), [Some(6), Some(5), Some(4)]);
+}
+
+/// Whatever file the run started from is gone or has changed, its first match is against that
+/// network; matches of an earlier run do not pass for its own.
+#[test]
+fn a_run_keeps_the_network_that_it_started_from() {
+    let folder = Folder::new("first");
+    let gate = GateConfig { games: 4, steps: 5, nodes: 4 };
+    let config = TrainConfig { gate, ..TrainConfig::new(ModelConfig::tiny()) };
+    let run = folder.file("run");
+    let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
+    let start = folder.file("start.safetensors");
+    let saved = weights::save(&trainer.network(), &config.model, &folder.0).unwrap();
+    std::fs::rename(saved, &start).unwrap();
+    trainer.start_from(&start).unwrap();
+    let of = |start: Option<&Path>| Gate::of(trainer.config(), &run, start).map(drop);
+    // A run of an earlier version, which kept no copy, resumed without the file.
+    assert!(of(None).unwrap_err().to_string().contains("name its file with --start-from"));
+    gate::check_none(&run).unwrap();
+    of(Some(&start)).unwrap();
+    let hash = trainer.config().started_from.clone().unwrap();
+    let copy = run.join(format!("gates/first-{hash}.safetensors"));
+    assert_eq!(std::fs::read(&copy).unwrap(), std::fs::read(&start).unwrap());
+    std::fs::write(&start, b"another").unwrap();
+    of(None).unwrap();
+    of(Some(&start)).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    assert!(of(Some(&start)).unwrap_err().to_string().contains(&hash));
+    let fault = gate::check_none(&run).unwrap_err().to_string();
+    assert!(fault.contains("gates is of an earlier run"), "{fault}");
 }
 
 /// Networks meet the last one that passed; a match that has a result is not played again.
@@ -60,9 +101,9 @@ fn networks_are_gated_by_games() {
     let run = folder.file("run");
     let mut trainer = Trainer::open(config.clone(), &run, &Device::flex()).unwrap();
     let lost = TrainConfig { gate_openings: "no/such.epd".into(), ..config.clone() };
-    let fault = Gate::of(&lost, &run, None).unwrap().check().unwrap_err().to_string();
+    let fault = Gate::of(&lost, &run, None).unwrap().unwrap().check().unwrap_err().to_string();
     assert!(fault.contains("such.epd"), "{fault}");
-    let gate = Gate::of(&config, &run, None).unwrap();
+    let gate = Gate::of(&config, &run, None).unwrap().unwrap();
     gate.check().unwrap();
     let stop = StopToken::default();
     let pool = Pool { concurrency: 2, interrupted: &stop };

@@ -12,7 +12,7 @@ use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
 use crate::suite::{self, Options, Selection};
 use crate::train::dataset::Dataset;
-use crate::train::learnt;
+use crate::train::learnt::Learnt;
 
 /// The command line of an evaluation.
 #[derive(Debug, Args)]
@@ -131,7 +131,7 @@ fn learnt_games(
     weights: &Path,
     dataset: &Dataset,
 ) -> Result<usize, Box<dyn std::error::Error>> {
-    let learnt = learnt::count(weights, dataset)?.unwrap_or(0);
+    let learnt = Learnt::of(weights)?.map_or(0, |learnt| learnt.count(dataset));
     if learnt > 0 && !args.learnt {
         let games = dataset.games();
         return Err(format!(

@@ -13,7 +13,7 @@ use tesla_nn::files;
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::binpack::BinpackGames;
 use crate::datagen::config::LARGEST_SHARD;
-use crate::datagen::output::{Output, Written};
+use crate::datagen::output::{Fate, Output, Written};
 use crate::datagen::pgn::PgnGames;
 use crate::datagen::pieces::{ReadError, Taken};
 
@@ -196,7 +196,7 @@ impl Import<'_> {
         self.counts.gaps += gaps;
         self.counts.unscored += u64::from(games.is_empty());
         for game in &games {
-            output.add(game)?;
+            output.add(game, Fate::Drawn)?;
         }
         Ok(())
     }

@@ -10,14 +10,14 @@ use tesla_engine::search::StopToken;
 
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::config::LARGEST_SHARD;
-use crate::datagen::output::{Output, Written};
-use crate::labelled::{GameReader, find_files};
+use crate::datagen::output::{Fate, Output, Written};
+use crate::labelled::{GameReader, find_files, is_games_file, is_held_out};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
     /// .games.zst files and folders of them; games are taken in this order, files of a folder by
-    /// name.
+    /// name. Those of valid* files come first and stay held out.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// Folder for shards, or one file that ends in .games.zst.
@@ -27,7 +27,8 @@ pub struct MergeArgs {
     #[arg(long, default_value_t = 20_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=LARGEST_SHARD))]
     shard_games: u64,
-    /// Share of the games that go into valid.games.zst, which training leaves out, as in 0.02.
+    /// Share of the other games that go into valid.games.zst, which training leaves out, as in
+    /// 0.02.
     #[arg(long, default_value_t = 0.0)]
     valid: f64,
 }
@@ -42,6 +43,18 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     for input in &args.inputs {
         files.extend(find_files(input)?);
     }
+    // First, so that a game which is in both kinds of files stays held out.
+    files.sort_by_key(|file| !is_held_out(file));
+    let is_for_learning = is_games_file(&args.out) && !is_held_out(&args.out);
+    if let Some(file) = files.iter().find(|file| is_for_learning && is_held_out(file)) {
+        return Err(format!(
+            "{} holds held-out games, which {} would let a run learn from; name a folder with \
+             --out, where they stay apart",
+            file.display(),
+            args.out.display()
+        )
+        .into());
+    }
     let mut output = Output::create(&args.out, args.shard_games, args.valid)?;
     let bar = bar(files.len() as u64, "files");
     let mut lines = String::new();
@@ -52,7 +65,7 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
                 bar.finish_and_clear();
                 return Ok(stopped(say, BEGINS_ANEW));
             }
-            output.add(&game?)?;
+            output.add(&game?, if is_held_out(file) { Fate::HeldOut } else { Fate::Drawn })?;
             games += 1;
         }
         // Writing to a String cannot fail.

@@ -16,8 +16,8 @@ use crate::labelled::{HELD_OUT, RecordError, Room};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
-use crate::train::gate::{Gate, GateLine};
-use crate::train::learnt;
+use crate::train::gate::{self, Gate, GateLine};
+use crate::train::learnt::{self, Learnt};
 use crate::train::trainer::{Trainer, read_log};
 
 /// The command line of a run.
@@ -46,17 +46,39 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// The games that are measured but not learnt from, if there are any.
-    fn held_out(&self) -> Result<Option<Dataset>, RecordError> {
-        if let Some(path) = &self.valid {
-            return Dataset::read(path, "").map(Some);
+    /// The games that are measured but not learnt from, perhaps none. Those that have been learnt
+    /// from all the same are left out.
+    fn held_out(
+        &self,
+        learnt: &Learnt,
+        say: &dyn Fn(&str),
+    ) -> Result<Dataset, Box<dyn std::error::Error>> {
+        let mut dataset = match &self.valid {
+            Some(path) => Dataset::read(path, "")?,
+            None if self.data.is_dir() => {
+                let is_held_out = |name: &str| name.starts_with(HELD_OUT);
+                Dataset::read_named(&self.data, is_held_out, Room::of_machine())?
+            }
+            None => Dataset::default(),
+        };
+        let games = dataset.games();
+        let known = dataset.leave_out(|dataset, game| learnt.has(dataset, game));
+        match &self.valid {
+            Some(path) if known == games => Err(format!(
+                "the network has learnt from all games of {}; name others with --valid",
+                path.display()
+            )
+            .into()),
+            _ => {
+                if known > 0 {
+                    say(&format!(
+                        "{known} of the {games} held-out games are not measured: the network has \
+                         learnt from them"
+                    ));
+                }
+                Ok(dataset)
+            }
         }
-        if !self.data.is_dir() {
-            return Ok(None);
-        }
-        let is_held_out = |name: &str| name.starts_with(HELD_OUT);
-        let dataset = Dataset::read_named(&self.data, is_held_out, Room::of_machine())?;
-        Ok((dataset.positions() > 0).then_some(dataset))
     }
 
     /// The config of the run: the command line over the file over `stored`, the config of the run
@@ -103,17 +125,13 @@ fn precision_on(chosen: &Chosen, config: &TrainConfig) -> (Precision, Option<Str
     }
 }
 
-/// Starts a run or goes on with the one in its folder, until its last step or until `interrupted`
-/// is set. `say` gets sentences for people.
-///
-/// # Errors
-/// A sentence, when the options, the data or the folder cannot be used, or the run diverges.
-pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
-    let stored = Trainer::stored_config(&args.out)?;
-    let mut config = args.resolve(stored.as_ref())?;
-    config.check().map_err(|what| format!("{what}; fix the options"))?;
-    let chosen = choose(config.device)?;
-    let mut dataset = Dataset::read(&args.data, HELD_OUT)?;
+/// The games to learn from, as `config` wants them; it is told how many positions they have.
+fn games(
+    path: &Path,
+    config: &mut TrainConfig,
+    say: &dyn Fn(&str),
+) -> Result<Dataset, RecordError> {
+    let mut dataset = Dataset::read(path, HELD_OUT)?;
     say(&format!(
         "{} games, {} positions, {} plies dropped; {:.1} % of the moves are refuted",
         dataset.games(),
@@ -127,14 +145,33 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     if let Some(share) = config.refuted {
         dataset.weigh_as_refuted(share);
     }
+    Ok(dataset)
+}
+
+/// Starts a run or goes on with the one in its folder, until its last step or until `interrupted`
+/// is set. `say` gets sentences for people.
+///
+/// # Errors
+/// A sentence, when the options, the data or the folder cannot be used, or the run diverges.
+pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
+    let stored = Trainer::stored_config(&args.out)?;
+    let mut config = args.resolve(stored.as_ref())?;
+    config.check().map_err(|what| format!("{what}; fix the options"))?;
+    let chosen = choose(config.device)?;
+    let dataset = games(&args.data, &mut config, say)?;
     let (precision, remark) = precision_on(&chosen, &config);
     config.precision = precision;
     chosen.note.iter().chain(&remark).for_each(|note| say(note));
 
+    if stored.is_none() && config.gate.games > 0 {
+        gate::check_none(&args.out)?;
+    }
     let mut trainer = Trainer::open(config, &args.out, &chosen.tensors())?;
+    let mut before = Learnt::default();
     match (&args.start_from, trainer.is_resumed()) {
         (start, true) => {
             say(&format!("the run resumes after step {}", trainer.step()));
+            before = Learnt::by_run(&args.out)?;
             if start.is_some() {
                 say("--start-from was of its beginning, and is not read again");
             }
@@ -142,13 +179,19 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         (Some(path), false) => {
             let (taken, total) = trainer.start_from(path)?;
             say(&format!("took {taken} of {total} tensors from {}", path.display()));
+            match Learnt::of(path)? {
+                Some(learnt) => before = learnt,
+                None => say("what it has learnt from is not known: hold out what it cannot know"),
+            }
         }
         (None, false) => say("a new run"),
     }
-    learnt::note(&args.out, &dataset)?;
-    match args.held_out()? {
-        Some(dataset) => trainer.hold_out(&dataset),
-        None => say("no held-out games: nothing will tell how good the network is on others"),
+    let learnt = learnt::note(&args.out, &dataset, before)?;
+    let held_out = args.held_out(&learnt, say)?;
+    if held_out.positions() > 0 {
+        trainer.hold_out(&held_out);
+    } else {
+        say("no held-out games: nothing will tell how good the network is on others");
     }
     run_and_gate(args, &mut trainer, &Arc::new(dataset), (interrupted, say))?;
     if trainer.skipped() > 0 {
@@ -193,7 +236,7 @@ fn run_and_gate(
     (interrupted, say): (&StopToken, &dyn Fn(&str)),
 ) -> Result<(), Box<dyn std::error::Error>> {
     let first = args.start_from.as_deref();
-    let Some(gate) = Gate::of(trainer.config(), &args.out, first) else {
+    let Some(gate) = Gate::of(trainer.config(), &args.out, first)? else {
         return Ok(trainer.run(dataset, interrupted, say)?);
     };
     gate.check()?;

@@ -16,7 +16,7 @@ use tesla_nn::files;
 use tesla_nn::files::sha256;
 
 use super::dice::Dice;
-use crate::labelled::{GameRecord, RecordError, Room, find_files, read_within, unpack};
+use crate::labelled::{GameRecord, RecordError, Room, find_learnable, read_within, unpack};
 
 /// A line of moves.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,14 +43,15 @@ pub struct Material {
 }
 
 impl Material {
-    /// Reads all games that `path` names.
+    /// Reads the games that `path` names; of a folder, not those that are held out: a run that
+    /// learnt from them under other labels would know them.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let (mut games, mut hashes) = (Vec::new(), String::new());
         let mut room = Room::of_machine();
-        for file in find_files(path)? {
+        for file in find_learnable(path)? {
             let bytes = files::read_bounded(&file, LARGEST)?;
             hashes.push_str(&sha256(&bytes));
             games.extend(read_within(&file, &mut room)?);

@@ -27,6 +27,15 @@ pub struct Written {
     pub dropped: u64,
 }
 
+/// What becomes of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its hash decides whether it is held out.
+    Drawn,
+    /// It was held out before, and stays so.
+    HeldOut,
+}
+
 /// Files being written. Dropped before [`Output::finish`], they are deleted.
 #[derive(Debug)]
 pub struct Output {
@@ -84,18 +93,20 @@ impl Output {
         })
     }
 
-    /// Adds a game, unless it is the same as one before.
+    /// Adds a game, unless it is the same as one before. Where all are written into one file,
+    /// `fate` decides nothing.
     ///
     /// # Errors
     /// When the disk refuses, or the format has no room for the game.
-    pub fn add(&mut self, game: &GameRecord) -> Result<()> {
+    pub fn add(&mut self, game: &GameRecord, fate: Fate) -> Result<()> {
         if !self.unique.insert(game) {
             self.dropped += 1;
             return Ok(());
         }
         self.kept += 1;
+        let is_file = self.shard_games.is_none();
         let (share, writer) = &mut self.valid;
-        if is_held_out(game, *share) {
+        if !is_file && (fate == Fate::HeldOut || is_held_out(game, *share)) {
             let writer = match writer {
                 Some(writer) => writer,
                 None => {

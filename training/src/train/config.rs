@@ -152,6 +152,9 @@ pub(crate) struct Plan {
     /// Share of the decided windows.
     #[serde(default = "all")]
     pub(crate) decided: f32,
+    /// Of the scores that say which windows are decided.
+    #[serde(default)]
+    pub(crate) look_ahead: f32,
 }
 
 /// What versions that left no window out used.
@@ -261,8 +264,8 @@ impl TrainConfig {
 
     /// What decides the batches of an epoch.
     pub(crate) fn plan(&self) -> Plan {
-        let Self { seed, window, batch, positions, decided, .. } = *self;
-        Plan { seed, window, batch, positions, decided }
+        let Self { seed, window, batch, positions, decided, look_ahead, .. } = *self;
+        Plan { seed, window, batch, positions, decided, look_ahead }
     }
 
     /// Learning rate at `step`: linear warm-up, then cosine, or constant with a linear decay.

@@ -1,5 +1,8 @@
 //! Games to batches: windows of an anchor and the plies that follow it, with their labels.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use rand::seq::SliceRandom;
@@ -11,12 +14,12 @@ use tesla_nn::encode::Window;
 use tesla_nn::evaluator::centipawns_from_score;
 
 use crate::labelled::{
-    GameRecord, MATE_CENTIPAWNS, RecordError, Room, find_files, key, read_within, unpack,
+    GameRecord, MATE_CENTIPAWNS, Ply, RecordError, Room, find_files, key, read_within, unpack,
 };
 use crate::train::labels::{Known, Labels};
 
 /// Centipawns beyond which a position counts as decided.
-const DECIDED: i16 = 300;
+const DECIDED: i32 = 300;
 
 /// Games in memory, each checked move by move.
 #[derive(Debug)]
@@ -173,7 +176,22 @@ impl Dataset {
     fn is_decided(&self, window: WindowRef) -> bool {
         let start = usize::from(window.start);
         let plies = &self.games[window.game as usize].plies;
-        plies[start..start + usize::from(window.length)].iter().all(|ply| ply.score.abs() > DECIDED)
+        let plies = &plies[start..start + usize::from(window.length)];
+        // Scores are the side to move's, which takes turns.
+        let lead = |(ply, of): (usize, &Ply)| i32::from(of.score) * [1, -1][ply % 2];
+        let mut leads = plies.iter().enumerate().map(lead).peekable();
+        let side = leads.peek().map_or(0, |lead| lead.signum());
+        leads.all(|lead| lead * side > DECIDED)
+    }
+
+    /// Leaves out the games for which `is_unwanted`, which gets their numbers; says how many.
+    pub fn leave_out(&mut self, is_unwanted: impl Fn(&Self, usize) -> bool) -> usize {
+        let keep: Vec<bool> = (0..self.games()).map(|game| !is_unwanted(self, game)).collect();
+        let before = self.games();
+        let (mut games, mut pieces) = (keep.iter(), keep.iter());
+        self.games.retain(|_| games.next() == Some(&true));
+        self.pieces.retain(|_| pieces.next() == Some(&true));
+        before - self.games()
     }
 
     /// From now on scores are averages along the game, as long as the teacher's best moves were
@@ -316,66 +334,5 @@ fn after_ply(game: &GameRecord, index: usize, position: &Chess) -> Option<f32> {
         Some(0.5)
     } else {
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::labelled::{Ply, pack};
-
-    /// A game with these scores, and whether the best move was played.
-    fn game(scores: &[(i16, bool)]) -> GameRecord {
-        let start = Chess::default();
-        let mut position = start.clone();
-        let mut plies = Vec::new();
-        for &(score, is_best) in scores {
-            let moves = position.legal_moves();
-            let best = pack(moves[usize::from(!is_best)]);
-            plies.push(Ply { played: pack(moves[0]), best, score });
-            position.play_unchecked(moves[0]);
-        }
-        GameRecord { start, result: 1, plies, others: Vec::new() }
-    }
-
-    #[test]
-    fn decided_windows_are_left_out() {
-        let mut dataset = Dataset::default();
-        for _ in 0..200 {
-            dataset.push(game(&[(400, true), (-350, true), (301, true), (-900, true)]));
-            dataset.push(game(&[(400, true), (-350, true), (300, true), (-900, true)]));
-        }
-        let starts = |dataset: &Dataset| {
-            let windows = dataset.plan(1, 8, 7, 0).concat();
-            [0, 1].map(|odd| windows.iter().filter(|window| window.game % 2 == odd).count())
-        };
-        assert_eq!(starts(&dataset), [800, 800]);
-        dataset.keep_decided(0.25);
-        let [decided, open] = starts(&dataset);
-        // 800 and 600 windows of the two games are decided; of the others all are there.
-        assert!((140..260).contains(&decided), "{decided}");
-        assert!((200 + 100..200 + 200).contains(&open), "{open}");
-        dataset.keep_decided(0.0);
-        assert_eq!(starts(&dataset), [0, 200]);
-    }
-
-    #[test]
-    fn labels_look_ahead_as_far_as_best_moves_were_played() {
-        let mut dataset = Dataset::default();
-        let (best, other) = (true, false);
-        dataset.push(game(&[(100, best), (-40, best), (10, other), (31_990, best), (-300, best)]));
-        let before = dataset.game(0).clone();
-        dataset.look_ahead(0.0);
-        assert_eq!(*dataset.game(0), before);
-        dataset.look_ahead(0.5);
-        let scores: Vec<f32> = dataset.game(0).plies.iter().map(|ply| ply.expected()).collect();
-        let own: Vec<f32> = before.plies.iter().map(|ply| ply.expected()).collect();
-        let first = (own[0] + 0.5 * (1.0 - own[1]) + 0.25 * own[2]) / 1.75;
-        let second = (own[1] + 0.5 * (1.0 - own[2])) / 1.5;
-        // The third's best move was not played; a mate is certain; the last knows no later score.
-        let expected = [first, second, own[2], 1.0, own[4]];
-        for (score, expected) in scores.iter().zip(expected) {
-            assert!((score - expected).abs() < 1e-3, "{scores:?}");
-        }
     }
 }

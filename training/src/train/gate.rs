@@ -21,6 +21,9 @@ use crate::players::pool::RunContext;
 use crate::players::side::{Side, UciOptions};
 use crate::statistics::elo::Trinomial;
 
+/// The list of a run's matches, in its folder.
+const GATES: &str = "gates.csv";
+
 /// When a network is gated, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -76,14 +79,23 @@ pub struct Gate {
 
 impl Gate {
     /// The gating matches of the run in `folder`, if its config asks for any. Where none has passed
-    /// yet, the opponent is `first`, or the engine's own network.
-    pub fn of(config: &TrainConfig, folder: &Path, first: Option<&Path>) -> Option<Self> {
-        (config.gate.games > 0).then(|| Self {
+    /// yet, the opponent is the network that the run started from, or the engine's own; `start` is
+    /// where that is found, and a copy is kept for a run that is resumed without it.
+    ///
+    /// # Errors
+    /// When the run started from a network that is neither at `start` nor kept, or the copy cannot
+    /// be written.
+    pub fn of(config: &TrainConfig, folder: &Path, start: Option<&Path>) -> Result<Option<Self>> {
+        if config.gate.games == 0 {
+            return Ok(None);
+        }
+        let hash = config.started_from.as_deref();
+        Ok(Some(Self {
             config: config.gate,
             openings: config.gate_openings.clone(),
             folder: folder.to_owned(),
-            first: first.map(Path::to_owned),
-        })
+            first: hash.map(|hash| kept(folder, hash, start)).transpose()?,
+        }))
     }
 
     /// Checks before the training what a match hours later would stumble over: rules and openings.
@@ -170,6 +182,41 @@ impl Gate {
     }
 }
 
+/// The copy of the network that the run in `folder` started from, made where there is none.
+fn kept(folder: &Path, hash: &str, start: Option<&Path>) -> Result<PathBuf> {
+    let gates = folder.join("gates");
+    let copy = gates.join(format!("first-{hash}.safetensors"));
+    if copy.is_file() {
+        return Ok(copy);
+    }
+    let bytes = start.map(weights::read_file).transpose()?;
+    let bytes = bytes.filter(|bytes| weights::short_hash(bytes) == hash).ok_or_else(|| {
+        anyhow!(
+            "the run started from the network {hash}, which its gating matches begin with; name \
+             its file with --start-from"
+        )
+    })?;
+    files::make_folder(&gates)?;
+    files::replace(&copy, &bytes)?;
+    Ok(copy)
+}
+
+/// Makes sure that a new run's matches do not pass for played because an earlier run's were.
+///
+/// # Errors
+/// A sentence, when `folder` holds matches.
+pub fn check_none(folder: &Path) -> Result<()> {
+    let mut old = [GATES, "gates"].map(|name| folder.join(name)).into_iter();
+    match old.find(|path| path.exists()) {
+        Some(path) => Err(anyhow!(
+            "{} is of an earlier run in this folder; move {GATES} and the folder gates away, or \
+             choose another folder with --out",
+            path.display()
+        )),
+        None => Ok(()),
+    }
+}
+
 fn file_name(path: Option<&Path>) -> String {
     let name = path.and_then(Path::file_name);
     name.map_or_else(|| "embedded".to_owned(), |name| name.to_string_lossy().into_owned())
@@ -180,7 +227,7 @@ fn file_name(path: Option<&Path>) -> String {
 /// # Errors
 /// When `gates.csv` is damaged.
 pub fn read_gates(folder: &Path) -> Result<Vec<GateLine>> {
-    let path = folder.join("gates.csv");
+    let path = folder.join(GATES);
     if !path.is_file() {
         return Ok(Vec::new());
     }
@@ -194,7 +241,7 @@ fn damaged(path: &Path, what: &csv::Error) -> Error {
 }
 
 fn write_gates(folder: &Path, lines: impl Iterator<Item = GateLine>) -> Result<()> {
-    let path = folder.join("gates.csv");
+    let path = folder.join(GATES);
     let wrong = |error: csv::Error| damaged(&path, &error);
     let mut writer = csv::Writer::from_writer(Vec::new());
     for line in lines {

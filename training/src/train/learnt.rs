@@ -19,38 +19,58 @@ fn key(dataset: &Dataset, game: usize) -> u64 {
     (hash(dataset.game(game)) >> 64) as u64
 }
 
-/// Notes in the run's folder that it learns from these games, beside those it has learnt from.
+/// Games that a network has learnt from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Learnt(
+    /// Keys, sorted.
+    Vec<u64>,
+);
+
+impl Learnt {
+    /// Those of the run that made the network at `weights`, and of the runs it goes back to; `None`
+    /// where that is not known.
+    ///
+    /// # Errors
+    /// When the run's file cannot be read.
+    pub fn of(weights: &Path) -> Result<Option<Self>, FileError> {
+        let folders = weights.ancestors().skip(1).take(ABOVE);
+        let path = folders.map(|folder| folder.join(FILE)).find(|path| path.is_file());
+        path.map(|path| read(&path).map(Self)).transpose()
+    }
+
+    /// Those of the run in `folder`, and of the runs it goes back to; none where it has noted none.
+    ///
+    /// # Errors
+    /// When the run's file cannot be read.
+    pub fn by_run(folder: &Path) -> Result<Self, FileError> {
+        read(&folder.join(FILE)).map(Self)
+    }
+
+    /// Whether game `game` of `dataset` is one of them.
+    pub fn has(&self, dataset: &Dataset, game: usize) -> bool {
+        self.0.binary_search(&key(dataset, game)).is_ok()
+    }
+
+    /// How many games of `dataset` are among them.
+    pub fn count(&self, dataset: &Dataset) -> usize {
+        (0..dataset.games()).filter(|&game| self.has(dataset, game)).count()
+    }
+}
+
+/// Notes in the run's folder that it learns from these games, beside those that it and what it
+/// starts from have learnt from before; all of them.
 ///
 /// # Errors
-/// When the file cannot be read or written.
-pub fn note(folder: &Path, dataset: &Dataset) -> Result<(), FileError> {
-    let path = folder.join(FILE);
-    let mut known = read(&path)?;
-    let before = known.len();
+/// When the file cannot be written.
+pub fn note(folder: &Path, dataset: &Dataset, before: Learnt) -> Result<Learnt, FileError> {
+    let Learnt(mut known) = before;
     known.extend((0..dataset.games()).map(|game| key(dataset, game)));
     known.sort_unstable();
     known.dedup();
-    if known.len() == before {
-        return Ok(());
-    }
     let bytes: Vec<u8> = known.iter().flat_map(|key| key.to_le_bytes()).collect();
     files::make_folder(folder)?;
-    files::replace(&path, &bytes)
-}
-
-/// How many games of `dataset` the run has learnt from that made the network at `weights`; `None`
-/// where that is not known.
-///
-/// # Errors
-/// When the run's file cannot be read.
-pub fn count(weights: &Path, dataset: &Dataset) -> Result<Option<usize>, FileError> {
-    let folders = weights.ancestors().skip(1).take(ABOVE);
-    let Some(path) = folders.map(|folder| folder.join(FILE)).find(|path| path.is_file()) else {
-        return Ok(None);
-    };
-    let known = read(&path)?;
-    let is_known = |&game: &usize| known.binary_search(&key(dataset, game)).is_ok();
-    Ok(Some((0..dataset.games()).filter(is_known).count()))
+    files::replace(&folder.join(FILE), &bytes)?;
+    Ok(Learnt(known))
 }
 
 /// Sorted; none where there is no file.

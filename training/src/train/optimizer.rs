@@ -29,6 +29,13 @@ pub struct Optimizer {
     pub momentum: f32,
 }
 
+impl Optimizer {
+    /// Whether the same parameters are moved by the same of the two: their moments differ.
+    pub fn moves_alike(&self, other: &Self) -> bool {
+        (self.muon > 0.0) == (other.muon > 0.0)
+    }
+}
+
 impl Default for Optimizer {
     fn default() -> Self {
         Self {

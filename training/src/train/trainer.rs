@@ -129,6 +129,13 @@ impl Trainer {
         config.check().map_err(TrainError::Config)?;
         files::make_folder(folder)?;
         let stored = Self::stored_config(folder)?;
+        if stored.as_ref().is_some_and(|stored| !stored.optimizer.moves_alike(&config.optimizer)) {
+            return Err(TrainError::Config(format!(
+                "optimizer.muon cannot be switched on or off in a run, whose moments are of the \
+                 other kind; leave it as it was, or start a new run from {} with --start-from",
+                folder.join("checkpoint/weights.safetensors").display()
+            )));
+        }
         let training = device.clone().autodiff();
         let found = checkpoint::read(folder, device)?;
         let is_resumed = found.is_some();
@@ -259,7 +266,7 @@ impl Trainer {
         let mut saved = Instant::now();
         let mut pace = Pace::new();
         while self.is_going(end, stop) {
-            let (mut feed, batches) = pace.wait(|| self.feed(dataset));
+            let (mut feed, batches) = pace.wait(|| self.feed(dataset))?;
             while self.is_going(end, stop) {
                 let jobs = pace.wait(|| feed.take(self.config.batches_a_step()));
                 if jobs.is_empty() {
@@ -320,14 +327,20 @@ impl Trainer {
         (by_steps || by_time) && !self.progress.guard.is_worried()
     }
 
-    /// What is left of the epoch, and how many batches the whole of it has.
-    fn feed(&self, dataset: &Arc<Dataset>) -> (Feed, usize) {
-        let TrainConfig { window, batch, seed, encoders, .. } = self.config;
+    /// What is left of the epoch, and how many batches the whole of it has: at least one.
+    fn feed(&self, dataset: &Arc<Dataset>) -> Result<(Feed, usize), TrainError> {
+        let TrainConfig { window, batch, seed, encoders, decided, .. } = self.config;
         let plan = dataset.plan(window, batch, seed, self.progress.epoch);
+        if plan.is_empty() {
+            return Err(TrainError::Config(format!(
+                "there is nothing to learn from: decided is {decided}, and in all games one side \
+                 is far ahead"
+            )));
+        }
         let rest = plan.get(self.progress.batch..).unwrap_or_default();
         let is_consistent = self.config.loss.consistency > 0.0;
         let step = self.config.batches_a_step();
-        (Feed::start(dataset, rest, (encoders, step), is_consistent), plan.len())
+        Ok((Feed::start(dataset, rest, (encoders, step), is_consistent), plan.len()))
     }
 
     fn train_step(&mut self, jobs: &[Job], pace: &mut Pace) -> Ruling {

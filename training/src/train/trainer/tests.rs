@@ -111,6 +111,48 @@ fn a_changed_plan_begins_a_new_epoch_once() {
     assert_eq!((trainer.progress.epoch, trainer.progress.batch), (0, 6));
 }
 
+/// Scores that look ahead say which windows are decided, so batches depend on how far they look.
+#[test]
+fn what_decides_the_batches_is_in_the_plan() {
+    let plain = config(1);
+    let ahead = TrainConfig { look_ahead: 0.5, ..config(1) };
+    assert!(plain.plan() != ahead.plan() && plain.plan() == config(9).plan());
+}
+
+/// Muon keeps no second moment: what it leaves would make steps of `AdamW` as large as they get.
+#[test]
+fn matrices_are_moved_by_the_same_optimizer_to_the_end() {
+    let folder = Folder::new("mover");
+    let by_muon = |muon: f32, steps: u64| {
+        let mut config = config(steps);
+        config.optimizer.muon = muon;
+        config
+    };
+    let mut trainer = open(by_muon(1.0, 2), &folder);
+    trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
+    let refused = Trainer::open(by_muon(0.0, 4), &folder.0, &Device::flex()).map(drop);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("optimizer.muon") && refused.contains("--start-from"), "{refused}");
+    assert_eq!(open(by_muon(0.5, 4), &folder).step(), 2);
+    let _ = fs::remove_dir_all(&folder.0);
+    open(by_muon(0.0, 1), &folder).save().unwrap();
+    assert!(Trainer::open(by_muon(1.0, 1), &folder.0, &Device::flex()).is_err());
+}
+
+#[test]
+fn a_run_that_leaves_out_all_windows_ends() {
+    let folder = Folder::new("nothing");
+    let mut dataset = Dataset::default();
+    let start = Chess::default();
+    let played = pack(start.legal_moves()[0]);
+    let plies = vec![Ply { played, best: played, score: 900 }];
+    dataset.push(GameRecord { start, result: 1, plies, others: Vec::new() });
+    dataset.keep_decided(0.0);
+    let config = TrainConfig { decided: 0.0, ..config(3) };
+    let run = open(config, &folder).run(&Arc::new(dataset), &StopToken::default(), &|_| ());
+    assert!(run.unwrap_err().to_string().contains("nothing to learn from: decided is 0"));
+}
+
 #[test]
 fn a_run_that_diverges_keeps_its_last_good_checkpoint() {
     let folder = Folder::new("diverged");
