@@ -24,8 +24,8 @@ mod memory;
 mod tests;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{io, thread};
 
 use crossbeam_channel::{Sender, unbounded};
 
@@ -77,14 +77,49 @@ struct Counters {
     cache: Mutex<Option<CacheFigures>>,
 }
 
-/// A device that several searches use; its thread ends with the last client.
+/// Supplies the device that takes over from one that has failed with this error; `None` when none
+/// is left.
+pub type Replace = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
+
+/// The device as it is at present.
 #[derive(Debug)]
-pub struct SharedDevice {
-    submissions: Sender<Submission>,
+struct Facts {
     description: String,
     batch_size: usize,
     fixed_cost: f32,
-    counters: Arc<Counters>,
+    /// The first client that knows no other device than this.
+    first: u32,
+}
+
+impl Facts {
+    fn of(device: &dyn Evaluator, first: u32) -> Self {
+        Self {
+            description: device.description(),
+            batch_size: device.batch_size(),
+            fixed_cost: device.fixed_cost(),
+            first,
+        }
+    }
+}
+
+/// What clients are made from and the hub changes.
+#[derive(Debug)]
+struct Present {
+    facts: Mutex<Facts>,
+    counters: Counters,
+}
+
+impl Present {
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A device that several searches use; its thread ends with the last client.
+#[derive(Clone, Debug)]
+pub struct SharedDevice {
+    submissions: Sender<Submission>,
+    present: Arc<Present>,
 }
 
 impl SharedDevice {
@@ -92,37 +127,61 @@ impl SharedDevice {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(device: Box<dyn Evaluator>) -> std::io::Result<Self> {
+    pub fn start(device: Box<dyn Evaluator>) -> io::Result<Self> {
+        Self::start_with(device, Box::new(|_| None))
+    }
+
+    /// The same; when the device fails, the hub goes on with what `replace` supplies. Clients made
+    /// before are told that theirs was lost, also those that had nothing in flight: positions they
+    /// name are unknown to the new one. See [`Self::successors`].
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start_with(device: Box<dyn Evaluator>, replace: Replace) -> io::Result<Self> {
         let (submissions, inbox) = unbounded();
-        let description = device.description();
-        let (batch_size, fixed_cost) = (device.batch_size(), device.fixed_cost());
-        let counters = Arc::new(Counters::default());
-        let hub = Hub::new(device, inbox, Arc::clone(&counters));
+        let facts = Mutex::new(Facts::of(device.as_ref(), 0));
+        let present = Arc::new(Present { facts, counters: Counters::default() });
+        let hub = Hub::new((device, replace), inbox, Arc::clone(&present));
         thread::Builder::new().name("hub".to_owned()).spawn(move || hub.run())?;
-        Ok(Self { submissions, description, batch_size, fixed_cost, counters })
+        Ok(Self { submissions, present })
     }
 
     /// An evaluator of its own for one more search, which gathers batches of this size; 0 = the
     /// device's.
     pub fn client(&self, batch_size: usize) -> SharedClient {
-        let session = self.counters.sessions.fetch_add(1, Ordering::Relaxed);
-        let batch_size = if batch_size == 0 { self.batch_size } else { batch_size };
-        let (submissions, description) = (self.submissions.clone(), self.description.clone());
-        SharedClient::new(submissions, session, description, batch_size, self.fixed_cost)
+        let facts = self.present.facts();
+        let session = self.present.counters.sessions.fetch_add(1, Ordering::Relaxed);
+        let batch_size = if batch_size == 0 { facts.batch_size } else { batch_size };
+        let (submissions, description) = (self.submissions.clone(), facts.description.clone());
+        SharedClient::new(submissions, session, description, batch_size, facts.fixed_cost)
+    }
+
+    /// What the search of `client` goes on with each time that the device has been replaced.
+    pub fn successors(&self, client: &SharedClient) -> Replace {
+        let (shared, mut session) = (self.clone(), client.session());
+        Box::new(move |_| {
+            let is_replaced = session < shared.present.facts().first;
+            is_replaced.then(|| -> Box<dyn Evaluator> {
+                let client = shared.client(0);
+                session = client.session();
+                Box::new(client)
+            })
+        })
     }
 
     /// The device and its network, for people.
-    pub fn description(&self) -> &str {
-        &self.description
+    pub fn description(&self) -> String {
+        self.present.facts().description.clone()
     }
 
     /// What went through so far.
     pub fn usage(&self) -> Usage {
+        let Counters { asked, evaluated, batches, cache, .. } = &self.present.counters;
         Usage {
-            asked: self.counters.asked.load(Ordering::Relaxed),
-            evaluated: self.counters.evaluated.load(Ordering::Relaxed),
-            batches: self.counters.batches.load(Ordering::Relaxed),
-            cache: *self.counters.cache.lock().unwrap_or_else(PoisonError::into_inner),
+            asked: asked.load(Ordering::Relaxed),
+            evaluated: evaluated.load(Ordering::Relaxed),
+            batches: batches.load(Ordering::Relaxed),
+            cache: *cache.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 }

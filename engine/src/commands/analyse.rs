@@ -106,7 +106,7 @@ pub fn run(args: &AnalyseArgs, input: impl BufRead, output: &Output) -> Result<(
         })
     };
     let size = (args.concurrency as usize, hash_mb);
-    let (pool, device) = Pool::start(&machine, size, Arc::clone(&tell), &complain)?;
+    let (pool, device) = Pool::start(&machine, size, Arc::clone(&tell), complain)?;
     let desk = Desk { pool, register, tell, device, defaults };
     desk.serve(input);
     Ok(())

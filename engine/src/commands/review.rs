@@ -123,7 +123,7 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
         let _ = answers.send(reply);
     });
     let size = (args.searches.concurrency as usize, hash_mb);
-    let (pool, _) = Pool::start(&machine, size, tell, &complain)?;
+    let (pool, _) = Pool::start(&machine, size, tell, complain)?;
     let desk = Desk { pool, told, search: machine.search };
     let (mut annotated, mut epd) = (String::new(), String::new());
     for (number, game) in (1..).zip(&games) {

@@ -140,11 +140,24 @@ fn make_evaluator(
 /// What a search on this machine goes on with when its evaluator fails: the network on the CPU and,
 /// where that fails too, what needs none. Each time, `tell` gets a sentence.
 pub fn fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
+    make_fallbacks(machine, false, tell)
+}
+
+/// The same, for many searches that will share each of them.
+pub fn shared_fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
+    make_fallbacks(machine, true, tell)
+}
+
+fn make_fallbacks(
+    machine: &Machine,
+    is_shared: bool,
+    tell: impl Fn(&str) + Send + 'static,
+) -> Fallbacks {
     let mut machine = machine.clone();
     Box::new(move |error| {
         while machine.needs_device() {
             machine = machine.stepped_down();
-            match evaluator(&machine) {
+            match make_evaluator(&machine, is_shared) {
                 Ok((fallback, _)) => {
                     tell(&format!("{error}; the search goes on with {}", fallback.description()));
                     return Some(fallback);

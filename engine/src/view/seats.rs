@@ -13,7 +13,7 @@ use super::gate::Gated;
 use super::messages::BoardLine;
 use super::review::{self, Review};
 use super::seat::{Run, Seat};
-use crate::search::{Limits, Search, StopToken};
+use crate::search::{Fallbacks, Limits, Search, StopToken};
 use crate::setup::factory;
 use crate::setup::machine::Machine;
 use crate::setup::mode::SearchMode;
@@ -91,9 +91,9 @@ impl Seats {
         for note in notes {
             desk.note(&note);
         }
-        match SharedDevice::start(evaluator) {
+        match SharedDevice::start_with(evaluator, spares(&self.machine, desk)) {
             Ok(device) => {
-                desk.set_evaluator(device.description());
+                desk.set_evaluator(&device.description());
                 self.device = Some(device);
             }
             Err(error) => desk.note(&format!("the device cannot be started: {error}")),
@@ -132,11 +132,14 @@ impl Seats {
     fn search(
         &self,
         mode: SearchMode,
-        behind: impl Fn(Box<dyn Evaluator>) -> Box<dyn Evaluator>,
+        behind: impl Fn(Box<dyn Evaluator>) -> Box<dyn Evaluator> + Send + 'static,
     ) -> Result<Box<dyn Search>, String> {
         let device = self.device.as_ref().ok_or("there is nothing to evaluate positions with")?;
         let machine = Machine { search: mode, ..self.machine.clone() }.used();
-        let mut search = factory::search_on(&machine, behind(Box::new(device.client(0))))?;
+        let client = device.client(0);
+        let mut successors = device.successors(&client);
+        let mut search = factory::search_on(&machine, behind(Box::new(client)))?;
+        search.set_fallbacks(Box::new(move |error| successors(error).map(&behind)));
         search.set_hash_mb(HASH_MB);
         Ok(search)
     }
@@ -147,12 +150,25 @@ impl Seats {
             return Ok(());
         }
         let runner = Arc::new(AtomicU64::new(0));
-        let gated = |client| -> Box<dyn Evaluator> {
-            Box::new(Gated::new(client, desk.gate().clone(), Arc::clone(&runner)))
+        let (gate, number) = (desk.gate().clone(), Arc::clone(&runner));
+        let gated = move |client| -> Box<dyn Evaluator> {
+            Box::new(Gated::new(client, gate.clone(), Arc::clone(&number)))
         };
         let search = self.search(mode, gated)?;
         let seat = Seat::new(search, desk.gate().clone(), Arc::clone(&runner), desk);
         self.made.insert(mode, (seat, runner));
         Ok(())
     }
+}
+
+/// What the device is replaced by when it fails; the page says so.
+fn spares(machine: &Machine, desk: &Arc<Desk>) -> Fallbacks {
+    let told = Arc::clone(desk);
+    let mut spares = factory::shared_fallbacks(machine, move |sentence| told.note(sentence));
+    let desk = Arc::clone(desk);
+    Box::new(move |error| {
+        let spare = spares(error)?;
+        desk.set_evaluator(&spare.description());
+        Some(spare)
+    })
 }

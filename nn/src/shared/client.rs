@@ -43,6 +43,11 @@ impl SharedClient {
         Self { submissions, session, notes, answers, description, batch_size, fixed_cost }
     }
 
+    /// The number under which the device knows it.
+    pub(super) fn session(&self) -> u32 {
+        self.session
+    }
+
     fn send(&mut self, batch: Vec<Request>, reply: Option<Sender<Answer>>) {
         let notes = std::mem::take(&mut self.notes);
         // A submission that finds nobody is dropped, and its reply with it.

@@ -5,12 +5,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 
 use super::memory::{Key, Memory};
-use super::{Answer, Counters, MERGED, Submission};
+use super::{Answer, Facts, MERGED, Present, Replace, Submission};
 use crate::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
 
 /// Batches that the device holds at once: one it works on and one that waits for it.
@@ -39,8 +40,11 @@ struct Waiting {
 /// What the hub thread owns.
 pub(super) struct Hub {
     device: Box<dyn Evaluator>,
+    replace: Replace,
+    /// The first client that knows no other device than this.
+    first: u32,
     inbox: Receiver<Submission>,
-    counters: Arc<Counters>,
+    present: Arc<Present>,
     /// Where the device keeps nothing of earlier positions.
     memory: Option<Memory>,
     /// By number, in the order they came.
@@ -62,15 +66,17 @@ pub(super) struct Hub {
 impl Hub {
     /// A hub with nothing to do yet.
     pub(super) fn new(
-        device: Box<dyn Evaluator>,
+        (device, replace): (Box<dyn Evaluator>, Replace),
         inbox: Receiver<Submission>,
-        counters: Arc<Counters>,
+        present: Arc<Present>,
     ) -> Self {
         Self {
             memory: device.cache_figures().is_none().then(Memory::default),
             device,
+            replace,
+            first: 0,
             inbox,
-            counters,
+            present,
             open: HashMap::new(),
             next_number: 0,
             waiting: VecDeque::new(),
@@ -126,9 +132,16 @@ impl Hub {
     fn take(&mut self, submission: Submission) {
         let Submission { session, notes, batch, reply } = submission;
         self.expected.remove(&session);
+        if session < self.first {
+            if let Some(reply) = reply {
+                let _ =
+                    reply.send(Err(EvalError::DeviceLost("another has replaced it".to_owned())));
+            }
+            return;
+        }
         let number = self.next_number;
         self.next_number += 1;
-        self.counters.asked.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.present.counters.asked.fetch_add(batch.len() as u64, Ordering::Relaxed);
         let mut answers = vec![None; batch.len()];
         let mut requests = Vec::new();
         let mut missing = 0;
@@ -213,8 +226,8 @@ impl Hub {
         if batch.is_empty() {
             return;
         }
-        self.counters.batches.fetch_add(1, Ordering::Relaxed);
-        self.counters.evaluated.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.present.counters.batches.fetch_add(1, Ordering::Relaxed);
+        self.present.counters.evaluated.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.device.submit(batch);
         self.in_flight.push_back(keys);
     }
@@ -228,7 +241,7 @@ impl Hub {
             let lost = || EvalError::DeviceLost("it left positions unanswered".to_owned());
             (answers.len() == keys.len()).then_some(answers).ok_or_else(lost)
         });
-        *self.counters.cache.lock().unwrap_or_else(PoisonError::into_inner) =
+        *self.present.counters.cache.lock().unwrap_or_else(PoisonError::into_inner) =
             self.device.cache_figures();
         match answer {
             Ok(answers) => {
@@ -248,6 +261,10 @@ impl Hub {
                 self.patience = ((self.answered_at - began) / PATIENCE).min(LONGEST_PATIENCE);
             }
             Err(error) => {
+                if let Some(device) = (self.replace)(&error) {
+                    self.go_on_with(device, &error);
+                    return;
+                }
                 for key in keys {
                     for (number, _) in self.wanted.remove(&key).unwrap_or_default() {
                         if let Some(open) = self.open.remove(&number) {
@@ -256,6 +273,26 @@ impl Hub {
                     }
                 }
             }
+        }
+    }
+
+    /// Another device takes over. All that was asked is given up: it names positions that the new
+    /// one does not know.
+    fn go_on_with(&mut self, device: Box<dyn Evaluator>, error: &EvalError) {
+        let failed = std::mem::replace(&mut self.device, device);
+        // Its driver may block; without a thread it is dropped here.
+        let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
+        let mut facts = self.present.facts();
+        self.first = self.present.counters.sessions.load(Ordering::Relaxed);
+        *facts = Facts::of(self.device.as_ref(), self.first);
+        drop(facts);
+        self.memory = self.device.cache_figures().is_none().then(Memory::default);
+        self.waiting.clear();
+        self.in_flight.clear();
+        self.wanted.clear();
+        self.expected.clear();
+        for (_, open) in self.open.drain() {
+            let _ = open.reply.send(Err(error.clone()));
         }
     }
 }

@@ -126,6 +126,42 @@ fn a_lost_device_is_told_to_all_and_a_lost_client_stops_nobody() {
     }
 }
 
+/// A search goes on with the device that takes over, also one that had nothing in flight: what it
+/// knows of its positions means nothing to the new one.
+#[test]
+fn another_device_takes_over() {
+    let lost_after = |batches| -> Box<dyn Evaluator> {
+        let behaviour = Behaviour { fail_after: Some(batches), ..Behaviour::default() };
+        Box::new(SimulatedDevice::new(ClassicalEvaluator::with_batch_size(7), behaviour))
+    };
+    let mut left = vec![lost_after(u64::MAX), lost_after(1)];
+    let replace = move |_: &EvalError| left.pop();
+    let shared = SharedDevice::start_with(lost_after(2), Box::new(replace)).unwrap();
+    let (mut one, mut other) = (shared.client(0), shared.client(3));
+    let [mut after_one, mut after_other] = [&one, &other].map(|it| shared.successors(it));
+    let lost = EvalError::DeviceLost(String::new());
+    let ask = |client: &mut dyn Evaluator, seed| {
+        client.submit(requests(seed, 5));
+        client.collect().map(|answers| answers.len())
+    };
+    assert_eq!([ask(&mut one, 1), ask(&mut other, 2)], [Ok(5), Ok(5)]);
+    assert!(after_one(&lost).is_none(), "the device is the same");
+    assert!(matches!(ask(&mut one, 3), Err(EvalError::DeviceLost(_))));
+    let mut one = after_one(&lost).unwrap();
+    assert_eq!(ask(one.as_mut(), 4), Ok(5));
+    // What the lost device knew is not asked for again in its name.
+    assert!(matches!(ask(&mut other, 1), Err(EvalError::DeviceLost(_))));
+    let mut other = after_other(&lost).unwrap();
+    assert!(after_other(&lost).is_none());
+    assert_eq!(other.batch_size(), 7);
+    // The second one is lost too, with both waiting for it.
+    one.submit(requests(5, 5));
+    other.submit(requests(6, 5));
+    assert!(one.collect().is_err() && other.collect().is_err());
+    let (mut one, mut other) = (after_one(&lost).unwrap(), after_other(&lost).unwrap());
+    assert_eq!([ask(one.as_mut(), 5), ask(other.as_mut(), 6)], [Ok(5), Ok(5)]);
+}
+
 /// Counts the notes that it is given.
 struct Counting(ClassicalEvaluator, Arc<AtomicU64>);
 

@@ -71,20 +71,17 @@ impl Devices {
         self.shared.iter().find(|(known, _)| known == machine).map(|(_, shared)| shared)
     }
 
-    fn description(&self, machine: &Machine, is_timed: bool) -> Option<&str> {
+    fn description(&self, machine: &Machine, is_timed: bool) -> Option<String> {
         if !is_timed {
             return self.find(machine).map(SharedDevice::description);
         }
         let known = self.alone.iter().find(|(known, _)| known == machine);
-        known.map(|(_, description)| description.as_str())
+        known.map(|(_, description)| description.clone())
     }
 
     /// The shared devices' descriptions and what went through them.
     pub fn usage(&self) -> Vec<(String, Usage)> {
-        self.shared
-            .iter()
-            .map(|(_, shared)| (shared.description().to_owned(), shared.usage()))
-            .collect()
+        self.shared.iter().map(|(_, shared)| (shared.description(), shared.usage())).collect()
     }
 
     /// An evaluator for one search, or for whoever asks one.

@@ -85,14 +85,16 @@ impl Pool {
         machine: &Machine,
         (searches, hash_mb): (usize, usize),
         tell: Tell,
-        note: &dyn Fn(&str),
+        note: fn(&str),
     ) -> Result<(Self, String), String> {
         let (evaluator, notes) = factory::shared_evaluator(machine)?;
         for sentence in &notes {
             note(sentence);
         }
-        let device = SharedDevice::start(evaluator).map_err(|error| error.to_string())?;
-        let description = device.description().to_owned();
+        let spares = factory::shared_fallbacks(machine, note);
+        let device = SharedDevice::start_with(evaluator, spares);
+        let device = device.map_err(|error| error.to_string())?;
+        let description = device.description();
         let (hash_mb, remark) = machine.affordable_hash(hash_mb);
         if let Some(sentence) = remark {
             note(&sentence);
@@ -183,7 +185,10 @@ impl Shop {
     /// A search of its own on a share of the device.
     fn search(&self, mode: SearchMode) -> Result<Box<dyn Search>, String> {
         let machine = Machine { search: mode, ..self.machine.clone() };
-        let mut search = factory::search_on(&machine, Box::new(self.device.client(0)))?;
+        let client = self.device.client(0);
+        let successors = self.device.successors(&client);
+        let mut search = factory::search_on(&machine, Box::new(client))?;
+        search.set_fallbacks(successors);
         search.set_hash_mb(self.hash_mb);
         Ok(search)
     }
