@@ -22,10 +22,12 @@ mod skip;
 mod value;
 mod worker;
 
-use shakmaty::Move;
+use shakmaty::{Move, Position as _};
 use tesla_nn::evaluator::{CacheNote, Evaluator};
 
 use crate::chess::game::position_key;
+use crate::chess::mates;
+use crate::chess::score::Verdict;
 use crate::chess::tablebase::Tables;
 use crate::search::snapshot::{Progress, Snapshot};
 use crate::search::table::Table;
@@ -281,12 +283,29 @@ impl Worker<'_> {
         }
     }
 
+    /// A line and, where it is a mate that the search over captures saw, the moves up to it.
+    fn whole_line(&self, best: &Best) -> Vec<Move> {
+        let mut line = best.line.clone();
+        let left = (MATE - best.value.abs()) as usize;
+        if best.value.abs() >= MATE_BOUND && line.len() < left {
+            let mut position = self.task.game.position().clone();
+            for &played in &line {
+                position.play_unchecked(played);
+            }
+            let is_ours = line.len().is_multiple_of(2) == (best.value > 0);
+            let left = (left - line.len()) as u16;
+            let verdict = if is_ours { Verdict::Win(left) } else { Verdict::Loss(left) };
+            line.extend(mates::line(&position, verdict));
+        }
+        line
+    }
+
     fn info(&self, lines: &[Best]) -> Info {
         let (best, others) = (&lines[0], &lines[1..]);
         let told = |line: &Best| Variation {
             depth: line.depth,
             score: to_score(line.value),
-            pv: line.line.clone(),
+            pv: self.whole_line(line),
         };
         Info {
             depth: best.depth,
@@ -295,7 +314,7 @@ impl Worker<'_> {
             nodes: self.nodes,
             hashfull: self.table.hashfull(),
             time: self.task.budget.elapsed(),
-            pv: best.line.clone(),
+            pv: self.whole_line(best),
             variations: others.iter().map(told).collect(),
             current: None,
         }

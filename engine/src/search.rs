@@ -88,6 +88,14 @@ impl Task<'_> {
         !self.stop.is_stopped() && self.budget.hard().is_none_or(|hard| left(hard) >= STARTING)
     }
 
+    /// Whether the position comes about in the game; blocks while that is only expected.
+    pub fn comes_about(&self) -> bool {
+        while self.budget.is_pondering() && !self.stop.is_stopped() {
+            thread::sleep(WAIT);
+        }
+        !self.budget.is_pondering()
+    }
+
     /// Blocks until the answer may be sent.
     pub fn wait_for_stop(&self) {
         while self.limits.waits_for_stop() && !self.stop.is_stopped() {

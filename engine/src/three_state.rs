@@ -197,14 +197,14 @@ impl ThreeState {
         let moves = task.root_moves();
         if value >= threshold {
             let best = best_of(&mut walk, task, &moves, None, 1);
-            return Decision::new(State::Confident, best, 1, walk.nodes(), &note);
+            return Decision::new(State::Confident, best, walk.nodes(), &note);
         }
         let Some(source) = self.source(position, packed, known) else {
             let random = moves[self.random_below(moves.len(), made)];
             let best = best_of(&mut walk, task, &[random], None, 1);
             // Writing to a String cannot fail.
             let _ = write!(note, " random move of {}", moves.len());
-            return Decision::new(State::Ignorant, best, 1, walk.nodes(), &note);
+            return Decision::new(State::Ignorant, best, walk.nodes(), &note);
         };
         let legal = position.legal_moves().len();
         let limiters = Limiters::new(seconds_planned(task), value, self.explored, legal);
@@ -214,7 +214,7 @@ impl ThreeState {
         let best = best_of(&mut walk, task, &moves, remembered, depth);
         let cut = if best.is_whole { "" } else { " cut short" };
         let _ = write!(note, " {source} {limiters} depth {depth}{cut}");
-        Decision::new(State::Uncertain, best, depth, walk.nodes(), &note)
+        Decision::new(State::Uncertain, best, walk.nodes(), &note)
     }
 
     /// Where there is information on a position (Part 3); `None`: nowhere.
@@ -254,8 +254,8 @@ impl ThreeState {
 }
 
 impl Decision {
-    fn new(state: State, best: Best, depth: u32, nodes: u64, note: &str) -> Self {
-        let Best { played, value, line, .. } = best;
+    fn new(state: State, best: Best, nodes: u64, note: &str) -> Self {
+        let Best { played, value, line, depth, .. } = best;
         let note = format!("state {} {note}", state.name());
         Self { state, best: played, line, value, depth, nodes, note }
     }
@@ -292,7 +292,9 @@ impl Search for ThreeState {
         }
         let packed = Packed::new(task.game.position());
         let decision = self.decide(task, packed);
-        self.remember(task, packed, &decision);
+        if task.comes_about() {
+            self.remember(task, packed, &decision);
+        }
         task.wait_for_stop();
         let mut line = decision.line;
         line.reverse();

@@ -106,7 +106,8 @@ fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
                 R 0.86 economic 1.0 \
                 objective 1.0 explored 1.0 topology 0.3 depth 6 cut short";
     assert_eq!(note(&second), told);
-    assert_eq!((second.info.nodes, second.info.depth), (20_000, 6));
+    // No move was searched to that depth.
+    assert_eq!((second.info.nodes, second.info.depth), (20_000, 1));
     // A clock of a few minutes allows less.
     let clock = Clock { remaining: Duration::from_mins(2), ..Clock::default() };
     let limits = Limits { clock: Some(clock), ..Limits::default() };
@@ -208,6 +209,38 @@ fn limits_are_kept() {
             assert!(search_moves.contains(&run(&mut search, &busy, &limits).best));
         }
     }
+}
+
+/// A value one ply deep is not told as one of the depth that was planned.
+#[test]
+fn the_depth_told_is_that_of_the_value() {
+    let busy = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
+    let mut search = decider(1);
+    run(&mut search, &busy, &unlimited());
+    let outcome = run(&mut search, &busy, &nodes(50));
+    assert!(note(&outcome).ends_with("cut short") && outcome.info.depth == 1, "{outcome:?}");
+    let outcome = run(&mut search, &busy, &Limits { depth: Some(2), ..Limits::default() });
+    assert!(note(&outcome).ends_with("depth 2") && outcome.info.depth == 2, "{outcome:?}");
+}
+
+/// What the opponent did not play was never played.
+#[test]
+fn positions_that_were_only_expected_are_no_experience() {
+    let (mut search, stop) = (decider(1), StopToken::default());
+    let start = Game::new(Chess::new());
+    let clock = Clock { remaining: Duration::from_mins(1), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let (budget, _) = Budget::pondering(&limits, Duration::ZERO);
+    stop.stop();
+    let task = Task { game: &start, limits: &limits, budget: &budget, stop: &stop };
+    search.search(&task, &mut |_| {});
+    assert_eq!(search.positions(), 0);
+    let (budget, hit) = Budget::pondering(&limits, Duration::ZERO);
+    let stop = StopToken::default();
+    hit.hit();
+    let task = Task { game: &start, limits: &limits, budget: &budget, stop: &stop };
+    search.search(&task, &mut |_| {});
+    assert_eq!(search.positions(), 1);
 }
 
 #[test]

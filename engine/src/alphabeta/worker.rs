@@ -1,6 +1,8 @@
 //! What one running search knows: its limits and counts, the path to the current node, and where
 //! static values come from.
 
+use std::time::Duration;
+
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position};
 use tesla_nn::evaluator::EvalError;
@@ -20,8 +22,12 @@ use super::value::{Bound, DRAW, Known, MAX_PLY, Remembered, TABLE_WIN, from_root
 
 /// Nodes, or a network's evaluations, that the first look at several lines may take at least.
 const FIRST_LOOK: [u64; 2] = [200_000, 2_000];
-/// Nodes between two looks at the clock and the stop token.
+/// Nodes between two looks at the clock and the stop token, at most …
 const CLOCK_INTERVAL: u64 = 1_024;
+/// … and at first, doubled while they take less time than this: the system clears a new table's
+/// memory where it is touched, at up to milliseconds a node.
+const FIRST_INTERVAL: u64 = 8;
+const SHORT: Duration = Duration::from_millis(1);
 /// Nodes that a network search may visit per allowed evaluation before it gives up: with every
 /// position known already the tree could otherwise grow without a new evaluation.
 const VISITS_PER_EVALUATION: u64 = 1_000;
@@ -90,6 +96,11 @@ pub(super) struct Worker<'a> {
     /// Static values along the path; none in check.
     pub(super) statics: Vec<Option<i32>>,
     pub(super) visits: u64,
+    /// The visit at which to look at the clock next, and the number of visits since the last look.
+    next_look: u64,
+    interval: u64,
+    /// When that was.
+    looked: Duration,
     /// The visit after which captures end where they stand.
     pub(super) last_quiet_visit: u64,
     /// Keys of the positions before the current one, game and path.
@@ -133,6 +144,9 @@ impl<'a> Worker<'a> {
             root_value: DRAW,
             statics: vec![None; MAX_PLY + 2],
             visits: 0,
+            next_look: FIRST_INTERVAL,
+            interval: FIRST_INTERVAL,
+            looked: task.budget.elapsed(),
             last_quiet_visit: 0,
             game_keys: keys.len(),
             keys,
@@ -195,7 +209,12 @@ impl<'a> Worker<'a> {
         } else if !self.stopped {
             self.nodes += 1;
         }
-        if self.visits.is_multiple_of(CLOCK_INTERVAL) {
+        if self.visits >= self.next_look {
+            let now = self.task.budget.elapsed();
+            let is_short = now.saturating_sub(self.looked) < SHORT;
+            self.interval = if is_short { 2 * self.interval } else { FIRST_INTERVAL };
+            self.interval = self.interval.min(CLOCK_INTERVAL);
+            (self.looked, self.next_look) = (now, self.visits + self.interval);
             self.look_at_clock();
         }
         !self.stopped

@@ -6,9 +6,14 @@ use crate::tree::node::{KNOWN, Node};
 
 /// Evaluations that one more ply below this child costs.
 pub fn cost(child: &Node, model: &Model) -> f32 {
-    let visits = child.visits as f32;
+    cost_at(work(child, model), model)
+}
+
+/// Evaluations behind this child's value: those below it here, or what its depth comes to where the
+/// value was known before.
+pub fn work(child: &Node, model: &Model) -> f32 {
     let known = if child.has(KNOWN) { model.branching.visits(child.depth) } else { 0.0 };
-    cost_at(visits.max(known), model)
+    known.max(child.visits as f32)
 }
 
 /// Evaluations that one more ply costs below a node with this many visits.

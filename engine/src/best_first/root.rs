@@ -6,6 +6,7 @@ use tesla_nn::evaluator::EvalError;
 
 use crate::best_first::backup::child_value;
 use crate::best_first::benefit_cost_ratio::error_scale;
+use crate::best_first::cost::work;
 use crate::best_first::error_model::Model;
 use crate::best_first::params::Params;
 use crate::chess::game::{Game, position_key};
@@ -45,10 +46,12 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
     let (first, children) = root_children(tree);
     let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
     let left = || (first..).zip(children).filter(is_left);
-    let most = children.iter().map(|child| child.visits).max().unwrap_or(0);
+    let most = children.iter().map(|child| child.visits).max().unwrap_or(0) as f32;
+    // What was known before is as settled as the most visited move at most: work that another
+    // search spent is no sign of merit in this one.
+    let bonus = |work: f32| params.final_work * work.min(most).ln_1p();
     let draw = if left().any(|(_, child)| is_evaluated(child)) {
-        // As settled as the most visited move.
-        (4, 0.5 + params.final_work * (most as f32).ln_1p())
+        (4, 0.5 + bonus(most))
     } else {
         (if promise(left().map(|(_, child)| child), model) > 0.5 { 2 } else { 4 }, 0.5)
     };
@@ -59,7 +62,7 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
             Verdict::Open if child.has(UNEVALUATED) => (3, child.policy),
             Verdict::Open => {
                 let error = root_error(tree, child, model, params);
-                let bonus = params.final_work * (child.visits as f32).ln_1p();
+                let bonus = bonus(work(child, model));
                 (4, child_value(child, model) - params.final_caution * error + bonus)
             }
             Verdict::Win(plies) => (1, f32::from(plies)),
@@ -211,6 +214,7 @@ mod tests {
     use crate::best_first::BestFirst;
     use crate::search::clock::Budget;
     use crate::search::{Limits, Search as _, StopToken};
+    use crate::tree::node::KNOWN;
 
     /// A search of the start position that has evaluated nothing else.
     fn one_evaluation() -> BestFirst {
@@ -237,6 +241,25 @@ mod tests {
         let rival = unlikely + 1;
         search.tree_mut().node_mut(rival).mark(UNEVALUATED, false);
         assert_eq!(chosen(&search), rival);
+    }
+
+    /// The game steps back: what was thought of the move that had been played is known still.
+    #[test]
+    fn what_was_known_before_counts_as_the_work_that_it_took() {
+        let mut search = one_evaluation();
+        let (known, searched) = (chosen(&search), chosen(&search) + 1);
+        let depth = search.model().branching.depth(3_000);
+        let tree = search.tree_mut();
+        for (id, value, visits) in [(known, 0.47, 0), (searched, 0.48, 250)] {
+            let node = tree.node_mut(id);
+            (node.value, node.visits, node.depth) = (value, visits, 4.0);
+            node.mark(UNEVALUATED, false);
+        }
+        assert_eq!(chosen(&search), searched);
+        let node = search.tree_mut().node_mut(known);
+        node.depth = depth;
+        node.mark(KNOWN, true);
+        assert_eq!(chosen(&search), known);
     }
 
     #[test]

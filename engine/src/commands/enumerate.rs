@@ -66,8 +66,8 @@ struct ResourceArgs {
         value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
     memory: u64,
     /// Threads; as many as there are cores if not given
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// Time between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     checkpoint: f64,
@@ -75,10 +75,10 @@ struct ResourceArgs {
 
 impl ResourceArgs {
     fn resources(&self) -> Resources {
-        let threads = self.threads.or_else(|| thread::available_parallelism().ok());
+        let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Resources {
             memory: ((self.memory - OWN_MEMORY) << 20) / SETS,
-            threads: threads.map_or(1, NonZeroUsize::get),
+            threads: self.threads.map_or_else(cores, usize::from),
             checkpoint: Duration::from_secs_f64(self.checkpoint),
         }
     }

@@ -13,6 +13,8 @@ pub(super) struct Best {
     pub(super) value: i32,
     /// The first move last.
     pub(super) line: Line,
+    /// Plies that its value looks ahead.
+    pub(super) depth: u32,
     /// Whether all moves were tried.
     pub(super) is_whole: bool,
 }
@@ -36,7 +38,7 @@ pub(super) fn best_of(
     }
     looks.sort_by_key(|&(_, value, _)| -value);
     let (played, value, line) = looks.first().cloned().unwrap_or(fallback);
-    let mut best = Best { played, value, line, is_whole: looks.len() == moves.len() };
+    let mut best = Best { played, value, line, depth: 1, is_whole: looks.len() == moves.len() };
     if depth == 1 || !best.is_whole {
         return best;
     }
@@ -52,7 +54,7 @@ pub(super) fn best_of(
         };
         if value > reached {
             reached = value;
-            best = Best { played, value, line, is_whole: true };
+            best = Best { played, value, line, depth, is_whole: true };
         }
     }
     best

@@ -89,14 +89,17 @@ pub fn run(args: &ImportArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Ou
         return Ok(stopped(say, BEGINS_ANEW));
     }
     let Written { files, kept, held_out, dropped } = output.finish()?;
-    if kept == 0 {
-        return Err("nothing was written, for no move of the files has a score".into());
-    }
     let Counts { read, unfinished, unscored, gaps, bad } = import.counts;
-    print(format!(
+    let told = format!(
         "{read} games read: {unfinished} without a result, {unscored} without a score and {bad} \
-         that cannot be read were left out, and {gaps} moves without a score\n{kept} games in {} \
-         files, {held_out} of them held out, {dropped} dropped because they were there before\n",
+         that cannot be read were left out, and {gaps} moves without a score"
+    );
+    if kept == 0 {
+        return Err(format!("nothing was written; {told}").into());
+    }
+    print(format!(
+        "{told}\n{kept} games in {} files, {held_out} of them held out, {dropped} dropped because \
+         they were there before\n",
         files.len()
     ))?;
     Ok(ExitCode::SUCCESS)

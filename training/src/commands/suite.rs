@@ -1,6 +1,7 @@
 //! `tesla-train suite`: test suites for configurations of ours and UCI engines.
 
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -54,7 +55,7 @@ pub struct SuiteArgs {
     judge: JudgeBy,
     /// Use only the first N items of each suite.
     #[arg(long, conflicts_with = "sample")]
-    first: Option<usize>,
+    first: Option<NonZeroUsize>,
     /// Use N random items of each suite.
     #[arg(long)]
     sample: Option<usize>,
@@ -89,7 +90,7 @@ impl SuiteArgs {
 
     fn options(&self) -> Options {
         let selection = match (self.first, self.sample) {
-            (Some(count), _) => Selection::First(count),
+            (Some(count), _) => Selection::First(count.get()),
             (None, Some(count)) => Selection::Sample { count, seed: self.seed },
             (None, None) => Selection::All,
         };
@@ -110,7 +111,9 @@ pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         .map(|path| suite::read(path, &args.options()))
         .collect::<Result<_, _>>()?;
     check_names(&suites, &sides)?;
-    match lineup::try_engines(&sides, patience, false, interrupted) {
+    let chess960 =
+        suites.iter().flat_map(|suite| &suite.items).any(|item| item.castling_mode.is_chess960());
+    match lineup::try_engines(&sides, patience, chess960, interrupted) {
         Err(error) if error.fault == Fault::Interrupted => return Ok(stopped(say, GOES_ON)),
         names => names?,
     };

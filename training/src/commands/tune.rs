@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::{Args, Subcommand};
 use tesla_engine::best_first::params::Params;
 use tesla_engine::search::StopToken;
@@ -128,7 +129,7 @@ pub struct LogArgs {
     #[arg(long)]
     out: PathBuf,
     /// Positions.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     positions: u32,
     /// Evaluations of the smallest tree.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(32..))]
@@ -276,6 +277,21 @@ fn proof(nodes: u64, tally: &Tally) -> String {
     )
 }
 
+/// Refuses knobs that change nothing in these games: all pairs would be level.
+fn check_effect(knobs: &[Knob], base: &Side, is_timed: bool) -> anyhow::Result<()> {
+    let search = base.machine()?.search;
+    if !search.keeps_tree() {
+        bail!("{search} has none of these numbers; leave option Search as it is, or name PUCT");
+    }
+    let of_the_clock = knobs.iter().find(|knob| !is_timed && knob.name.starts_with("stop_"));
+    match of_the_clock {
+        Some(Knob { name, .. }) => {
+            bail!("{name} decides when to stop under a clock; play with one, as --tc 4+0.04")
+        }
+        None => Ok(()),
+    }
+}
+
 fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome {
     if !(args.rate.is_finite() && args.rate > 0.0) {
         return Err(format!("--rate is {}; it must be above 0", args.rate).into());
@@ -284,6 +300,7 @@ fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome
     let SpsaArgs { pairs, batch, rate, seed, .. } = *args;
     let schedule = Schedule { knobs, pairs, batch, rate, seed };
     let base = side(&args.option)?;
+    check_effect(&schedule.knobs, &base, args.limit().is_timed())?;
     let games = MatchConfig {
         games: 2 * pairs,
         openings: args.openings.clone(),

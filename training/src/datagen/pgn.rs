@@ -18,6 +18,9 @@ use crate::game::score::UciScore;
 /// Longest text of one game, bytes.
 const LONGEST_GAME: usize = 1 << 22;
 
+/// How some programs begin a file of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Longest word that is repeated in a sentence, characters.
 const LONGEST_WORD: usize = 40;
 
@@ -52,6 +55,9 @@ impl<R: BufRead> PgnGames<R> {
                 self.is_over = true;
                 let what = "its text is longer than 4 MiB, so the rest of the file is not read";
                 return Err(self.bad(first, what.to_owned()));
+            }
+            if self.line == 0 && text.starts_with(BYTE_ORDER_MARK) {
+                text.drain(..BYTE_ORDER_MARK.len());
             }
             let line = &text[start..];
             if line.is_empty() {
@@ -240,6 +246,14 @@ mod tests {
         assert_eq!((scores(first), first.gaps), (vec![-10, 0, 31_998], 1));
         assert!(first.games.iter().all(|game| game.result == 2));
         assert_eq!(*third, Taken::default());
+        // A mark before the first tag, and a result that only a tag tells.
+        let games = read(
+            "\u{feff}[FEN \"4k3/8/8/8/8/8/4p3/K7 b - - 0 1\"]\n[Result \"0-1\"]\n\n\
+             1... e1=Q {+1.90/3}\n",
+        );
+        let [Ok(only)] = &games[..] else { panic!("{games:?}") };
+        assert_eq!((scores(only), only.games[0].result), (vec![190], 0));
+        assert_eq!(only.games[0].start.board().occupied().count(), 3);
         // White's view turned into the mover's.
         assert_eq!((scores(second), second.gaps), (vec![-30, -20], 0));
     }
@@ -263,6 +277,7 @@ mod tests {
             ("1. e4 e5 2. Nf9 1-0", "\"Nf9\" is not a move"),
             ("[FEN \"nonsense\"]\n\n1. e4 1-0", "not a FEN"),
             ("[Variant \"Atomic\"]\n\n1. e4 1-0", "Atomic"),
+            ("[SetUp \"1\"]\n\n1. e4 1-0", "no FEN tag"),
             ("1. e4 1-0\n\n1. d4 1-0", "begin each game with its tags"),
         ] {
             let games = read(text);

@@ -45,9 +45,11 @@ pub(crate) struct GameTags {
     /// Position that the game starts from.
     pub(crate) fen: Option<String>,
     /// Whether there is such a position.
-    pub(crate) is_set_up: bool,
+    is_set_up: bool,
     /// Name of the opening, or its code.
     pub(crate) opening: Option<String>,
+    /// The result, where there is one.
+    result: Option<KnownOutcome>,
 }
 
 /// A reader of games in `text`.
@@ -77,6 +79,7 @@ impl Visitor for PgnRules {
         match name {
             b"FEN" => tags.fen = Some(value.into_owned()),
             b"SetUp" => tags.is_set_up = value == "1",
+            b"Result" => tags.result = value.parse().ok(),
             b"Opening" => tags.opening = Some(value.into_owned()),
             b"ECO" if tags.opening.is_none() => tags.opening = Some(value.into_owned()),
             b"Variant" if !is_chess(&value) => {
@@ -89,15 +92,18 @@ impl Visitor for PgnRules {
     }
 
     fn begin_movetext(&mut self, tags: GameTags) -> ControlFlow<Self::Output, PgnGame> {
+        if tags.is_set_up && tags.fen.is_none() {
+            return ControlFlow::Break(Err("it has a SetUp tag but no FEN tag".to_owned()));
+        }
         let fen = tags.fen.clone().unwrap_or_else(start_fen);
         match set_up(&fen, self.chess960) {
             Ok(start) => ControlFlow::Continue(PgnGame {
-                tags,
                 position: start.clone(),
                 start,
                 moves: Vec::new(),
                 comments: Vec::new(),
-                result: None,
+                result: tags.result,
+                tags,
             }),
             Err(error) => ControlFlow::Break(Err(error.to_string())),
         }

@@ -28,7 +28,7 @@ pub(crate) fn set_up(fen: &str, chess960: bool) -> Result<Chess> {
         "\"{fen}\" is not a FEN: pockets and check counters belong to other variants"
     );
     let hint = if !chess960 && CastlingMode::detect(&setup) == CastlingMode::Chess960 {
-        "; its castling rights are those of Chess960, so play it as Chess960"
+        "; its castling rights are those of Chess960, so play it as Chess960 (import does not)"
     } else {
         ""
     };

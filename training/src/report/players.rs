@@ -11,6 +11,9 @@ use crate::statistics::elo::{Pentanomial, Trinomial};
 use crate::statistics::estimate::Estimate;
 use crate::statistics::rating::PairResult;
 
+/// A side but for its name and its limit, what ran it, and whether it played Chess960.
+type Configuration = (Side, Program, bool);
+
 /// A configuration with its limit.
 #[derive(Clone, Debug)]
 pub(super) struct Player {
@@ -60,7 +63,7 @@ impl Pool {
 /// All players of some matches.
 #[derive(Debug, Default)]
 pub(super) struct Players {
-    configurations: Vec<(Side, Program)>,
+    configurations: Vec<Configuration>,
     /// Names of the configurations, each another.
     pub(super) lines: Vec<String>,
     pub(super) all: Vec<Player>,
@@ -88,7 +91,7 @@ fn without_path(text: &str) -> &str {
 }
 
 /// What tells configurations apart, in words.
-fn traits((side, program): &(Side, Program)) -> [String; 5] {
+fn traits((side, program, chess960): &Configuration) -> [String; 6] {
     // A network and an evaluator of another kind say themselves what they are.
     let text = |kind: &str, what: Option<&str>| match what {
         Some(what) if what.starts_with(kind) => what.to_owned(),
@@ -103,6 +106,7 @@ fn traits((side, program): &(Side, Program)) -> [String; 5] {
         program.engine.clone().unwrap_or_else(|| "ours".to_owned()),
         text("network", program.network.as_deref()),
         text("search", program.search.as_deref()),
+        if *chess960 { "Chess960" } else { "standard chess" }.to_owned(),
     ]
 }
 
@@ -113,8 +117,9 @@ impl Players {
         let mut meetings: BTreeMap<(usize, usize), Meeting> = BTreeMap::new();
         for played in matches {
             let sides = played.config.side.iter().zip(&played.programs);
+            let chess960 = played.config.chess960;
             let numbers: Vec<usize> =
-                sides.map(|(side, program)| all.number(side, program)).collect();
+                sides.map(|(side, program)| all.number(side, program, chess960)).collect();
             for (index, &(first, second)) in played.config.plan().pairings().iter().enumerate() {
                 let (tally, single) = (played.tally.pairings[index], played.tally.unpaired(index));
                 let (one, other) = (numbers[first], numbers[second]);
@@ -142,8 +147,8 @@ impl Players {
         all
     }
 
-    fn number(&mut self, side: &Side, program: &Program) -> usize {
-        let own = (configuration(side), program.clone());
+    fn number(&mut self, side: &Side, program: &Program, chess960: bool) -> usize {
+        let own = (configuration(side), program.clone(), chess960);
         let line =
             self.configurations.iter().position(|known| *known == own).unwrap_or_else(|| {
                 self.configurations.push(own);
@@ -159,7 +164,7 @@ impl Players {
 
     /// Names that several configurations have are told apart by whatever they differ in.
     fn tell_apart(&mut self) {
-        let traits: Vec<[String; 5]> = self.configurations.iter().map(traits).collect();
+        let traits: Vec<[String; 6]> = self.configurations.iter().map(traits).collect();
         let names = self.lines.clone();
         for (line, name) in names.iter().enumerate() {
             let alike = || (0..names.len()).filter(|&other| names[other] == *name);
@@ -256,13 +261,15 @@ mod tests {
         let network =
             |network: &str| Program { network: Some(network.to_owned()), ..Program::default() };
         let mut players = Players::default();
-        assert_eq!(players.number(&side, &network("x")), 0);
-        assert_eq!(players.number(&side, &network("y")), 1);
+        assert_eq!(players.number(&side, &network("x"), false), 0);
+        assert_eq!(players.number(&side, &network("y"), false), 1);
         assert_eq!(
-            players.number(&Side { name: "B".to_owned(), ..side.clone() }, &network("x")),
+            players.number(&Side { name: "B".to_owned(), ..side.clone() }, &network("x"), false),
             0
         );
         players.tell_apart();
         assert_eq!(players.lines, ["A (network x)", "A (network y)"]);
+        // What it is worth in Chess960 is another question.
+        assert_eq!(players.number(&side, &network("x"), true), 2);
     }
 }

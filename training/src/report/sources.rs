@@ -1,7 +1,7 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use anyhow::{Error, Result, anyhow, ensure};
 use serde::Deserialize;
 use serde_json::Value;
-use tesla_nn::files::{self, FileError};
+use tesla_nn::files::{self, FileError, sha256};
 
 use crate::disk::journal::{self, Journal};
 use crate::evaluate::Evaluated;
@@ -305,8 +305,9 @@ impl Sources {
     }
 }
 
-/// The counts of a match from its results file, without games that are `known` from another one:
-/// between sides that always answer alike they are no news.
+/// The counts of a match from its results file, without games that are `known` from another one.
+/// Between sides that always answer alike the same moves are the same game; others' games are where
+/// scores, depths and nodes are the same too, as in a copy of the folder.
 fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Played> {
     let (head, records) = Journal::<MatchGame>::read_with_match(path)?;
     let config = head.get("config").cloned().unwrap_or_default();
@@ -328,16 +329,23 @@ fn played(path: &Path, name: String, known: &mut HashSet<String>) -> Result<Play
         .collect();
     let (mut here, mut repeated) = (Vec::new(), 0);
     for record in &records {
-        if config.is_repeatable() {
-            let players = [&record.white, &record.black].map(|name| players.get(name.as_str()));
-            let moves: Vec<&str> = record.moves.iter().map(|played| played.uci.as_str()).collect();
-            let game = format!("{players:?} {:?} {moves:?}", record.opening);
-            if known.contains(&game) {
-                repeated += 1;
-                continue;
-            }
-            here.push(game);
+        let players = [&record.white, &record.black].map(|name| players.get(name.as_str()));
+        let mut game = format!("{players:?} {:?}", record.opening);
+        for played in &record.moves {
+            // Writing to a String cannot fail.
+            let _ = if config.is_repeatable() {
+                write!(game, " {}", played.uci)
+            } else {
+                // Others may well play the same moves again, but do not tell the same of them.
+                write!(game, " {played:?}")
+            };
         }
+        let game = sha256(game.as_bytes());
+        if known.contains(&game) {
+            repeated += 1;
+            continue;
+        }
+        here.push(game);
         tally.add(record);
     }
     known.extend(here);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::positions::{position, read};
 use crate::chess::game::Game;
 use crate::console::output::Output;
-use crate::console::terminal::bar;
+use crate::console::terminal::{bar, complain};
 use crate::minimax::{EndsOnly, MATE, MATE_BOUND, Pruning, solve};
 use crate::search::clock::Stopwatch;
 
@@ -74,7 +74,8 @@ fn answer(item: &Item, pruning: Pruning) -> Result<Solution, String> {
 /// Solves the file's mates and says how many came out exactly.
 pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     let text = read(&args.file)?;
-    let all: Vec<Item> = text.lines().filter_map(Item::parse).collect();
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let all: Vec<Item> = lines().filter_map(Item::parse).collect();
     let longest = args.longest as i32;
     let items: Vec<&Item> = all
         .iter()
@@ -93,6 +94,10 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     });
     let answers: Vec<Solution> = answers.collect::<Result<_, _>>()?;
     bar.finish_and_clear();
+    let without = lines().count() - all.iter().filter(|item| item.moves != 0).count();
+    if without > 0 {
+        complain(&format!("{without} lines name no mate (dm N) and were passed over"));
+    }
     output.print("| mate in | positions | exact | positions searched |\n|---|---|---|---|");
     let mut wrong = 0;
     for moves in (-longest..=longest).filter(|&moves| moves != 0) {

@@ -48,7 +48,6 @@ fn line_of(bytes: &[u8], start: usize) -> usize {
 /// The game as an opening.
 fn opening(game: PgnGame, chess960: bool, plies: usize) -> Result<Opening> {
     let PgnGame { tags, start, moves, .. } = game;
-    ensure!(!tags.is_set_up || tags.fen.is_some(), "it has a SetUp tag but no FEN tag");
     // A blank line within a game splits it; the second half must not pass as an opening.
     let is_empty = tags.fen.is_none() && moves.is_empty() && plies > 0;
     ensure!(!is_empty, "it has neither moves nor a FEN tag");

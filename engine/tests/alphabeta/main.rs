@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
+mod mates;
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
@@ -66,28 +68,6 @@ fn nodes(nodes: u64) -> Limits {
 
 fn network() -> AlphaBeta {
     AlphaBeta::with_evaluator(Box::new(ClassicalEvaluator::new()), HASH_MB)
-}
-
-/// Position, plies to the mate, depth at which it is found.
-const MATES: [(&str, u16, u32); 5] = [
-    ("6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1", 1, 1),
-    ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1", 1, 1),
-    // Réti's and Morphy's finishes, and a ladder.
-    ("rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq - 0 1", 5, 12),
-    ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", 3, 12),
-    ("7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", 3, 6),
-];
-
-#[test]
-fn mates_are_found_and_counted() {
-    for (fen, plies, deep) in MATES {
-        let expected = Score::Win(plies);
-        let (outcome, _) = run(&mut AlphaBeta::classical(HASH_MB), &game(fen), &depth(deep));
-        assert_eq!(outcome.info.score, expected, "{fen}");
-        assert_eq!(outcome.info.pv.len(), usize::from(plies), "{fen}");
-        let (outcome, _) = run(&mut network(), &game(fen), &depth(deep + 1));
-        assert_eq!(outcome.info.score, expected, "{fen} by the network");
-    }
 }
 
 #[test]
@@ -158,7 +138,7 @@ fn stop_is_answered_at_once() {
 
 #[test]
 fn infinite_waits_for_stop_with_a_mate_in_hand() {
-    let game = game(MATES[0].0);
+    let game = game(mates::MATES[0].0);
     let stop = StopToken::default();
     let remote = stop.clone();
     let start = Instant::now();
@@ -389,6 +369,6 @@ fn the_end_of_an_endless_search_is_shown() {
     let mut search = network();
     search.set_watch(Some(watch));
     let limits = Limits { infinite: true, ..Limits::default() };
-    run_with(&mut search, &game(MATES[0].0), &limits, &stop);
+    run_with(&mut search, &game(mates::MATES[0].0), &limits, &stop);
     assert_eq!(watcher.join().unwrap(), Some(Stop::Proof));
 }
