@@ -16,7 +16,8 @@ use std::thread;
 use std::time::Duration;
 
 use shakmaty::{Move, Position};
-use tesla_nn::evaluator::{CacheFigures, EvalError, Evaluator};
+use tesla_nn::evaluator::{CacheFigures, EvalError};
+pub use tesla_nn::fallback::{Fallbacks, discard, replace};
 
 use self::clock::Budget;
 pub use self::limits::{Clock, Limits};
@@ -62,10 +63,6 @@ pub struct Task<'a> {
     pub stop: &'a StopToken,
 }
 
-/// Supplies the next evaluator after one has failed with this error, and informs the user; `None`
-/// when none is left.
-pub type Fallbacks = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
-
 /// With less time left than this, no other evaluator is started: weights have to be read and
 /// packed.
 const STARTING: Duration = Duration::from_millis(500);
@@ -84,8 +81,7 @@ impl Task<'_> {
 
     /// Whether it is worth starting another evaluator in the place of one that failed.
     pub fn has_time_for_another(&self) -> bool {
-        let left = |hard: Duration| hard.saturating_sub(self.budget.elapsed());
-        !self.stop.is_stopped() && self.budget.hard().is_none_or(|hard| left(hard) >= STARTING)
+        !self.stop.is_stopped() && self.budget.leaves(STARTING)
     }
 
     /// Whether the position comes about in the game; blocks while that is only expected.
@@ -102,23 +98,6 @@ impl Task<'_> {
             thread::sleep(WAIT);
         }
     }
-}
-
-/// Drops a failed evaluator, or its owner, without waiting for it: its driver may block.
-pub fn discard(failed: impl Send + 'static) {
-    // Without a thread it is dropped here.
-    let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
-}
-
-/// Replaces a failed evaluator by the next fallback; `false` when none is left.
-pub fn replace(
-    evaluator: &mut Box<dyn Evaluator>,
-    spares: &mut Option<Fallbacks>,
-    error: &EvalError,
-) -> bool {
-    let Some(spare) = spares.as_mut().and_then(|spares| spares(error)) else { return false };
-    discard(std::mem::replace(evaluator, spare));
-    true
 }
 
 /// What a search answers.

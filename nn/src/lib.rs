@@ -10,6 +10,7 @@
 //! * [`files`] — reading and writing files safely, for all crates;
 //! * [`memory`] — how much of it this process may take;
 //! * [`evaluator`] — the one trait between search and device: submit a batch, collect the answers;
+//! * [`fallback`] — another evaluator in the place of one that has failed;
 //! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
 //!   search research, and the alpha-beta baseline's leaves);
 //! * [`meter`] — where an evaluator's time goes, batch by batch;
@@ -45,6 +46,7 @@ pub mod decode;
 pub mod device;
 pub mod encode;
 pub mod evaluator;
+pub mod fallback;
 pub mod files;
 #[cfg(feature = "net")]
 pub mod gpu;

@@ -32,6 +32,7 @@ use crossbeam_channel::{Sender, unbounded};
 pub use self::client::SharedClient;
 use self::hub::Hub;
 use crate::evaluator::{CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Request};
+use crate::fallback::Fallbacks;
 
 /// Largest batch, in batches of one search. Twice the size costs one search promptness and brings a
 /// CPU 8 to 13 % more evaluations a second; four times brings nothing more.
@@ -76,10 +77,6 @@ struct Counters {
     sessions: AtomicU32,
     cache: Mutex<Option<CacheFigures>>,
 }
-
-/// Supplies the device that takes over from one that has failed with this error; `None` when none
-/// is left.
-pub type Replace = Box<dyn FnMut(&EvalError) -> Option<Box<dyn Evaluator>> + Send>;
 
 /// The device as it is at present.
 #[derive(Debug)]
@@ -128,20 +125,24 @@ impl SharedDevice {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(device: Box<dyn Evaluator>) -> io::Result<Self> {
-        Self::start_with(device, Box::new(|_| None))
+        Self::spawn(device, None)
     }
 
-    /// The same; when the device fails, the hub goes on with what `replace` supplies. Clients made
+    /// The same; when the device fails, the hub goes on with what `spares` supply. Clients made
     /// before are told that theirs was lost, also those that had nothing in flight: positions they
     /// name are unknown to the new one. See [`Self::successors`].
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start_with(device: Box<dyn Evaluator>, replace: Replace) -> io::Result<Self> {
+    pub fn start_with(device: Box<dyn Evaluator>, spares: Fallbacks) -> io::Result<Self> {
+        Self::spawn(device, Some(spares))
+    }
+
+    fn spawn(device: Box<dyn Evaluator>, spares: Option<Fallbacks>) -> io::Result<Self> {
         let (submissions, inbox) = unbounded();
         let facts = Mutex::new(Facts::of(device.as_ref(), 0));
         let present = Arc::new(Present { facts, counters: Counters::default() });
-        let hub = Hub::new((device, replace), inbox, Arc::clone(&present));
+        let hub = Hub::new((device, spares), inbox, Arc::clone(&present));
         thread::Builder::new().name("hub".to_owned()).spawn(move || hub.run())?;
         Ok(Self { submissions, present })
     }
@@ -157,7 +158,7 @@ impl SharedDevice {
     }
 
     /// What the search of `client` goes on with each time that the device has been replaced.
-    pub fn successors(&self, client: &SharedClient) -> Replace {
+    pub fn successors(&self, client: &SharedClient) -> Fallbacks {
         let (shared, mut session) = (self.clone(), client.session());
         Box::new(move |_| {
             let is_replaced = session < shared.present.facts().first;

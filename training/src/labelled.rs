@@ -14,6 +14,7 @@ mod room;
 pub mod unique;
 mod writer;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -360,19 +361,23 @@ pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
 /// When there is none.
 pub fn find_learnable(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let mut files = find_files(path)?;
-    files.retain(|file| file == path || !is_held_out(file));
+    files.retain(|file| file == path || !is_held_out_file(file));
     if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
 }
 
 /// Whether a file of this name holds games that no run learns from.
-pub fn is_held_out(path: &Path) -> bool {
-    path.file_name().unwrap_or_default().to_string_lossy().starts_with(HELD_OUT)
+pub fn is_held_out_file(path: &Path) -> bool {
+    file_name(path).starts_with(HELD_OUT)
 }
 
 /// Whether this is what a file of games is called.
 pub fn is_games_file(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_suffix(EXTENSION).is_some_and(|stem| stem.ends_with('.'))
+    file_name(path).strip_suffix(EXTENSION).is_some_and(|stem| stem.ends_with('.'))
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// Key of a position for repetitions.

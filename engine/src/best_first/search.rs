@@ -333,10 +333,8 @@ impl BestFirst {
 
     /// Whether the clock leaves the time that making room takes; nothing ends it halfway.
     fn has_time_for_room(&self, task: &Task<'_>) -> bool {
-        let budget = task.budget;
         let needed = ROOM.saturating_mul(self.tree.expansion_count() as u32);
-        let has_time = |hard: Duration| hard.saturating_sub(budget.elapsed()) >= needed;
-        budget.is_counted() || budget.hard().is_none_or(has_time)
+        task.budget.is_counted() || task.budget.leaves(needed)
     }
 
     /// Makes room in the full tree; `false` if little can be freed.

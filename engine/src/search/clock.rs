@@ -159,6 +159,11 @@ impl Budget {
         self.hard().is_some_and(|hard| self.elapsed() >= hard)
     }
 
+    /// Whether so much time is left before the search must answer.
+    pub fn leaves(&self, time: Duration) -> bool {
+        self.hard().is_none_or(|hard| hard.saturating_sub(self.elapsed()) >= time)
+    }
+
     fn since_go(&self, limit: Option<Duration>) -> Option<Duration> {
         if self.is_pondering() {
             return None;

@@ -132,6 +132,18 @@ pub struct NodeSnapshot {
     pub moves: Vec<MoveSnapshot>,
 }
 
+impl NodeSnapshot {
+    /// Of a position without a legal move.
+    pub fn of_the_end(is_mate: bool) -> Self {
+        let result = if is_mate { Outlook::Loss } else { Outlook::Draw };
+        Self {
+            value: Some(if is_mate { 0.0 } else { 50.0 }),
+            proof: Some(Proof { result, mate: is_mate.then_some(0) }),
+            ..Self::default()
+        }
+    }
+}
+
 /// What is known of one move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -10,7 +10,6 @@ use shakmaty::{Chess, Move, Position};
 use super::desk::Desk;
 use super::messages::{BoardLine, Named};
 use crate::chess::game::Game;
-use crate::commands::analyse::reply::Answer;
 use crate::commands::review::Assessment;
 use crate::commands::review::game::{Annotation, ReadGame};
 use crate::commands::review::judgement::{Judgement, Loss};
@@ -145,9 +144,9 @@ impl Review {
     fn verdict(&self, search: &mut dyn Search, game: &Game) -> (Assessment, Option<Named>) {
         let position = game.position();
         if position.legal_moves().is_empty() {
-            let Answer { root, .. } = Answer::of_the_end("", 0, String::new(), position.is_check());
-            let value = root.value.unwrap_or(50.0);
-            return (Assessment { value, error: 0.0, proof: root.proof, best: None }, None);
+            let end = NodeSnapshot::of_the_end(position.is_check());
+            let value = end.value.unwrap_or(50.0);
+            return (Assessment { value, error: 0.0, proof: end.proof, best: None }, None);
         }
         let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);

@@ -5,14 +5,14 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 
 use super::memory::{Key, Memory};
-use super::{Answer, Facts, MERGED, Present, Replace, Submission};
+use super::{Answer, Facts, MERGED, Present, Submission};
 use crate::evaluator::{CacheNote, EvalError, Evaluation, Evaluator, Request};
+use crate::fallback::{Fallbacks, replace};
 
 /// Batches that the device holds at once: one it works on and one that waits for it.
 const IN_FLIGHT: usize = 2;
@@ -40,9 +40,7 @@ struct Waiting {
 /// What the hub thread owns.
 pub(super) struct Hub {
     device: Box<dyn Evaluator>,
-    replace: Replace,
-    /// The first client that knows no other device than this.
-    first: u32,
+    spares: Option<Fallbacks>,
     inbox: Receiver<Submission>,
     present: Arc<Present>,
     /// Where the device keeps nothing of earlier positions.
@@ -66,15 +64,14 @@ pub(super) struct Hub {
 impl Hub {
     /// A hub with nothing to do yet.
     pub(super) fn new(
-        (device, replace): (Box<dyn Evaluator>, Replace),
+        (device, spares): (Box<dyn Evaluator>, Option<Fallbacks>),
         inbox: Receiver<Submission>,
         present: Arc<Present>,
     ) -> Self {
         Self {
             memory: device.cache_figures().is_none().then(Memory::default),
             device,
-            replace,
-            first: 0,
+            spares,
             inbox,
             present,
             open: HashMap::new(),
@@ -132,7 +129,7 @@ impl Hub {
     fn take(&mut self, submission: Submission) {
         let Submission { session, notes, batch, reply } = submission;
         self.expected.remove(&session);
-        if session < self.first {
+        if session < self.present.facts().first {
             if let Some(reply) = reply {
                 let _ =
                     reply.send(Err(EvalError::DeviceLost("another has replaced it".to_owned())));
@@ -261,8 +258,8 @@ impl Hub {
                 self.patience = ((self.answered_at - began) / PATIENCE).min(LONGEST_PATIENCE);
             }
             Err(error) => {
-                if let Some(device) = (self.replace)(&error) {
-                    self.go_on_with(device, &error);
+                if replace(&mut self.device, &mut self.spares, &error) {
+                    self.begin_anew(&error);
                     return;
                 }
                 for key in keys {
@@ -276,15 +273,12 @@ impl Hub {
         }
     }
 
-    /// Another device takes over. All that was asked is given up: it names positions that the new
-    /// one does not know.
-    fn go_on_with(&mut self, device: Box<dyn Evaluator>, error: &EvalError) {
-        let failed = std::mem::replace(&mut self.device, device);
-        // Its driver may block; without a thread it is dropped here.
-        let _ = thread::Builder::new().name("discard".to_owned()).spawn(|| drop(failed));
+    /// Another device has taken over. All that was asked is given up: it names positions that the
+    /// new one does not know.
+    fn begin_anew(&mut self, error: &EvalError) {
         let mut facts = self.present.facts();
-        self.first = self.present.counters.sessions.load(Ordering::Relaxed);
-        *facts = Facts::of(self.device.as_ref(), self.first);
+        let first = self.present.counters.sessions.load(Ordering::Relaxed);
+        *facts = Facts::of(self.device.as_ref(), first);
         drop(facts);
         self.memory = self.device.cache_figures().is_none().then(Memory::default);
         self.waiting.clear();

@@ -11,7 +11,7 @@ use tesla_engine::search::StopToken;
 use super::{BEGINS_ANEW, Outcome, print, stopped};
 use crate::datagen::config::LARGEST_SHARD;
 use crate::datagen::output::{Fate, Output, Written};
-use crate::labelled::{GameReader, find_files, is_games_file, is_held_out};
+use crate::labelled::{GameReader, find_files, is_games_file, is_held_out_file};
 
 /// The command line of `merge`.
 #[derive(Debug, Args)]
@@ -44,9 +44,9 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         files.extend(find_files(input)?);
     }
     // First, so that a game which is in both kinds of files stays held out.
-    files.sort_by_key(|file| !is_held_out(file));
-    let is_for_learning = is_games_file(&args.out) && !is_held_out(&args.out);
-    if let Some(file) = files.iter().find(|file| is_for_learning && is_held_out(file)) {
+    files.sort_by_key(|file| !is_held_out_file(file));
+    let is_for_learning = is_games_file(&args.out) && !is_held_out_file(&args.out);
+    if let Some(file) = files.iter().find(|file| is_for_learning && is_held_out_file(file)) {
         return Err(format!(
             "{} holds held-out games, which {} would let a run learn from; name a folder with \
              --out, where they stay apart",
@@ -65,7 +65,7 @@ pub fn run(args: &MergeArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
                 bar.finish_and_clear();
                 return Ok(stopped(say, BEGINS_ANEW));
             }
-            output.add(&game?, if is_held_out(file) { Fate::HeldOut } else { Fate::Drawn })?;
+            output.add(&game?, if is_held_out_file(file) { Fate::HeldOut } else { Fate::Drawn })?;
             games += 1;
         }
         // Writing to a String cannot fail.

@@ -12,7 +12,7 @@ use tesla_nn::model::Precision;
 use tesla_nn::model::backprop::Backprop;
 
 use super::{GOES_ON, Outcome, print, stopped};
-use crate::labelled::{HELD_OUT, RecordError, Room};
+use crate::labelled::{HELD_OUT, RecordError, Room, is_held_out_file};
 use crate::players::pool::{Pool, RunContext};
 use crate::train::config::{TrainConfig, TrainOptions};
 use crate::train::dataset::Dataset;
@@ -56,8 +56,7 @@ impl TrainArgs {
         let mut dataset = match &self.valid {
             Some(path) => Dataset::read(path, "")?,
             None if self.data.is_dir() => {
-                let is_held_out = |name: &str| name.starts_with(HELD_OUT);
-                Dataset::read_named(&self.data, is_held_out, Room::of_machine())?
+                Dataset::read_named(&self.data, is_held_out_file, Room::of_machine())?
             }
             None => Dataset::default(),
         };

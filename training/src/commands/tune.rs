@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Error, bail};
 use clap::{Args, Subcommand};
 use tesla_engine::best_first::params::Params;
 use tesla_engine::search::StopToken;
@@ -18,7 +18,7 @@ use crate::game::openings::BookSource;
 use crate::matches::config::MatchConfig;
 use crate::matches::runner;
 use crate::matches::tally::Tally;
-use crate::players::devices::Devices;
+use crate::players::devices::{Devices, check_tree};
 use crate::players::pool::{Pool, RunContext};
 use crate::players::side::{Side, UciOptions, parse_sides};
 use crate::train::dataset::Dataset;
@@ -279,10 +279,7 @@ fn proof(nodes: u64, tally: &Tally) -> String {
 
 /// Refuses knobs that change nothing in these games: all pairs would be level.
 fn check_effect(knobs: &[Knob], base: &Side, is_timed: bool) -> anyhow::Result<()> {
-    let search = base.machine()?.search;
-    if !search.keeps_tree() {
-        bail!("{search} has none of these numbers; leave option Search as it is, or name PUCT");
-    }
+    check_tree(base.machine()?.search).map_err(Error::msg)?;
     let of_the_clock = knobs.iter().find(|knob| !is_timed && knob.name.starts_with("stop_"));
     match of_the_clock {
         Some(Knob { name, .. }) => {

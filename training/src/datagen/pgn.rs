@@ -12,14 +12,12 @@ use shakmaty::Position as _;
 
 use super::pieces::{Pieces, ReadError, Taken};
 use super::score;
+use crate::game::BYTE_ORDER_MARK;
 use crate::game::pgn::{PgnGame, PgnRules, reader, unreadable_word};
 use crate::game::score::UciScore;
 
 /// Longest text of one game, bytes.
 const LONGEST_GAME: usize = 1 << 22;
-
-/// How some programs begin a file of UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Longest word that is repeated in a sentence, characters.
 const LONGEST_WORD: usize = 40;

@@ -13,6 +13,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use tesla_nn::files;
 
+use super::BYTE_ORDER_MARK;
 use super::state::start_fen;
 
 pub use super::opening::Opening;
@@ -77,7 +78,7 @@ impl Book {
     /// # Errors
     /// As [`Book::read`].
     pub fn parse(path: &Path, bytes: &[u8], options: &BookOptions) -> Result<Self> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let openings = if is_pgn(path, bytes) {
             pgn::parse(bytes, options.chess960, options.plies)
         } else {

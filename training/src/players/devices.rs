@@ -10,6 +10,7 @@ use tesla_engine::best_first::params::Params;
 use tesla_engine::search::Search as _;
 use tesla_engine::setup::factory;
 use tesla_engine::setup::machine::Machine;
+use tesla_engine::setup::mode::SearchMode;
 use tesla_engine::setup::settings::Settings;
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::shared::{SharedDevice, Usage};
@@ -36,6 +37,18 @@ fn device_of(machine: &Machine) -> Machine {
         ..plain.params
     };
     Machine { search: plain.search, params, batch_size: None, ..machine.clone() }
+}
+
+/// Refuses a search that keeps no tree.
+///
+/// # Errors
+/// A sentence.
+pub fn check_tree(search: SearchMode) -> Result<(), String> {
+    if search.keeps_tree() {
+        Ok(())
+    } else {
+        Err(format!("{search} keeps no tree; leave option Search as it is"))
+    }
 }
 
 impl Devices {
@@ -107,9 +120,7 @@ impl Devices {
     pub fn tree_search(&self, side: &Side) -> Result<BestFirst, String> {
         let settings = side.settings().map_err(|error| error.to_string())?;
         let machine = settings.machine();
-        if !machine.search.keeps_tree() {
-            return Err(format!("{} keeps no tree; leave option Search as it is", machine.search));
-        }
+        check_tree(machine.search)?;
         let evaluator = self.evaluator(&machine, side.limit.is_timed())?;
         let mut search = factory::tree_search(&machine, evaluator);
         search.set_hash_mb(settings.hash_mb);

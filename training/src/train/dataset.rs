@@ -14,7 +14,8 @@ use tesla_nn::encode::Window;
 use tesla_nn::evaluator::centipawns_from_score;
 
 use crate::labelled::{
-    GameRecord, MATE_CENTIPAWNS, Ply, RecordError, Room, find_files, key, read_within, unpack,
+    GameRecord, MATE_CENTIPAWNS, Ply, RecordError, Room, file_name, find_files, key, read_within,
+    unpack,
 };
 use crate::train::labels::{Known, Labels};
 
@@ -83,26 +84,26 @@ impl Dataset {
     /// As [`Self::read`], and when the games need more.
     pub fn read_within(path: &Path, skip: &str, room: Room) -> Result<Self, RecordError> {
         let is_whole = !path.is_dir() || skip.is_empty();
-        let dataset = Self::read_named(path, |name| is_whole || !name.starts_with(skip), room)?;
+        let is_wanted = |file: &Path| is_whole || !file_name(file).starts_with(skip);
+        let dataset = Self::read_named(path, is_wanted, room)?;
         if dataset.positions() == 0 {
             return Err(RecordError::Empty(path.to_owned()));
         }
         Ok(dataset)
     }
 
-    /// Reads the files that `path` names, as far as `is_wanted` says so of their names; perhaps
-    /// none.
+    /// Reads the files that `path` names, as far as `is_wanted` says so; perhaps none.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged, or the games need more memory than `room`.
     pub fn read_named(
         path: &Path,
-        is_wanted: impl Fn(&str) -> bool,
+        is_wanted: impl Fn(&Path) -> bool,
         mut room: Room,
     ) -> Result<Self, RecordError> {
         let mut dataset = Self::default();
         for file in find_files(path)? {
-            if is_wanted(&file.file_name().unwrap_or_default().to_string_lossy()) {
+            if is_wanted(&file) {
                 read_within(&file, &mut room)?.into_iter().for_each(|game| dataset.push(game));
             }
         }

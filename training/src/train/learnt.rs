@@ -33,9 +33,9 @@ impl Learnt {
     /// # Errors
     /// When the run's file cannot be read.
     pub fn of(weights: &Path) -> Result<Option<Self>, FileError> {
-        let folders = weights.ancestors().skip(1).take(ABOVE);
-        let path = folders.map(|folder| folder.join(FILE)).find(|path| path.is_file());
-        path.map(|path| read(&path).map(Self)).transpose()
+        let mut folders = weights.ancestors().skip(1).take(ABOVE);
+        let run = folders.find(|folder| folder.join(FILE).is_file());
+        run.map(Self::by_run).transpose()
     }
 
     /// Those of the run in `folder`, and of the runs it goes back to; none where it has noted none.

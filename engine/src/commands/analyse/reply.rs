@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::search::snapshot::{
-    MoveSnapshot, NodeSnapshot, Outlook, Progress, Proof, Snapshot, VERSION,
-};
+use crate::search::snapshot::{MoveSnapshot, NodeSnapshot, Progress, Snapshot, VERSION};
 
 /// A line of answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -177,13 +175,7 @@ impl Answer {
 
     /// Of a position without a legal move.
     pub fn of_the_end(id: &str, turn: usize, fen: String, is_mate: bool) -> Self {
-        let result = if is_mate { Outlook::Loss } else { Outlook::Draw };
-        let root = NodeSnapshot {
-            fen,
-            value: Some(if is_mate { 0.0 } else { 50.0 }),
-            proof: Some(Proof { result, mate: is_mate.then_some(0) }),
-            ..NodeSnapshot::default()
-        };
+        let root = NodeSnapshot { fen, ..NodeSnapshot::of_the_end(is_mate) };
         Self {
             id: id.to_owned(),
             turn,
