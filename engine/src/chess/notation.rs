@@ -191,6 +191,13 @@ fn position_fault(kinds: PositionErrorKinds) -> &'static str {
     found.map_or("the rules forbid it", |(_, fault)| fault)
 }
 
+/// Whether this value of a PGN's tag `Variant` means the rules of chess, Chess960 included.
+pub fn is_chess(variant: &str) -> bool {
+    let plain: String = variant.chars().filter(char::is_ascii_alphanumeric).collect();
+    ["", "standard", "chess", "normal", "fromposition", "chess960", "fischerandom", "fischerrandom"]
+        .contains(&plain.to_ascii_lowercase().as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

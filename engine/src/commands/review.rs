@@ -115,7 +115,7 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     let machine = machine.used();
     let path = args.pgn.display();
     let text = files::read_bounded(&args.pgn, LARGEST_PGN).map_err(|error| error.to_string())?;
-    let games = games(&text).map_err(|fault| format!("{path}: {fault}"))?;
+    let games = readable(&text).map_err(|fault| format!("{path}: {fault}"))?;
     args.check_outputs()?;
     let (answers, told) = unbounded();
     let tell: Tell = Arc::new(move |reply| {
@@ -147,6 +147,17 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The games that can be played through; the user is told of the others.
+fn readable(text: &[u8]) -> Result<Vec<ReadGame>, String> {
+    let (games, faults): (Vec<_>, Vec<_>) = games(text)?.into_iter().partition(Result::is_ok);
+    let mut faults = faults.into_iter().filter_map(Result::err);
+    if games.is_empty() {
+        return Err(faults.next().unwrap_or_default());
+    }
+    faults.for_each(|fault| complain(&format!("{fault}; it is left out")));
+    Ok(games.into_iter().flatten().collect())
 }
 
 /// Limits of a search, so many plies less deep.

@@ -1,13 +1,16 @@
 //! What the long commands of the program share: progress on standard error, an end by Ctrl-C, and
 //! sentences for people.
 
+use std::fmt;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use indicatif::{
+    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
+};
 
 use crate::search::StopToken;
 use crate::search::clock::Stopwatch;
@@ -21,13 +24,17 @@ const FAULT: u8 = 2;
 /// How often a line of progress is printed where it cannot be drawn.
 const QUIET: Duration = Duration::from_secs(10);
 
+/// Longest time left that is told.
+const LONGEST: Duration = Duration::from_hours(24 * 60);
+
 /// Wide enough for all that is said of any work.
 const PLAIN_WIDTH: u16 = 240;
 
 /// Progress on standard error, for so many of `what`: a bar on a terminal, elsewhere a plain line
 /// now and then.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
-    let counts = format!("{{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{eta}} left  {{wide_msg}}");
+    let counts =
+        format!("{{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{left}} left  {{wide_msg}}");
     shown(Some(length), "{bar:20} ", &counts)
 }
 
@@ -39,8 +46,17 @@ fn shown(length: Option<u64>, drawn: &str, template: &str) -> ProgressBar {
         ("", ProgressDrawTarget::term_like_with_hz(Box::new(PlainLines::default()), 1))
     };
     let style = ProgressStyle::with_template(&format!("{drawn}{template}"));
-    ProgressBar::with_draw_target(length, target)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
+        // A line that is cut short is drawn anew.
+        let _ = text.write_str(&left(state.eta()));
+    };
+    ProgressBar::with_draw_target(length, target).with_style(style.with_key("left", left))
+}
+
+/// The time left, where it can be guessed: after a pause the estimate grows beyond all bounds.
+fn left(time: Duration) -> String {
+    if time < LONGEST { format!("{:#}", HumanDuration(time)) } else { "?".to_owned() }
 }
 
 /// What bars are drawn on that are not on a terminal.
@@ -178,4 +194,15 @@ pub fn finish(result: Result<ExitCode, String>) -> ExitCode {
 /// All that was said has been written.
 pub fn end_at_once() -> ! {
     signal_hook::low_level::exit(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_told_where_it_can_be_guessed() {
+        assert_eq!(left(Duration::from_mins(4)), "4m");
+        assert_eq!(left(Duration::from_secs(u64::MAX)), "?");
+    }
 }

@@ -267,10 +267,12 @@ impl ReviewOrder {
         if self.nodes == 0 || self.nodes > MOST_NODES {
             return Err(Refusal::new("nodes", format!("nodes are from 1 to {MOST_NODES}")));
         }
-        let games = games(self.pgn.as_bytes()).map_err(|error| Refusal::new("pgn", error))?;
+        let refused = |fault: String| Refusal::new("pgn", fault);
+        let games = games(self.pgn.as_bytes()).map_err(refused)?;
         let count = games.len();
-        let first = games.into_iter().next().map(|game| (game, count));
-        first.ok_or_else(|| Refusal::new("pgn", "there is no game in it"))
+        let first = games.into_iter().next();
+        let first = first.ok_or_else(|| refused("there is no game in it".to_owned()))?;
+        Ok((first.map_err(refused)?, count))
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
 use shakmaty::{Chess, Move, Position};
+use tesla_engine::chess::notation::is_chess;
 
 use super::state::{fen_of, set_up, start_fen};
 
@@ -144,13 +145,6 @@ impl Visitor for PgnRules {
     fn end_game(&mut self, game: PgnGame) -> Self::Output {
         Ok(game)
     }
-}
-
-/// Whether this value of the tag `Variant` means the rules of chess, Chess960 included.
-pub(crate) fn is_chess(variant: &str) -> bool {
-    let plain: String = variant.chars().filter(char::is_ascii_alphanumeric).collect();
-    ["", "standard", "chess", "normal", "fromposition", "chess960", "fischerandom", "fischerrandom"]
-        .contains(&plain.to_ascii_lowercase().as_str())
 }
 
 /// The first word of a game's main line that is neither a move nor a number nor a result. The

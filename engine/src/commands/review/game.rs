@@ -12,7 +12,7 @@ use tesla_nn::evaluator::centipawns_from_score;
 use super::Assessment;
 use super::judgement::{Judgement, Loss};
 use crate::chess::game::Game;
-use crate::chess::notation::from_fen;
+use crate::chess::notation::{from_fen, is_chess};
 use crate::search::snapshot::Outlook;
 
 /// Longest line of tags that is read whole, bytes.
@@ -46,18 +46,21 @@ pub struct Annotation {
     pub better: Option<Move>,
 }
 
-/// All games of a PGN.
+/// The games of a PGN that have a move, and a sentence in the place of each that cannot be played
+/// through.
 ///
 /// # Errors
-/// A sentence on the first one that cannot be played through, or that there is none.
-pub fn games(text: &[u8]) -> Result<Vec<ReadGame>, String> {
+/// A sentence when there is none.
+pub fn games(text: &[u8]) -> Result<Vec<Result<ReadGame, String>>, String> {
     let mut reader =
         Reader::build(Cursor::new(text)).set_supported_tag_line_length(LONGEST_TAG).finish();
     let mut games = Vec::new();
     while let Some(game) = reader.read_game(&mut Visit).map_err(|error| error.to_string())? {
-        games.push(game.map_err(|fault| format!("game {}: {fault}", games.len() + 1))?);
+        games.push(game.map_err(|fault| format!("game {}: {fault}", games.len() + 1)));
     }
-    games.retain(|game: &ReadGame| !game.moves.is_empty());
+    games.retain(|game: &Result<ReadGame, _>| {
+        game.as_ref().map_or(true, |game| !game.moves.is_empty())
+    });
     if games.is_empty() { Err("there is no game with a move in it".to_owned()) } else { Ok(games) }
 }
 
@@ -206,7 +209,11 @@ impl Visitor for Visit {
         value: RawTag<'_>,
     ) -> ControlFlow<Self::Output> {
         let name = String::from_utf8_lossy(name).into_owned();
-        tags.push((name, value.decode_utf8_lossy().into_owned()));
+        let value = value.decode_utf8_lossy().into_owned();
+        if name == "Variant" && !is_chess(&value) {
+            return ControlFlow::Break(Err(format!("the variant {value} is not chess")));
+        }
+        tags.push((name, value));
         ControlFlow::Continue(())
     }
 

@@ -30,7 +30,7 @@ fn losses_have_lichess_names() {
 
 #[test]
 fn games_are_written_as_others_read_them() {
-    let game = &games(GAME.as_bytes()).unwrap()[0];
+    let game = &readable(GAME.as_bytes()).unwrap()[0];
     let mated = Proof { result: Outlook::Loss, mate: Some(0) };
     let mates = Proof { result: Outlook::Win, mate: Some(1) };
     let verdicts = [(45.0, None), (55.0, None), (44.0, None), (100.0, Some(mates))];
@@ -48,7 +48,7 @@ fn games_are_written_as_others_read_them() {
     }
     assert!(text.lines().all(|line| line.len() <= 80));
     // What is written can be read, and is the same game.
-    let again = &games(text.as_bytes()).unwrap()[0];
+    let again = &readable(text.as_bytes()).unwrap()[0];
     assert_eq!(again.positions().len(), 5);
     assert_eq!(again.title(), game.title());
     assert!(!game.title().contains('?'), "{}", game.title());
@@ -95,10 +95,20 @@ fn what_is_no_game_is_told() {
         ("[Event \"x\"]\n\n*", "no game"),
         ("1. e4 e4 *", "move 2, e4, cannot be played"),
         ("[FEN \"nonsense\"]\n\n1. e4 *", "cannot be read"),
+        ("[Variant \"Crazyhouse\"]\n\n1. e4 *", "the variant Crazyhouse is not chess"),
     ] {
-        let told = games(text.as_bytes()).unwrap_err();
+        let told = readable(text.as_bytes()).unwrap_err();
         assert!(told.contains(fault), "{text:?}: {told}");
     }
+}
+
+/// One bad game of many does not keep the others from being reviewed.
+#[test]
+fn a_bad_game_is_left_out() {
+    let text = format!("[Event \"bad\"]\n\n1. e4 e4 *\n\n[Event \"none\"]\n\n*\n\n{GAME}\n{GAME}");
+    let all = games(text.as_bytes()).unwrap();
+    assert!(all[0].as_ref().unwrap_err().starts_with("game 1: move 2, e4"), "{:?}", all[0]);
+    assert_eq!((all.len(), readable(text.as_bytes()).unwrap().len()), (3, 2));
 }
 
 /// Every search that judges positions finds the blunder; the one that plays at random is refused.

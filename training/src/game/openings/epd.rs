@@ -6,14 +6,14 @@ use super::Opening;
 use crate::game::epd::{number, operand, operations, parse_number, split_position};
 use crate::game::state::{GameState, fen_of, set_up};
 
-/// Reads one opening a line; blank lines do not count.
+/// Reads one opening a line; blank lines and those that begin with `#` do not count.
 pub(super) fn parse(bytes: &[u8], chess960: bool) -> Result<Vec<Opening>> {
     let mut openings = Vec::new();
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let line = str::from_utf8(line)
             .with_context(|| format!("line {}: it is not UTF-8 text", index + 1))?
             .trim();
-        if !line.is_empty() {
+        if !line.is_empty() && !line.starts_with('#') {
             let opening = parse_line(line, chess960);
             openings.push(opening.map_err(|fault| anyhow!("line {}: {fault}", index + 1))?);
         }

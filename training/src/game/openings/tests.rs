@@ -24,7 +24,7 @@ fn moves(opening: &Opening) -> String {
 fn lines_of_fen_and_epd() {
     let board = "rnbqkb1r/pppppppp/5n2/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq -";
     let text = format!(
-        "\u{feff}{FEN}\r\n\r\n{board}\n{board} hmvc 2; fmvn 2; id \"a; b\"; bm e2e4;\n\
+        "\u{feff}# a book\n{FEN}\r\n\r\n{board}\n{board} hmvc 2; fmvn 2; id \"a; b\"; bm e2e4;\n\
          \x20 {board} 4 3 ; ok\n"
     );
     let book = read("x.epd", &text);
