@@ -77,7 +77,7 @@ impl<T: Default> Cache<T> {
 
     /// The node, while its position is known.
     pub(crate) fn node(&self, session: u32, id: u32) -> Option<&Node> {
-        self.sessions.get(&session)?.nodes.get(&id)
+        self.sessions.get(&session)?.node(id)
     }
 
     /// The content of a slot that a node holds.
@@ -130,7 +130,7 @@ impl<T: Default> Cache<T> {
         let Some(session) = self.sessions.get_mut(&session) else { return };
         session.weight *= half_life.recip().exp2();
         if session.weight > HEAVY {
-            for &slot in session.nodes.values().filter_map(Node::own).flatten() {
+            for &slot in session.nodes().filter_map(Node::own).flatten() {
                 *self.slots.attention_mut(slot) /= session.weight;
             }
             session.weight = 1.0;
@@ -190,8 +190,8 @@ impl<T: Default> Cache<T> {
         }
         let limit = self.limit;
         let Some(entry) = self.sessions.get_mut(&session) else { return };
-        let old = entry.nodes.insert(id, node);
-        if entry.nodes.len() > POSITIONS * limit {
+        let old = entry.insert(id, node);
+        if entry.len() > POSITIONS * limit {
             entry.forget_old_positions();
         }
         if let Some(tokens) = old.and_then(|old| old.tokens) {
@@ -202,11 +202,9 @@ impl<T: Default> Cache<T> {
     /// Gives a known node new tokens in place of what it had.
     pub(crate) fn set_tokens(&mut self, session: u32, id: u32, tokens: Tokens) {
         self.slots.hold(&tokens);
-        let entry = self.sessions.get_mut(&session);
-        let place = entry.and_then(|entry| entry.nodes.get_mut(&id)).map(|node| &mut node.tokens);
         // A node that is gone gives the slots back at once.
-        let old = match place {
-            Some(place) => place.replace(Box::new(tokens)),
+        let old = match self.sessions.get_mut(&session) {
+            Some(entry) => entry.replace_tokens(id, tokens),
             None => Some(Box::new(tokens)),
         };
         if let Some(old) = old {
@@ -216,8 +214,7 @@ impl<T: Default> Cache<T> {
 
     /// Forgets a node; slots that no other node holds become free.
     fn release(&mut self, session: u32, id: u32) {
-        let entry = self.sessions.get_mut(&session);
-        let node = entry.and_then(|entry| entry.nodes.remove(&id));
+        let node = self.sessions.get_mut(&session).and_then(|entry| entry.remove(id));
         if let Some(tokens) = node.and_then(|node| node.tokens) {
             self.let_go(session, &tokens);
         }
@@ -226,18 +223,15 @@ impl<T: Default> Cache<T> {
     /// Forgets a node's tokens, not its position.
     pub(crate) fn drop_tokens(&mut self, session: u32, id: u32) {
         let entry = self.sessions.get_mut(&session);
-        let node = entry.and_then(|entry| entry.nodes.get_mut(&id));
-        if let Some(tokens) = node.and_then(|node| node.tokens.take()) {
+        if let Some(tokens) = entry.and_then(|entry| entry.take_tokens(id)) {
             self.let_go(session, &tokens);
         }
     }
 
     /// Another way to a node: where it has no tokens, they will be rebuilt from this parent's.
     pub(crate) fn reach(&mut self, session: u32, id: u32, parent: (u32, Move)) {
-        let entry = self.sessions.get_mut(&session);
-        let node = entry.and_then(|entry| entry.nodes.get_mut(&id));
-        if let Some(node) = node.filter(|node| node.tokens.is_none()) {
-            node.parent = Some(parent);
+        if let Some(entry) = self.sessions.get_mut(&session) {
+            entry.reach(id, parent);
         }
     }
 
@@ -259,7 +253,7 @@ impl<T: Default> Cache<T> {
     /// Forgets all nodes of a session but these.
     pub(crate) fn retain(&mut self, session: u32, ids: &HashSet<u32>) {
         let Some(entry) = self.sessions.get(&session) else { return };
-        let gone: Vec<u32> = entry.nodes.keys().filter(|id| !ids.contains(id)).copied().collect();
+        let gone: Vec<u32> = entry.names().filter(|id| !ids.contains(id)).collect();
         for id in gone {
             self.release(session, id);
         }

@@ -1,9 +1,10 @@
 //! The order of eviction: the least attended positions first.
 
-use std::collections::HashSet;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 
-use super::node::Node;
-use super::session::Session;
+use super::session::{NameHasher, Session};
 
 /// A node's place in the order.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +16,47 @@ struct Rank {
     height: u32,
 }
 
-/// The session's nodes in the order in which they are to lose their tokens: all that have any, but
-/// for the protected and the `needed`.
+impl Rank {
+    /// Among equals, descendants go first, and then the older, on every run the same.
+    fn order(&self, other: &Self) -> Ordering {
+        let attention = self.attention.total_cmp(&other.attention);
+        attention.then((self.height, self.id).cmp(&(other.height, other.id)))
+    }
+}
+
+/// Share of the nodes that are brought into order at a time: few of them go at once.
+const PART: usize = 8;
+
+/// Nodes in the order in which they are to lose their tokens.
+#[derive(Debug)]
+pub(super) struct Order {
+    ranks: Vec<Rank>,
+    next: usize,
+    /// How many are in order.
+    ordered: usize,
+}
+
+impl Iterator for Order {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        if self.next == self.ordered {
+            let part = self.ranks.len().div_ceil(PART);
+            let rest = self.ranks.get_mut(self.ordered..)?;
+            if part < rest.len() {
+                rest.select_nth_unstable_by(part, Rank::order);
+            }
+            let part = part.min(rest.len());
+            rest[..part].sort_unstable_by(Rank::order);
+            self.ordered += part;
+        }
+        let rank = self.ranks.get(self.next)?;
+        self.next += 1;
+        Some(rank.id)
+    }
+}
+
+/// The session's nodes that have tokens, but for the protected and the `needed`.
 ///
 /// A node ranks by the attention of its descendants too. They hold its slots, so evicting it alone
 /// frees nothing; and when they are queried, it soon will be.
@@ -24,30 +64,27 @@ pub(super) fn order(
     session: &Session,
     needed: &HashSet<u32>,
     attention: impl Fn(u32) -> f64,
-) -> Vec<u32> {
-    let nodes = &session.nodes;
-    let rank = |(&id, node): (&u32, &Node)| {
-        let attention = node.own()?.iter().map(|&slot| attention(slot)).fold(0.0, f64::max);
-        Some(Rank { id, attention, height: 0 })
-    };
-    let mut ranked: Vec<Rank> = nodes.iter().filter_map(rank).collect();
-    // Descendants have later names than their parents.
-    ranked.sort_unstable_by_key(|rank| rank.id);
-    for index in (0..ranked.len()).rev() {
-        let (earlier, later) = ranked.split_at_mut(index);
+) -> Order {
+    let count = session.with_tokens().len();
+    let (mut ranks, mut parents) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let mut places = HashMap::<u32, u32, BuildHasherDefault<NameHasher>>::default();
+    places.reserve(count);
+    for (id, filled) in session.with_tokens() {
+        let attention = filled.own().iter().map(|&slot| attention(slot)).fold(0.0, f64::max);
+        // Descendants have later names than their parents, so a parent's place is known.
+        parents.push(filled.parent.and_then(|parent| places.get(&parent).copied()));
+        places.insert(id, ranks.len() as u32);
+        ranks.push(Rank { id, attention, height: 0 });
+    }
+    for (index, parent) in parents.into_iter().enumerate().rev() {
+        let (earlier, later) = ranks.split_at_mut(index);
         let child = &later[0];
-        let Some((parent, _)) = nodes[&child.id].parent else { continue };
-        if let Ok(parent) = earlier.binary_search_by_key(&parent, |rank| rank.id) {
-            let parent = &mut earlier[parent];
+        if let Some(parent) = parent {
+            let parent = &mut earlier[parent as usize];
             parent.attention = parent.attention.max(child.attention);
             parent.height = parent.height.max(child.height + 1);
         }
     }
-    ranked.retain(|Rank { id, .. }| !session.protected.contains(id) && !needed.contains(id));
-    // Among equals, descendants go first, and then the older, on every run the same.
-    ranked.sort_unstable_by(|a, b| {
-        let attention = a.attention.total_cmp(&b.attention);
-        attention.then((a.height, a.id).cmp(&(b.height, b.id)))
-    });
-    ranked.into_iter().map(|rank| rank.id).collect()
+    ranks.retain(|Rank { id, .. }| !session.protected.contains(id) && !needed.contains(id));
+    Order { ranks, next: 0, ordered: 0 }
 }

@@ -108,3 +108,60 @@ fn descendants_go_first_and_positions_last() {
     }
     assert!(cache.node(0, dull).is_none() && tokens(&cache)[2]);
 }
+
+/// A tree of positions whose slots have drawn attention; some have lost their tokens.
+fn tree(nodes: u32, seed: u64) -> Cache<[f32; 8]> {
+    let mut cache = Cache::new(3 * nodes as usize, usize::MAX);
+    let mut state = seed;
+    let mut draw = |below: u32| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) as u32) % below
+    };
+    for index in 0..nodes {
+        let slots = cache.store(0, blocks(2 + index as usize % 2)).unwrap();
+        // Coarse, so that some are equal.
+        for &slot in &slots {
+            cache.attend(0, slot, draw(9) as f32);
+        }
+        let id = cache.name();
+        let parent = (index > 0).then(|| id - 1 - draw(index.min(40)));
+        cache.keep(0, id, node(&slots, parent, &[]));
+        if draw(4) == 0 {
+            cache.drop_tokens(0, id - draw(index + 1));
+        }
+    }
+    cache
+}
+
+#[test]
+fn nodes_go_in_the_order_of_attention_below_them() {
+    let cache = tree(400, 1);
+    let session = &cache.sessions[&0];
+    let own = |id: u32| session.node(id).and_then(Node::own);
+    let with_tokens: Vec<u32> = (1..=400).filter(|&id| own(id).is_some()).collect();
+    assert!((200..390).contains(&with_tokens.len()), "{}", with_tokens.len());
+    assert!(with_tokens.iter().copied().eq(session.with_tokens().map(|(id, _)| id)));
+    // What a node's descendants with tokens have, by walking up from each of them.
+    let mut ranks: HashMap<u32, (f64, u32)> = HashMap::new();
+    for &id in &with_tokens {
+        let slots = own(id).into_iter().flatten();
+        let attention = slots.map(|&slot| cache.attention(slot)).fold(0.0, f64::max);
+        let (mut at, mut height) = (Some(id), 0);
+        while let Some(id) = at.filter(|&id| own(id).is_some()) {
+            let rank = ranks.entry(id).or_default();
+            *rank = (rank.0.max(attention), rank.1.max(height));
+            height += 1;
+            at = session.node(id).and_then(|node| Some(node.parent.as_ref()?.0));
+        }
+    }
+    let needed = HashSet::from([with_tokens[3], with_tokens[70]]);
+    let mut expected: Vec<u32> =
+        with_tokens.into_iter().filter(|id| !needed.contains(id)).collect();
+    expected.sort_by(|a, b| {
+        let [(a_attention, a_height), (b_attention, b_height)] = [ranks[a], ranks[b]];
+        a_attention.total_cmp(&b_attention).then((a_height, a).cmp(&(b_height, b)))
+    });
+    let order = eviction::order(session, &needed, |slot| cache.attention(slot));
+    assert_eq!(order.collect::<Vec<_>>(), expected);
+}
