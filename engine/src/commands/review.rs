@@ -151,13 +151,20 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
 
 /// The games that can be played through; the user is told of the others.
 fn readable(text: &[u8]) -> Result<Vec<ReadGame>, String> {
-    let (games, faults): (Vec<_>, Vec<_>) = games(text)?.into_iter().partition(Result::is_ok);
-    let mut faults = faults.into_iter().filter_map(Result::err);
-    if games.is_empty() {
-        return Err(faults.next().unwrap_or_default());
+    let (mut readable, mut faults) = (Vec::new(), Vec::new());
+    for game in games(text)? {
+        match game {
+            Ok(game) => readable.push(game),
+            Err(fault) => faults.push(fault),
+        }
     }
-    faults.for_each(|fault| complain(&format!("{fault}; it is left out")));
-    Ok(games.into_iter().flatten().collect())
+    if let (true, Some(fault)) = (readable.is_empty(), faults.first()) {
+        return Err(fault.clone());
+    }
+    for fault in faults {
+        complain(&format!("{fault}; it is left out"));
+    }
+    Ok(readable)
 }
 
 /// Limits of a search, so many plies less deep.

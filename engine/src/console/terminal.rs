@@ -46,12 +46,14 @@ fn shown(length: Option<u64>, drawn: &str, template: &str) -> ProgressBar {
         ("", ProgressDrawTarget::term_like_with_hz(Box::new(PlainLines::default()), 1))
     };
     let style = ProgressStyle::with_template(&format!("{drawn}{template}"));
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    let left = |state: &ProgressState, text: &mut dyn fmt::Write| {
-        // A line that is cut short is drawn anew.
-        let _ = text.write_str(&left(state.eta()));
-    };
-    ProgressBar::with_draw_target(length, target).with_style(style.with_key("left", left))
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key(
+        "left",
+        |state: &ProgressState, text: &mut dyn fmt::Write| {
+            // A line that is cut short is drawn anew.
+            let _ = text.write_str(&left(state.eta()));
+        },
+    );
+    ProgressBar::with_draw_target(length, target).with_style(style)
 }
 
 /// The time left, where it can be guessed: after a pause the estimate grows beyond all bounds.

@@ -270,9 +270,9 @@ impl ReviewOrder {
         let refused = |fault: String| Refusal::new("pgn", fault);
         let games = games(self.pgn.as_bytes()).map_err(refused)?;
         let count = games.len();
-        let first = games.into_iter().next();
-        let first = first.ok_or_else(|| refused("there is no game in it".to_owned()))?;
-        Ok((first.map_err(refused)?, count))
+        let none = || Err("there is no game in it".to_owned());
+        let first = games.into_iter().next().unwrap_or_else(none).map_err(refused)?;
+        Ok((first, count))
     }
 }
 
