@@ -9,7 +9,6 @@ mod quiet;
 use std::fmt;
 use std::str::FromStr;
 
-use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 pub use self::part::Part;
@@ -113,12 +112,12 @@ impl Chosen {
 
     /// Where burn's tensors are.
     #[cfg(any(feature = "burn-wgpu", not(feature = "wgpu")))]
-    pub fn tensors(&self) -> Device {
+    pub fn tensors(&self) -> burn::tensor::Device {
         #[cfg(feature = "burn-wgpu")]
         if let Some(adapter) = &self.adapter {
             return adapter.of_tensors();
         }
-        Device::flex()
+        burn::tensor::Device::flex()
     }
 }
 
