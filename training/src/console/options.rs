@@ -118,7 +118,7 @@ macro_rules! shown_as_displayed {
 
 pub(crate) use shown_as_displayed;
 
-shown_as_displayed!(u8, u16, u32, u64, usize, f32, f64);
+shown_as_displayed!(u8, u16, u32, u64, usize, f32, f64, String);
 shown_as_displayed!(tesla_nn::device::DeviceChoice, tesla_nn::model::Precision);
 
 /// Shows values of these types by their name on the command line.

@@ -69,6 +69,8 @@ pub enum Termination {
     DrawAdjudication,
     /// An engine sees its game lost for long enough.
     ResignAdjudication,
+    /// The endgame tables know how the game ends.
+    TableAdjudication,
     /// A clock ran out.
     TimeForfeit,
     /// An engine sent a move that is not legal.
@@ -103,7 +105,10 @@ impl Termination {
             | Self::FiftyMoves
             | Self::Repetition
             | Self::InsufficientMaterial => "normal",
-            Self::MaxPlies | Self::DrawAdjudication | Self::ResignAdjudication => "adjudication",
+            Self::MaxPlies
+            | Self::DrawAdjudication
+            | Self::ResignAdjudication
+            | Self::TableAdjudication => "adjudication",
             Self::TimeForfeit => "time forfeit",
             Self::IllegalMove | Self::BadUci => "rules infraction",
             Self::Crash | Self::Hang => "abandoned",
@@ -150,6 +155,12 @@ impl Ending {
             Termination::MaxPlies => "Draw by adjudication: maximum length".to_owned(),
             Termination::DrawAdjudication => "Draw by adjudication".to_owned(),
             Termination::ResignAdjudication => format!("{winner} wins by adjudication"),
+            Termination::TableAdjudication if self.result == GameResult::Draw => {
+                "Draw by adjudication: Syzygy tables".to_owned()
+            }
+            Termination::TableAdjudication => {
+                format!("{winner} wins by adjudication: Syzygy tables")
+            }
             Termination::TimeForfeit => format!("{loser} loses on time"),
             Termination::IllegalMove => format!("{loser} makes an illegal move{detail}"),
             Termination::Crash => format!("{loser} disconnects"),

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use shakmaty::{Color, Position};
+use tesla_engine::chess::score::Verdict;
+use tesla_engine::chess::tablebase::Tables;
 use tesla_engine::search::StopToken;
 
 use super::record::{Breaches, MoveRecord};
@@ -14,10 +16,12 @@ use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
 
 /// What every game of a match is played by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// Ends games by the sides' own scores.
     pub adjudication: Adjudication,
+    /// Endgame tables, which end the games that they know.
+    pub tables: Option<Tables>,
     /// What a clock may be overrun by before the game is lost.
     pub margin: Duration,
     /// How long after its time a side is waited for before it counts as hanging; with nothing but
@@ -153,10 +157,22 @@ impl InPlay<'_> {
             nodes: reply.nodes,
             micros: u64::try_from(reply.elapsed.as_micros()).unwrap_or(u64::MAX),
         });
-        let ruled = self.state.outcome();
+        let ruled = self.state.outcome().or_else(|| self.known_ending());
         match ruled.or_else(|| self.adjudicator.observe(&self.state, reply.score)) {
             Some(ending) => Step::End(ending),
             None => Step::GoOn,
+        }
+    }
+
+    /// What the tables know of the position, which they do after a capture or pawn move.
+    fn known_ending(&self) -> Option<Ending> {
+        let position = self.state.position();
+        let how = Termination::TableAdjudication;
+        match self.rules.tables.as_ref()?.verdict(position)? {
+            Verdict::Open => None,
+            Verdict::Draw => Some(Ending::draw(how)),
+            Verdict::Loss(_) => Some(Ending::loss(position.turn(), how)),
+            Verdict::Win(_) => Some(Ending::loss(!position.turn(), how)),
         }
     }
 
@@ -190,6 +206,8 @@ impl InPlay<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
+
+    use tesla_engine::chess::tablebase::{self, TablebaseSettings};
 
     use super::*;
     use crate::game::score::UciScore;
@@ -229,14 +247,25 @@ mod tests {
         Scripted(text.split(' ').map(reply).collect())
     }
 
-    fn run(mut white: Scripted, mut black: Scripted, limit: &str) -> Result<Played, Mishap> {
+    fn run(white: Scripted, black: Scripted, limit: &str) -> Result<Played, Mishap> {
+        run_from(&start_fen(), None, [white, black], limit)
+    }
+
+    fn run_from(
+        fen: &str,
+        tables: Option<Tables>,
+        [mut white, mut black]: [Scripted; 2],
+        limit: &str,
+    ) -> Result<Played, Mishap> {
         let limit = Limit { tc: Some(limit.parse().unwrap()), ..Limit::default() };
         let rules = Rules {
             adjudication: Adjudication::default(),
+            tables,
             margin: Duration::from_millis(10),
             patience: Duration::from_secs(1),
         };
-        let opening = Opening { fen: start_fen(), moves: Vec::new(), chess960: false, name: None };
+        let opening =
+            Opening { fen: fen.to_owned(), moves: Vec::new(), chess960: false, name: None };
         let mut seats = [
             Seat { player: &mut white, limit: &limit },
             Seat { player: &mut black, limit: &limit },
@@ -262,6 +291,31 @@ mod tests {
         assert_eq!(played.moves.len(), 3);
         // The increment arrives after the move.
         let played = run(moves("e2e4 d2d4 a2a3", 10), moves("e7e5 e5d4", 60), "0.1+0.05");
+        assert_eq!(played, Err(Mishap::Stopped));
+    }
+
+    #[test]
+    fn tables_end_what_they_know() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/data/syzygy").to_owned();
+        let settings = TablebaseSettings { path: Some(path), ..TablebaseSettings::default() };
+        let tables = tablebase::open(&settings).0;
+        let how = Termination::TableAdjudication;
+        for (fen, first, ending) in [
+            ("4k3/8/8/8/3q4/8/3R4/3K4 w - - 0 1", "d2d4", Ending::loss(Color::Black, how)),
+            ("8/8/3K4/4P3/8/1k6/P7/8 b - - 0 1", "b3a2", Ending::loss(Color::Black, how)),
+            ("k7/8/K7/Pn6/8/8/8/8 w - - 0 1", "a6b5", Ending::draw(how)),
+        ] {
+            let sides = || [moves(first, 1), moves(first, 1)];
+            let played = run_from(fen, tables.clone(), sides(), "10").unwrap();
+            assert_eq!((played.ending, played.moves.len()), (ending, 1), "{fen}");
+            assert!(
+                run_from(fen, None, sides(), "10")
+                    .is_ok_and(|played| { played.ending.termination == Termination::IllegalMove })
+            );
+        }
+        // A king's move there is not the last word: the clock of fifty moves runs.
+        let sides = [moves("d1c1", 1), moves("e8e7", 1)];
+        let played = run_from("4k3/8/8/8/8/8/3R4/3K4 w - - 0 1", tables, sides, "10");
         assert_eq!(played, Err(Mishap::Stopped));
     }
 

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow, ensure};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tesla_engine::chess::tablebase::{self, TablebaseSettings, Tables};
 use tesla_nn::files::sha256;
 
 use super::arbiter::Rules;
@@ -70,6 +71,10 @@ options! {
         draw: Option<DrawRule> = None, as draw: DrawRule;
         /// Loss when a side scores its game as lost: movecount=4,score=600,twosided=true.
         resign: Option<ResignRule> = None, as resign: ResignRule;
+        /// Folders of Syzygy tables, separated as the system separates paths: they end a game when
+        /// a capture or pawn move leads to a position that they know.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tables: Option<String> = None, as tb: String;
         /// Draw after this many moves of each side.
         max_moves: Option<u32> = None, as max_moves: u32;
         /// Time by which a clock may be overrun, ms.
@@ -163,9 +168,22 @@ impl MatchConfig {
         (book.openings().len() as u64).saturating_sub(self.skip)
     }
 
-    /// What every game is played by.
+    /// The endgame tables, where the match has some, and sentences on what was found.
+    ///
+    /// # Errors
+    /// When there are none in the folders named.
+    pub fn open_tables(&self) -> Result<(Option<Tables>, Vec<String>)> {
+        let settings =
+            TablebaseSettings { path: self.tables.clone(), ..TablebaseSettings::default() };
+        let (tables, notes) = tablebase::open(&settings);
+        ensure!(tables.is_some() || self.tables.is_none(), "--tb: {}", notes.join("; "));
+        Ok((tables, notes))
+    }
+
+    /// What every game is played by, without the tables.
     pub fn rules(&self) -> Rules {
         Rules {
+            tables: None,
             adjudication: Adjudication {
                 draw: self.draw,
                 resign: self.resign,
@@ -200,6 +218,9 @@ impl MatchConfig {
             if let Some(fields) = config.as_object_mut() {
                 fields.remove(key);
             }
+        }
+        if self.tables.is_some() {
+            config["tables"] = json!(true);
         }
         json!({
             "config": config,
@@ -258,6 +279,17 @@ mod tests {
             count += 1;
         }
         assert!(count >= 2);
+    }
+
+    #[test]
+    fn tables_are_there_or_missed() {
+        let mut config = read(TEXT).unwrap();
+        assert!(config.open_tables().unwrap().0.is_none());
+        config.tables = Some("no/such/folder".to_owned());
+        let error = config.open_tables().unwrap_err().to_string();
+        assert!(error.contains("--tb") && error.contains("no/such/folder"), "{error}");
+        let text = ::toml::to_string(&config).unwrap();
+        assert_eq!(::toml::from_str::<MatchConfig>(&text).unwrap(), config);
     }
 
     #[test]

@@ -47,7 +47,11 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     if config.repeats_openings_of(&book) {
         say("the book has fewer openings than the match has rounds: openings will be repeated");
     }
-    let rules = config.rules();
+    let (tables, notes) = config.open_tables()?;
+    for note in &notes {
+        say(note);
+    }
+    let rules = Rules { tables: tables.clone(), ..config.rules() };
     let names =
         lineup::try_engines(&config.side, rules.patience, config.chess960, pool.interrupted)?;
     let devices = Devices::start(&config.side, say)?;
@@ -86,6 +90,9 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     let started = Instant::now();
     let outcome = if results.tally.is_over() { Ok(()) } else { results.play(&setting, context) };
     results.progress.bar.finish_and_clear();
+    if let Some(error) = tables.and_then(|tables| tables.take_error()) {
+        say(&error);
+    }
     outcome?;
     results.close(started.elapsed(), devices.usage())
 }

@@ -68,7 +68,7 @@ fn known<T>(answer: Result<T, SyzygyError>) -> Result<Option<T>, String> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(error @ SyzygyError::ProbeFailed { .. }) => {
-            Err(format!("{error}; download this file again, or take its folder out of SyzygyPath"))
+            Err(format!("{error}; download this file again, or take its folder out of the path"))
         }
         Err(_) => Ok(None),
     }
