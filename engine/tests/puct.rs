@@ -3,16 +3,18 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
+#[path = "puct/formula.rs"]
+mod formula;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{nodes, walk};
+use formula::{Fixed, even};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Move, Position, Role};
+use shakmaty::{CastlingMode, Chess, Position};
 use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::best_first::puct::lead;
@@ -23,69 +25,6 @@ use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
 use tesla_engine::tree::arena::Tree;
 use tesla_engine::tree::node::{PENDING, ROOT, UNEVALUATED};
 use tesla_nn::classical::ClassicalEvaluator;
-use tesla_nn::evaluator::{EvalError, Evaluation, Evaluator, MoveEstimate, Request};
-
-/// Thinks all positions even, with a policy that falls by half from move to move, pawns first, so
-/// that positions do not come back. Notes the sizes of its batches.
-#[derive(Default)]
-struct Even {
-    waiting: std::collections::VecDeque<Vec<Request>>,
-    batches: Arc<Mutex<Vec<usize>>>,
-    most: usize,
-}
-
-impl Even {
-    fn boxed(most: usize) -> (Box<Self>, Arc<Mutex<Vec<usize>>>) {
-        let batches = Arc::<Mutex<Vec<usize>>>::default();
-        (Box::new(Self { batches: Arc::clone(&batches), most, ..Self::default() }), batches)
-    }
-}
-
-/// The policy of each of these moves.
-fn policies(moves: &[Move]) -> Vec<f32> {
-    let mut order: Vec<usize> = (0..moves.len()).collect();
-    order.sort_by_key(|&place| moves[place].role() != Role::Pawn);
-    let mut policies = vec![0.0; moves.len()];
-    for (rank, place) in order.into_iter().enumerate() {
-        policies[place] = 0.5_f32.powi(rank as i32);
-    }
-    let total: f32 = policies.iter().sum();
-    policies.iter().map(|policy| policy / total).collect()
-}
-
-impl Evaluator for Even {
-    fn description(&self) -> String {
-        "even".to_owned()
-    }
-
-    fn batch_size(&self) -> usize {
-        self.most
-    }
-
-    fn submit(&mut self, batch: Vec<Request>) {
-        self.batches.lock().unwrap().push(batch.len());
-        self.waiting.push_back(batch);
-    }
-
-    fn in_flight(&self) -> usize {
-        self.waiting.len()
-    }
-
-    fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError> {
-        let batch = self.waiting.pop_front().ok_or(EvalError::NothingInFlight)?;
-        let answer = |request: &Request| Evaluation {
-            value: 0.5,
-            error: 0.1,
-            wdl: [0.25, 0.5, 0.25],
-            moves: policies(&request.moves)
-                .into_iter()
-                .map(|policy| MoveEstimate { policy, action_value: 0.5 })
-                .collect(),
-            ..Evaluation::default()
-        };
-        Ok(batch.iter().map(answer).collect())
-    }
-}
 
 fn game(fen: &str) -> Game {
     let fen: Fen = fen.parse().unwrap();
@@ -126,57 +65,10 @@ fn classical(batch: usize) -> BestFirst {
     search
 }
 
-/// The root's visits when all values are even, by lc0's formula written down once more: its values
-/// lie in [-1, 1] and are 0 here.
-fn even_visits(policies: &[f32], all: u32) -> Vec<u32> {
-    let mut visits = vec![0_u32; policies.len()];
-    for done in 1..all {
-        let exploration = 1.745 + 3.894 * ((done as f32 + 38739.0) / 38739.0).ln();
-        let below: u32 = visits.iter().sum();
-        let weight = exploration * (below.max(1) as f32).sqrt();
-        let seen: f32 = policies.iter().zip(&visits).filter(|&(_, &n)| n > 0).map(|(p, _)| p).sum();
-        let rank = |place: usize| {
-            let value = if visits[place] == 0 { -0.33 * seen.sqrt() } else { 0.0 };
-            value + weight * policies[place] / (1.0 + visits[place] as f32)
-        };
-        let best = (0..policies.len()).reduce(|a, b| if rank(b) > rank(a) { b } else { a });
-        // What cannot become the most visited with what is left is passed over.
-        let most = *visits.iter().max().unwrap();
-        let left = all - done;
-        let allowed = (0..policies.len()).filter(|&place| most - visits[place] <= left);
-        let best = allowed.reduce(|a, b| if rank(b) > rank(a) { b } else { a }).or(best);
-        visits[best.unwrap()] += 1;
-    }
-    visits
-}
-
-#[test]
-fn visits_follow_the_formula() {
-    let game = Game::new(Chess::new());
-    let policies = policies(&game.position().legal_moves());
-    for temperature in [1.0, 1.359] {
-        let mut search = BestFirst::puct(Even::boxed(1).0);
-        // A visit to a position that was evaluated before would be free.
-        search.set_params(lc0(&[
-            ("puct_temperature", temperature),
-            ("batches_in_flight", 1.0),
-            ("evaluations_share", 0.0),
-        ]));
-        run(&mut search, &game, &nodes(300));
-        let flat: Vec<f32> = policies.iter().map(|p| p.powf(1.0 / temperature)).collect();
-        let total: f32 = flat.iter().sum();
-        let flat: Vec<f32> = flat.iter().map(|policy| policy / total).collect();
-        let tree = search.tree();
-        let children = tree.children(tree.expansion_of(ROOT).unwrap());
-        let visits: Vec<u32> = children.iter().map(|child| child.visits).collect();
-        assert_eq!(visits, even_visits(&flat, 300));
-    }
-}
-
 /// A batch ends at its first collision while the tree is small, and never asks for more than fits.
 #[test]
 fn collisions_end_a_batch() {
-    let (evaluator, batches) = Even::boxed(64);
+    let (evaluator, batches) = Fixed::boxed(64, even);
     let mut search = BestFirst::puct(evaluator);
     search.set_params(params(&[("evaluations_share", 0.0)]));
     run(&mut search, &Game::new(Chess::new()), &nodes(3_000));

@@ -150,9 +150,32 @@ mod tests {
     use shakmaty::Move;
 
     use super::*;
+    use crate::tree::edge::Edge;
+    use crate::tree::expansion::Expansion;
+    use crate::tree::node::Slot;
 
     fn entry(best: Move, is_pv: bool) -> Entry {
         Entry { payload: 0.7_f32.to_bits(), best: Some(PackedMove::pack(best)), depth: 24, is_pv }
+    }
+
+    /// What is drawn on this path need not be on another.
+    #[test]
+    fn a_draw_by_the_path_stays_out_of_the_table() {
+        let mut table = Table::new(1);
+        for (key, mark) in [(1, None), (2, Some(PATH)), (3, Some(KNOWN)), (4, Some(EXCLUDED))] {
+            let mut tree = Tree::new(1 << 20);
+            let edges = [Edge::new(1.0, 0.5)];
+            let id = tree.expand(Expansion::new(key, Slot::ROOT, 0.5), edges.into_iter());
+            let played = Chess::new().legal_moves()[0];
+            let index = tree.create_child(id, 0, played).unwrap();
+            let child = tree.at(Slot { parent: id, index });
+            if let Some(mark) = mark {
+                let marked = if mark == EXCLUDED { child } else { ROOT };
+                tree.node_mut(marked).mark(mark, true);
+            }
+            assert_eq!(remember(&tree, &mut table, id, false), mark.is_none(), "{key}");
+            assert_eq!(table.probe(key).is_some(), mark.is_none(), "{key}");
+        }
     }
 
     #[test]
