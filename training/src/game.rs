@@ -9,6 +9,3 @@ pub mod openings;
 pub(crate) mod pgn;
 pub mod score;
 pub mod state;
-
-/// How some programs begin a file of UTF-8.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

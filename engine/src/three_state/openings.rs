@@ -2,22 +2,19 @@
 //! known, as theory.
 
 use std::collections::HashSet;
-use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
+use pgn_reader::{RawTag, SanPlus, Visitor};
 use shakmaty::{Chess, Position};
 use tesla_nn::files;
 
 use super::packed::Packed;
 use crate::chess::notation::from_fen;
+use crate::chess::pgn::Games;
 
 /// Largest book, bytes.
 const LARGEST: u64 = 1 << 28;
-
-/// Longest line of tags that is read whole, bytes.
-const LONGEST_TAG: usize = 4096;
 
 /// Fields of a position at the beginning of a line of EPD or FEN.
 const FIELDS: usize = 4;
@@ -55,7 +52,8 @@ impl Openings {
     fn of_lines(bytes: &[u8]) -> Result<Self, String> {
         let text = str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
         let mut book = Self::default();
-        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let is_said = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| is_said(line)) {
             let fields: Vec<&str> = line.split_whitespace().take(FIELDS).collect();
             let position = from_fen(&format!("{} 0 1", fields.join(" ")), false);
             book.add(&position.map_err(|problem| format!("line {number}: {problem}"))?);
@@ -64,13 +62,9 @@ impl Openings {
     }
 
     fn of_games(bytes: &[u8]) -> Result<Self, String> {
-        let mut reader =
-            Reader::build(Cursor::new(bytes)).set_supported_tag_line_length(LONGEST_TAG).finish();
         let mut book = Self::default();
-        let mut number = 1;
-        while let Some(game) = reader.read_game(&mut book).map_err(|error| error.to_string())? {
+        for (number, (_, game)) in (1..).zip(Games::new(bytes, &mut book)) {
             game.map_err(|fault| format!("game {number}: {fault}"))?;
-            number += 1;
         }
         Ok(book)
     }
@@ -138,7 +132,8 @@ mod tests {
         let games = games.unwrap();
         assert_eq!(games.0.len(), 4);
         assert!(has(&games, AFTER_E4));
-        let lines = format!("{AFTER_E4}\n\n8/8/8/8/8/4k3/4P3/4K3 w - - bm Kd1; id \"x\";\n");
+        let lines =
+            format!("{AFTER_E4}\n\n# an ending\n8/8/8/8/8/4k3/4P3/4K3 w - - bm Kd1; id \"x\";\n");
         let lines = Openings::of_lines(lines.as_bytes()).unwrap();
         assert_eq!(lines.0.len(), 2);
         assert!(has(&lines, "8/8/8/8/8/4k3/4P3/4K3 w - - 12 40"));
@@ -150,6 +145,8 @@ mod tests {
         assert!(fault.starts_with("line 2: "), "{fault}");
         let fault = Openings::of_games(b"1. e4 e5 2. Ke3 *").unwrap_err();
         assert!(fault.contains("game 1: Ke3 cannot be played"), "{fault}");
+        let fault = Openings::of_games(b"1. e4 e5 2. Ng1-f3 Nc6 *").unwrap_err();
+        assert!(fault.contains("game 1: \"Ng1-f3\" is not a move"), "{fault}");
         let fault = Openings::read(Path::new("no/such/book.pgn")).unwrap_err();
         assert!(fault.contains("book.pgn"), "{fault}");
     }

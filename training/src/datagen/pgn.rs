@@ -9,11 +9,11 @@
 use std::io::{self, BufRead, Read as _};
 
 use shakmaty::Position as _;
+use tesla_engine::chess::pgn::{BYTE_ORDER_MARK, reader, unreadable_word};
 
 use super::pieces::{Pieces, ReadError, Taken};
 use super::score;
-use crate::game::BYTE_ORDER_MARK;
-use crate::game::pgn::{PgnGame, PgnRules, reader, unreadable_word};
+use crate::game::pgn::{PgnGame, PgnRules};
 use crate::game::score::UciScore;
 
 /// Longest text of one game, bytes.

@@ -11,9 +11,9 @@ use anyhow::{Result, anyhow, ensure};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
+use tesla_engine::chess::pgn::BYTE_ORDER_MARK;
 use tesla_nn::files;
 
-use super::BYTE_ORDER_MARK;
 use super::state::start_fen;
 
 pub use super::opening::Opening;

@@ -1,16 +1,13 @@
 //! One game of a PGN, with the parts that this program uses.
 
-use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
+use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, SanPlus, Visitor};
 use shakmaty::{Chess, Move, Position};
 use tesla_engine::chess::notation::is_chess;
+use tesla_engine::chess::pgn::tag_text;
 
 use super::state::{fen_of, set_up, start_fen};
-
-/// Longest line of tags and longest comment that are read whole, bytes.
-const LONGEST_TOKEN: usize = 4096;
 
 /// How a game is read.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +50,6 @@ pub(crate) struct GameTags {
     result: Option<KnownOutcome>,
 }
 
-/// A reader of games in `text`.
-pub(crate) fn reader<T: AsRef<[u8]>>(text: T) -> Reader<Cursor<T>> {
-    Reader::build(Cursor::new(text))
-        .set_supported_tag_line_length(LONGEST_TOKEN)
-        .set_supported_comment_length(LONGEST_TOKEN)
-        .finish()
-}
-
 impl Visitor for PgnRules {
     type Tags = GameTags;
     type Movetext = PgnGame;
@@ -76,13 +65,13 @@ impl Visitor for PgnRules {
         name: &[u8],
         value: RawTag<'_>,
     ) -> ControlFlow<Self::Output> {
-        let value = value.decode_utf8_lossy();
+        let value = tag_text(value);
         match name {
-            b"FEN" => tags.fen = Some(value.into_owned()),
+            b"FEN" => tags.fen = Some(value),
             b"SetUp" => tags.is_set_up = value == "1",
             b"Result" => tags.result = value.parse().ok(),
-            b"Opening" => tags.opening = Some(value.into_owned()),
-            b"ECO" if tags.opening.is_none() => tags.opening = Some(value.into_owned()),
+            b"Opening" => tags.opening = Some(value),
+            b"ECO" if tags.opening.is_none() => tags.opening = Some(value),
             b"Variant" if !is_chess(&value) => {
                 let what = format!("the variant \"{value}\" is {}", self.variants);
                 return ControlFlow::Break(Err(what));
@@ -145,55 +134,4 @@ impl Visitor for PgnRules {
     fn end_game(&mut self, game: PgnGame) -> Self::Output {
         Ok(game)
     }
-}
-
-/// The first word of a game's main line that is neither a move nor a number nor a result. The
-/// reader passes over such words, so that a misprinted move would be lost silently.
-pub(crate) fn unreadable_word(game: &[u8]) -> Option<String> {
-    let mut rest = game.trim_ascii_start();
-    while rest.starts_with(b"[") {
-        rest = after(rest, b'\n').trim_ascii_start();
-    }
-    let mut depth = 0_usize;
-    let mut line_starts = true;
-    while let Some((&byte, tail)) = rest.split_first() {
-        let at_line_start = std::mem::replace(&mut line_starts, byte == b'\n');
-        rest = match byte {
-            b'{' => after(tail, b'}'),
-            b';' | b'%' if byte == b';' || at_line_start => {
-                line_starts = true;
-                after(tail, b'\n')
-            }
-            b'(' | b')' => {
-                depth = if byte == b'(' { depth + 1 } else { depth.saturating_sub(1) };
-                tail
-            }
-            _ if ends_word(byte) => tail,
-            _ => {
-                let length = rest.iter().position(|&byte| ends_word(byte)).unwrap_or(rest.len());
-                let (word, tail) = rest.split_at(length);
-                if depth == 0 && !is_readable(word) {
-                    return Some(String::from_utf8_lossy(word).into_owned());
-                }
-                tail
-            }
-        };
-    }
-    None
-}
-
-fn after(text: &[u8], end: u8) -> &[u8] {
-    text.iter().position(|&byte| byte == end).map_or(&[], |at| &text[at + 1..])
-}
-
-fn ends_word(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || b".!?*(){};".contains(&byte)
-}
-
-fn is_readable(word: &[u8]) -> bool {
-    let digits = word.strip_prefix(b"$").unwrap_or(word);
-    let text = String::from_utf8_lossy(word).replace(['\u{2013}', '\u{2014}'], "-");
-    digits.iter().all(u8::is_ascii_digit)
-        || ["1-0", "0-1", "1/2-1/2", "½-½"].contains(&text.as_str())
-        || SanPlus::from_ascii(text.replace('0', "O").as_bytes()).is_ok()
 }

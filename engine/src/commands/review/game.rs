@@ -2,10 +2,9 @@
 //! are left out: what is written is this program's view.
 
 use std::fmt::Write as _;
-use std::io::Cursor;
 use std::ops::ControlFlow;
 
-use pgn_reader::{Outcome, RawTag, Reader, SanPlus, Visitor};
+use pgn_reader::{Outcome, RawTag, SanPlus, Visitor};
 use shakmaty::{Chess, Color, Move, Position};
 use tesla_nn::evaluator::centipawns_from_score;
 
@@ -13,10 +12,9 @@ use super::Assessment;
 use super::judgement::{Judgement, Loss};
 use crate::chess::game::Game;
 use crate::chess::notation::{from_fen, is_chess};
+use crate::chess::pgn::{Games, tag_text};
 use crate::search::snapshot::Outlook;
 
-/// Longest line of tags that is read whole, bytes.
-const LONGEST_TAG: usize = 4096;
 /// Most moves of a game.
 const MOST_MOVES: usize = 6_000;
 /// Columns of a written line.
@@ -52,15 +50,12 @@ pub struct Annotation {
 /// # Errors
 /// A sentence when there is none.
 pub fn games(text: &[u8]) -> Result<Vec<Result<ReadGame, String>>, String> {
-    let mut reader =
-        Reader::build(Cursor::new(text)).set_supported_tag_line_length(LONGEST_TAG).finish();
-    let mut games = Vec::new();
-    while let Some(game) = reader.read_game(&mut Visit).map_err(|error| error.to_string())? {
-        games.push(game.map_err(|fault| format!("game {}: {fault}", games.len() + 1)));
-    }
-    games.retain(|game: &Result<ReadGame, _>| {
-        game.as_ref().map_or(true, |game| !game.moves.is_empty())
-    });
+    let mut visit = Visit;
+    let numbered = (1..).zip(Games::new(text, &mut visit));
+    let mut games: Vec<Result<ReadGame, String>> = numbered
+        .map(|(number, (_, game))| game.map_err(|fault| format!("game {number}: {fault}")))
+        .collect();
+    games.retain(|game| game.as_ref().map_or(true, |game| !game.moves.is_empty()));
     if games.is_empty() { Err("there is no game with a move in it".to_owned()) } else { Ok(games) }
 }
 
@@ -209,7 +204,7 @@ impl Visitor for Visit {
         value: RawTag<'_>,
     ) -> ControlFlow<Self::Output> {
         let name = String::from_utf8_lossy(name).into_owned();
-        let value = value.decode_utf8_lossy().into_owned();
+        let value = tag_text(value);
         if name == "Variant" && !is_chess(&value) {
             return ControlFlow::Break(Err(format!("the variant {value} is not chess")));
         }
@@ -222,7 +217,10 @@ impl Visitor for Visit {
         let start = fen.map_or_else(|| Ok(Chess::default()), |fen| from_fen(fen, false));
         match start {
             Ok(start) => {
-                let outcome = "*".to_owned();
+                let result = tags.iter().find(|(name, _)| name == "Result");
+                // What stands at the end of the moves comes before it.
+                let outcome = result.and_then(|(_, result)| result.parse::<Outcome>().ok());
+                let outcome = outcome.unwrap_or(Outcome::Unknown).to_string();
                 let game = ReadGame { tags, start: start.clone(), moves: Vec::new(), outcome };
                 ControlFlow::Continue((game, start))
             }
@@ -235,18 +233,17 @@ impl Visitor for Visit {
         (game, position): &mut Self::Movetext,
         san: SanPlus,
     ) -> ControlFlow<Self::Output> {
-        let number = game.moves.len() + 1;
-        if number > MOST_MOVES {
+        if game.moves.len() >= MOST_MOVES {
             return ControlFlow::Break(Err(format!("it has more than {MOST_MOVES} moves")));
         }
-        match san.san.to_move(position) {
-            Ok(played) => {
-                game.moves.push(played);
-                position.play_unchecked(played);
-                ControlFlow::Continue(())
-            }
-            Err(_) => ControlFlow::Break(Err(format!("move {number}, {san}, cannot be played"))),
-        }
+        let Ok(played) = san.san.to_move(position) else {
+            let dots = if position.turn().is_white() { "." } else { "..." };
+            let number = position.fullmoves();
+            return ControlFlow::Break(Err(format!("{number}{dots} {san} cannot be played")));
+        };
+        game.moves.push(played);
+        position.play_unchecked(played);
+        ControlFlow::Continue(())
     }
 
     fn outcome(

@@ -93,7 +93,10 @@ fn what_is_no_game_is_told() {
     for (text, fault) in [
         ("", "no game"),
         ("[Event \"x\"]\n\n*", "no game"),
-        ("1. e4 e4 *", "move 2, e4, cannot be played"),
+        ("1. e4 e4 *", "1... e4 cannot be played"),
+        ("1. e4 e5 2. Ng1-f3 Nc6 3. Bb5 *", "\"Ng1-f3\" is not a move"),
+        ("1. e4 e5 2. Sf3 Sc6 *", "\"Sf3\" is not a move"),
+        ("1. e4 {no end", "unterminated comment"),
         ("[FEN \"nonsense\"]\n\n1. e4 *", "cannot be read"),
         ("[Variant \"Crazyhouse\"]\n\n1. e4 *", "the variant Crazyhouse is not chess"),
     ] {
@@ -107,8 +110,21 @@ fn what_is_no_game_is_told() {
 fn a_bad_game_is_left_out() {
     let text = format!("[Event \"bad\"]\n\n1. e4 e4 *\n\n[Event \"none\"]\n\n*\n\n{GAME}\n{GAME}");
     let all = games(text.as_bytes()).unwrap();
-    assert!(all[0].as_ref().unwrap_err().starts_with("game 1: move 2, e4"), "{:?}", all[0]);
+    assert!(all[0].as_ref().unwrap_err().starts_with("game 1: 1... e4"), "{:?}", all[0]);
     assert_eq!((all.len(), readable(text.as_bytes()).unwrap().len()), (3, 2));
+    // What is read before the file breaks off is kept.
+    let text = format!("\u{feff}{GAME}\n[Event \"bad\"]\n\n1. d4 {{no end");
+    assert_eq!(readable(text.as_bytes()).unwrap().len(), 1);
+}
+
+#[test]
+fn names_in_latin_1_and_results_of_tags_are_kept() {
+    let text = b"[White \"M\xfcller\"]\n[Black \"\"]\n[Result \"1-0\"]\n\n1. e4 e5\n";
+    let game = &readable(text).unwrap()[0];
+    assert!(game.title().starts_with("M\u{fc}ller - "), "{}", game.title());
+    let nothing = verdict(50.0, None);
+    let written = game.written(&judged(game, &[nothing; 3], &[nothing; 3]).0);
+    assert!(written.trim_end().ends_with("1-0"), "{written}");
 }
 
 /// Every search that judges positions finds the blunder; the one that plays at random is refused.

@@ -1,0 +1,143 @@
+//! The games of a PGN, one after another, with a fault where the reader would pass over something.
+//!
+//! The reader skips words that it does not know, so that a misprinted move, or one in another
+//! language, would be lost silently and the moves behind it played in another game.
+
+use std::io::{Cursor, Seek as _};
+
+use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
+
+/// Longest line of tags and longest comment that are read whole, bytes.
+const LONGEST_TOKEN: usize = 4096;
+
+/// What some editors begin a file with.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Chess pieces as characters.
+const FIGURINES: std::ops::RangeInclusive<char> = '♔'..='♟';
+
+/// A reader of games in `text`.
+pub fn reader<T: AsRef<[u8]>>(text: T) -> Reader<Cursor<T>> {
+    Reader::build(Cursor::new(text))
+        .set_supported_tag_line_length(LONGEST_TOKEN)
+        .set_supported_comment_length(LONGEST_TOKEN)
+        .finish()
+}
+
+/// The games of a text as a visitor reads them, each with the byte that it starts at. Behind a game
+/// that cannot be told from the next one there is none.
+#[derive(Debug)]
+pub struct Games<'a, V> {
+    text: &'a [u8],
+    reader: Reader<Cursor<&'a [u8]>>,
+    visitor: &'a mut V,
+    start: usize,
+    is_over: bool,
+}
+
+impl<'a, V> Games<'a, V> {
+    /// The games of `text`.
+    pub fn new(text: &'a [u8], visitor: &'a mut V) -> Self {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        Self { text, reader: reader(text), visitor, start: 0, is_over: false }
+    }
+}
+
+impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
+    type Item = (usize, Result<T, String>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let read = self.reader.read_game(self.visitor);
+        let end = self.reader.stream_position().map_or(self.text.len(), |end| end as usize);
+        let start = std::mem::replace(&mut self.start, end);
+        let game = match read {
+            Ok(game) => game?,
+            Err(error) => {
+                self.is_over = true;
+                Err(error.to_string())
+            }
+        };
+        // First, because a skipped word is often why the next move is not legal.
+        let word = unreadable_word(self.text.get(start..end).unwrap_or_default());
+        Some((start, word.map_or(game, |word| Err(format!("\"{word}\" is not a move")))))
+    }
+}
+
+/// What a tag says. Old files are in Latin-1, the character set of the PGN standard (section 4.1).
+pub fn tag_text(value: RawTag<'_>) -> String {
+    let bytes = value.decode();
+    match str::from_utf8(&bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
+    }
+}
+
+/// The first word of a game's main line that is neither a move nor a number, a result or a sign.
+pub fn unreadable_word(game: &[u8]) -> Option<String> {
+    let mut rest = game;
+    let mut depth = 0_usize;
+    let mut line_starts = true;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let at_line_start = std::mem::replace(&mut line_starts, byte == b'\n');
+        rest = match byte {
+            b'{' => after(tail, b'}'),
+            b';' | b'%' | b'[' if byte == b';' || at_line_start => {
+                line_starts = true;
+                after(tail, b'\n')
+            }
+            b'(' | b')' => {
+                depth = if byte == b'(' { depth + 1 } else { depth.saturating_sub(1) };
+                tail
+            }
+            _ if ends_word(byte) => tail,
+            _ => {
+                let length = rest.iter().position(|&byte| ends_word(byte)).unwrap_or(rest.len());
+                let (word, tail) = rest.split_at(length);
+                if depth == 0 && !is_readable(word) {
+                    return Some(String::from_utf8_lossy(word).into_owned());
+                }
+                tail
+            }
+        };
+    }
+    None
+}
+
+fn after(text: &[u8], end: u8) -> &[u8] {
+    text.iter().position(|&byte| byte == end).map_or(&[], |at| &text[at + 1..])
+}
+
+fn ends_word(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b".!?*(){};".contains(&byte)
+}
+
+fn is_readable(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"$").unwrap_or(word);
+    let text = String::from_utf8_lossy(word).replace(['\u{2013}', '\u{2014}'], "-");
+    // Not a sign such as `=` or `±`.
+    let is_worded = text.chars().any(|c| c.is_alphanumeric() || FIGURINES.contains(&c));
+    !is_worded
+        || digits.iter().all(u8::is_ascii_digit)
+        || ["1-0", "0-1", "1/2-1/2", "½-½"].contains(&text.as_str())
+        || SanPlus::from_ascii(text.replace('0', "O").as_bytes()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_reader_passes_over_is_found() {
+        for word in ["Ng1-f3", "Sf3", "a8Q", "exd6ep", "e2-e4", "o-o", "nf3", "♘f3", "P-K4", "N§f3"]
+        {
+            let game = format!("[Event \"x\"]\n\n1. e4 {{a Knight}} e5 (1... foo) 2. {word} 1-0\n");
+            assert_eq!(unreadable_word(game.as_bytes()).as_deref(), Some(word));
+        }
+        let game = "% from a file\n[Event \"x\"]\n[White \"Q\"]\n\n1. e4! $1 e5?! = 2. Nf3 ± 2... \
+                    Nc6 ; knight\n3. 0-0-0 (3. Bb5 (3. d4 exd4 4. foo)) O–O 4. e8=Q+ -- ½-½\n";
+        assert_eq!(unreadable_word(game.as_bytes()), None);
+    }
+}
