@@ -220,10 +220,7 @@ impl Frontend {
         if self.refuses("go") {
             return;
         }
-        let go = match go::parse(text, self.game.position()) {
-            Ok(go) => go,
-            Err(problem) => return self.output.info(&problem.to_string()),
-        };
+        let go = go::parse(text, self.game.position());
         if let Some(remark) = &go.remark {
             self.output.info(remark);
         }

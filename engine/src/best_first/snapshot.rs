@@ -11,6 +11,7 @@ use crate::best_first::report::depth;
 use crate::best_first::root::line_below;
 use crate::best_first::search::BestFirst;
 use crate::chess::game::position_key;
+use crate::chess::score::Verdict;
 use crate::search::report::Rating;
 use crate::search::snapshot::{
     MoveSnapshot, NodeSnapshot, Progress, Proof, Snapshot, Stop, Worth, fen, points, written,
@@ -205,6 +206,10 @@ impl BestFirst {
             let by_value = right.value.unwrap_or(0.0).total_cmp(&left.value.unwrap_or(0.0));
             rank(right).cmp(&rank(left)).then(by_value)
         });
+        // Of several mates the shortest leads.
+        if told.leader.is_some() && matches!(node.verdict, Verdict::Win(_)) {
+            told.leader.clone_from(&best);
+        }
         told.error = told.moves.first().filter(|_| best.is_some()).and_then(|told| told.error);
         told.best = best;
         told

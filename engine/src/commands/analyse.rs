@@ -103,6 +103,10 @@ pub fn run(args: &AnalyseArgs, input: impl BufRead, output: &Output) -> Result<(
                 _ => {}
             }
             output.print(&reply.line());
+            if output.is_gone() {
+                // Nobody reads what would be found.
+                register.stop(None);
+            }
         })
     };
     let size = (args.concurrency as usize, hash_mb);

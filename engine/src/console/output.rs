@@ -74,7 +74,7 @@ impl Output {
     }
 
     /// Says `text`, which may be several lines; nobody else's line comes between them. A reader
-    /// that has gone away is no error: the end of stdin will follow ([`Output::error`]).
+    /// that has gone away is no error ([`Output::error`]).
     pub fn print(&self, text: &str) {
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = writeln!(sink.out, "{text}").and_then(|()| sink.out.flush()) {

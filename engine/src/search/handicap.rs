@@ -80,7 +80,7 @@ impl Handicap {
     }
 
     /// Infinite analysis and the search for a mate are not weakened.
-    fn spares(limits: &Limits) -> bool {
+    pub fn spares(limits: &Limits) -> bool {
         limits.infinite || limits.mate.is_some()
     }
 

@@ -72,6 +72,18 @@ impl Machine {
         }
     }
 
+    /// The same search on the evaluator of another machine, where its own cannot be had.
+    #[must_use]
+    pub fn with_evaluator_of(&self, other: &Self) -> Self {
+        Self {
+            evaluator: other.evaluator,
+            device: other.device.clone(),
+            weights_file: other.weights_file.clone(),
+            ..self.clone()
+        }
+        .used()
+    }
+
     /// How much of what `Hash` wants can be had beside the cache of keys and values, MiB, and a
     /// sentence where that is less.
     pub fn affordable_hash(&self, wanted_mb: usize) -> (usize, Option<String>) {

@@ -7,8 +7,11 @@ use shakmaty::{Chess, Move, Position};
 use crate::console::output::Style;
 use crate::search::Outcome;
 
-/// Where there is no legal move.
-pub(super) const NO_MOVE: &str = "bestmove 0000";
+/// The answer where there is no legal move, with the score that such a position has.
+pub(super) fn game_over(position: &Chess) -> String {
+    let score = if position.is_check() { "mate 0" } else { "cp 0" };
+    format!("info depth 0 score {score}\nbestmove 0000")
+}
 
 /// The answer without a search.
 pub(super) fn unsearched(style: Style, played: Move) -> String {

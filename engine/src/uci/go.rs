@@ -18,16 +18,17 @@ pub struct Go {
     pub ponder: bool,
     /// Count lines of this length instead of searching.
     pub perft: Option<u32>,
-    /// What was ignored, in one sentence, where something was.
+    /// What was ignored, in sentences, where something was.
     pub remark: Option<String>,
 }
 
-/// Why nothing is searched: guessing a number could lose a game or never end.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{word} needs a number after it, not '{value}'; nothing is searched")]
-pub struct NotANumber {
-    word: String,
-    value: String,
+/// Words of a `go` on their way, and what is wrong with them.
+#[derive(Debug)]
+struct Words<'a> {
+    left: Peekable<SplitWhitespace<'a>>,
+    odd: Vec<&'a str>,
+    /// Sentences on numbers that are missing.
+    faults: Vec<String>,
 }
 
 /// One side's clock; any part may be missing.
@@ -57,64 +58,80 @@ const WORDS: [&str; 13] = [
     "searchmoves",
 ];
 
-/// Reads what follows `go`, in any order; unknown words are ignored, with a remark.
-///
-/// # Errors
-/// When a number is missing or unreadable.
-pub fn parse(text: &str, position: &Chess) -> Result<Go, NotANumber> {
+/// Reads what follows `go`, in any order. Unknown words, and those whose number is missing, are
+/// ignored with a remark: a GUI waits for a `bestmove` whatever it has sent. Where no limit is left
+/// then, one evaluation is.
+pub fn parse(text: &str, position: &Chess) -> Go {
     let mut go = Go::default();
     let (mut white, mut black) = (HalfClock::default(), HalfClock::default());
     let mut moves_to_go = None;
-    let mut odd: Vec<&str> = Vec::new();
-    let mut words = text.split_whitespace().peekable();
-    while let Some(word) = words.next() {
-        let mut number = || number(word, words.next());
+    let left = text.split_whitespace().peekable();
+    let mut words = Words { left, odd: Vec::new(), faults: Vec::new() };
+    while let Some(word) = words.left.next() {
+        let mut number = || words.number(word);
+        let limits = &mut go.limits;
         match word {
-            "wtime" => white.time = Some(milliseconds(number()?)),
-            "btime" => black.time = Some(milliseconds(number()?)),
-            "winc" => white.increment = Some(milliseconds(number()?)),
-            "binc" => black.increment = Some(milliseconds(number()?)),
-            "movestogo" => moves_to_go = Some(small(number()?)).filter(|&moves| moves > 0),
-            "movetime" => go.limits.move_time = Some(milliseconds(number()?)),
-            "nodes" => go.limits.nodes = Some(number()?.max(1)),
-            "depth" => go.limits.depth = Some(small(number()?).max(1)),
-            "mate" => go.limits.mate = Some(small(number()?).max(1)),
-            "perft" => go.perft = Some(small(number()?)),
-            "infinite" => go.limits.infinite = true,
+            "wtime" => white.time = number().map(milliseconds),
+            "btime" => black.time = number().map(milliseconds),
+            "winc" => white.increment = number().map(milliseconds),
+            "binc" => black.increment = number().map(milliseconds),
+            "movestogo" => moves_to_go = number().map(small).filter(|&moves| moves > 0),
+            "movetime" => limits.move_time = number().map(milliseconds),
+            "nodes" => limits.nodes = number().map(|nodes| nodes.max(1)),
+            "depth" => limits.depth = number().map(|depth| small(depth).max(1)),
+            "mate" => limits.mate = number().map(|moves| small(moves).max(1)),
+            "perft" => go.perft = number().map(small),
+            "infinite" => limits.infinite = true,
             "ponder" => go.ponder = true,
-            "searchmoves" => odd.extend(search_moves(&mut words, position, &mut go.limits)),
-            _ => odd.push(word),
+            "searchmoves" => words.search_moves(position, limits),
+            _ => words.odd.push(word),
         }
     }
     let (us, them) = match position.turn() {
         Color::White => (white, black),
         Color::Black => (black, white),
     };
-    go.limits.clock = clock(us, them, moves_to_go);
-    let limits = &go.limits;
+    let limits = &mut go.limits;
+    limits.clock = clock(us, them, moves_to_go);
     let counted = limits.nodes.is_some() || limits.depth.is_some() || limits.mate.is_some();
     let timed = limits.clock.is_some() || limits.move_time.is_some();
-    go.limits.infinite |= !(counted || timed || go.ponder);
-    if !odd.is_empty() {
-        go.remark = Some(format!("ignored in go: {}", odd.join(" ")));
+    if !(counted || timed || go.ponder || limits.infinite) {
+        let is_whole = words.faults.is_empty();
+        limits.infinite = is_whole;
+        limits.nodes = (!is_whole).then_some(1);
     }
-    Ok(go)
+    go.remark = words.remark();
+    go
 }
 
-/// Takes moves up to the next word of `go`; answers with those that cannot be played.
-fn search_moves<'a>(
-    words: &mut Peekable<SplitWhitespace<'a>>,
-    position: &Chess,
-    limits: &mut Limits,
-) -> Vec<&'a str> {
-    let mut illegal = Vec::new();
-    while let Some(text) = words.next_if(|word| !WORDS.contains(word)) {
-        match parse_move(text, position) {
-            Ok(played) => limits.search_moves.push(played),
-            Err(_) => illegal.push(text),
+impl Words<'_> {
+    /// The number behind `word`.
+    fn number(&mut self, word: &str) -> Option<u64> {
+        let text = self.left.next_if(|next| !WORDS.contains(next));
+        let number = text.and_then(number);
+        if number.is_none() {
+            let text = text.unwrap_or("nothing");
+            self.faults.push(format!("{word} needs a number after it, not '{text}'"));
+        }
+        number
+    }
+
+    /// Takes moves up to the next word of `go`; those that cannot be played are odd.
+    fn search_moves(&mut self, position: &Chess, limits: &mut Limits) {
+        while let Some(text) = self.left.next_if(|word| !WORDS.contains(word)) {
+            match parse_move(text, position) {
+                Ok(played) => limits.search_moves.push(played),
+                Err(_) => self.odd.push(text),
+            }
         }
     }
-    illegal
+
+    fn remark(mut self) -> Option<String> {
+        if !self.odd.is_empty() {
+            self.faults.push(format!("ignored in go: {}", self.odd.join(" ")));
+        }
+        (!self.faults.is_empty()).then(|| self.faults.join("; "))
+    }
 }
 
 /// Our clock. Where only the opponent's is given, ours is taken to be like it.
@@ -127,14 +144,11 @@ fn clock(us: HalfClock, them: HalfClock, moves_to_go: Option<u32>) -> Option<Clo
 }
 
 /// A number as GUIs send it: negative ones (a clock that ran over) count as 0, fractions are cut.
-fn number(word: &str, value: Option<&str>) -> Result<u64, NotANumber> {
-    let text = value.unwrap_or("nothing");
+fn number(text: &str) -> Option<u64> {
     let whole =
         text.parse::<i128>().ok().map(|number| number.clamp(0, i128::from(u64::MAX)) as u64);
     // The conversion saturates, and a NaN is refused.
-    let parsed =
-        whole.or_else(|| text.parse::<f64>().ok().filter(|x| !x.is_nan()).map(|x| x as u64));
-    parsed.ok_or_else(|| NotANumber { word: word.to_owned(), value: text.to_owned() })
+    whole.or_else(|| text.parse::<f64>().ok().filter(|x| !x.is_nan()).map(|x| x as u64))
 }
 
 fn milliseconds(number: u64) -> Duration {
@@ -150,7 +164,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Go {
-        parse(text, &Chess::default()).unwrap()
+        parse(text, &Chess::default())
     }
 
     #[test]
@@ -189,8 +203,21 @@ mod tests {
         let go = read("quickly depth 3 searchmoves e2e5 e2e4 nodes 7 please");
         assert_eq!(go.remark.as_deref(), Some("ignored in go: quickly e2e5 please"));
         assert_eq!(go.limits.nodes, Some(7));
-        for text in ["wtime", "wtime soon", "nodes depth 3", "depth x", "movetime NaN"] {
-            assert!(parse(text, &Chess::default()).is_err(), "{text}");
+        for (text, remark) in [
+            ("wtime", "wtime needs a number after it, not 'nothing'"),
+            ("movetime NaN", "movetime needs a number after it, not 'NaN'"),
+            ("depth x y", "depth needs a number after it, not 'x'; ignored in go: y"),
+        ] {
+            let go = read(text);
+            assert_eq!(go.remark.as_deref(), Some(remark));
+            assert!(go.limits.nodes == Some(1) && !go.limits.infinite, "{text}");
         }
+        // What can be read still counts.
+        let go = read("nodes depth 3");
+        assert_eq!((go.limits.nodes, go.limits.depth), (None, Some(3)));
+        let go = read("wtime 100000 btime winc 50");
+        assert_eq!(go.limits.nodes, None);
+        assert_eq!(go.limits.clock.map(|clock| clock.remaining), Some(Duration::from_secs(100)));
+        assert!(read("infinite depth x").limits.infinite && read("ponder wtime").ponder);
     }
 }

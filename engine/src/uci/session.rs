@@ -2,6 +2,7 @@
 
 mod eval;
 mod loading;
+mod stand_in;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +24,8 @@ use crate::chess::tablebase::{self, Tables};
 use crate::commands::genfens::GenfensOrder;
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
-use crate::search::{Search, StopToken, Task, discard};
+use crate::search::handicap::Handicap;
+use crate::search::{Search, StopToken, Task};
 use crate::setup::factory;
 use crate::setup::machine::Machine;
 use crate::setup::settings::Settings;
@@ -66,6 +68,8 @@ struct Session {
     /// Whether another device had to take over in this game.
     has_lost: Arc<AtomicBool>,
     hash_mb: usize,
+    /// Whether the search remembers what it found at full strength.
+    knows_more: bool,
     /// Endgame tables, and what they were opened for.
     tables: Option<Tables>,
     tables_for: tablebase::TablebaseSettings,
@@ -130,6 +134,7 @@ impl Session {
             search: None,
             has_lost: Arc::default(),
             hash_mb: 0,
+            knows_more: false,
             tables: None,
             tables_for: tablebase::TablebaseSettings::default(),
             evaluator: None,
@@ -147,6 +152,7 @@ impl Session {
                 if let Some(search) = &mut self.search {
                     search.clear();
                 }
+                self.knows_more = false;
                 if self.has_lost.swap(false, Ordering::Relaxed) {
                     self.output.info("the device that was lost is tried again");
                     self.tried = None;
@@ -249,18 +255,7 @@ impl Session {
         if self.tried.as_ref() != Some(&wanted) {
             match self.loading_of(&wanted).wait() {
                 Ok(made) => self.adopt(made, wanted.clone()),
-                Err(sentence) if self.search.is_some() => {
-                    self.output.info(&format!("{sentence}; the previous search stays in use"));
-                }
-                Err(sentence) => {
-                    self.output
-                        .info(&format!("{sentence}; the classical evaluator is used instead"));
-                    let plain = wanted.without_network();
-                    match factory::search(&plain) {
-                        Ok(made) => self.adopt(made, plain),
-                        Err(sentence) => self.output.info(&sentence),
-                    }
-                }
+                Err(sentence) => self.go_without(&wanted, &sentence),
             }
             self.tried = Some(wanted);
         }
@@ -316,7 +311,7 @@ impl Session {
             job.wait();
             self.output.info("the game is over in this position: there is no move to search");
             job.busy.end();
-            self.output.print(bestmove::NO_MOVE);
+            self.output.print(&bestmove::game_over(job.game.position()));
             return;
         };
         let mut settings = ReportSettings {
@@ -333,6 +328,12 @@ impl Session {
             }
             settings.tables.clone_from(&self.tables);
             let search = self.search.as_mut()?;
+            // What full strength has found out is not for a level to know.
+            let is_weak = settings.handicap.is_some() && !Handicap::spares(&job.limits);
+            if is_weak && self.knows_more {
+                search.clear();
+            }
+            self.knows_more = !is_weak;
             Some(job.run(search.as_mut(), &settings, &self.output))
         }));
         job.wait();
@@ -365,25 +366,6 @@ impl Session {
         self.output.print(&text);
         if has_failed {
             self.step_down();
-        }
-    }
-
-    /// Goes on without the device that failed, until the options name another or a game begins.
-    fn step_down(&mut self) {
-        self.has_lost.store(true, Ordering::Relaxed);
-        let Some(mut next) = self.running.clone() else { return };
-        if let Some(failed) = self.search.take() {
-            discard(failed);
-        }
-        loop {
-            next = next.stepped_down();
-            match factory::search(&next) {
-                Ok(made) => return self.adopt(made, next),
-                Err(sentence) => self.output.info(&sentence),
-            }
-            if !next.needs_device() {
-                return;
-            }
         }
     }
 }

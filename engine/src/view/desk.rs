@@ -66,6 +66,8 @@ struct Inside {
     /// Searches of the run that have not ended.
     running: usize,
     kept: Kept,
+    /// The last run whose game is gone.
+    past: Option<Recording>,
     /// Number of the last review, its end, and what is known of it.
     review: (u64, StopToken),
     reviewed: Option<Event>,
@@ -92,6 +94,7 @@ impl Desk {
             stops: Vec::new(),
             running: 0,
             kept: Kept::default(),
+            past: None,
             review: (0, StopToken::default()),
             reviewed: None,
             annotated: None,
@@ -257,9 +260,8 @@ impl Desk {
     /// What was seen of the last run.
     pub fn recording(&self) -> Recording {
         let inside = self.inside();
-        let snapshots = inside.kept.all().map(|snapshot| Snapshot::clone(snapshot)).collect();
-        let state = State { running: false, review: None, ..inside.state.clone() };
-        Recording { version: VERSION, state, snapshots }
+        let past = inside.past.clone().filter(|_| inside.kept.is_empty());
+        past.unwrap_or_else(|| inside.recording())
     }
 
     /// Stops what runs.
@@ -351,7 +353,17 @@ impl Inside {
         self.state.running = false;
     }
 
+    /// What was seen of this run.
+    fn recording(&self) -> Recording {
+        let snapshots = self.kept.all().map(|snapshot| Snapshot::clone(snapshot)).collect();
+        let state = State { running: false, review: None, ..self.state.clone() };
+        Recording { version: VERSION, state, snapshots }
+    }
+
     fn place(&mut self, line: BoardLine) {
+        if !self.kept.is_empty() {
+            self.past = Some(self.recording());
+        }
         self.state.set_line(&line);
         self.line = line;
         self.kept.clear();

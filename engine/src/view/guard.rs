@@ -9,6 +9,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
+use serde::Serialize;
+
+use super::messages::Refusal;
+
 /// Sent with every answer.
 const HEADERS: [(HeaderName, &str); 7] = [
     (
@@ -91,10 +95,23 @@ pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next
     let allowed = guard.check(request.method(), request.uri().path(), request.headers());
     let mut response = match allowed {
         Ok(()) => next.run(request).await,
+        // Who knows the token is told what to mend.
+        Err(status) if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            let sentence = "a request needs the header Content-Type: application/json";
+            json(status, &Refusal::new("Content-Type", sentence))
+        }
         Err(status) => status.into_response(),
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// An answer in JSON.
+pub(super) fn json(status: StatusCode, what: &impl Serialize) -> Response {
+    match serde_json::to_vec(what) {
+        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }

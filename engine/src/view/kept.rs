@@ -40,6 +40,11 @@ impl Kept {
         self.0.values().flatten()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.0.clear();

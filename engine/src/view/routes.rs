@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
@@ -12,13 +13,12 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use futures_util::{StreamExt as _, stream};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::desk::{Desk, Event};
-use super::guard::{Guard, admit};
+use super::guard::{Guard, admit, json};
 use super::messages::{Nothing, Refusal, State as Standing, read};
 use super::{assets, messages};
 
@@ -56,18 +56,18 @@ fn asset(path: &str) -> Response {
     )
 }
 
-fn json(status: StatusCode, what: &impl Serialize) -> Response {
-    match serde_json::to_vec(what) {
-        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
-}
-
 /// Reads an order, obeys, and answers how things stand then.
 fn orders<T: DeserializeOwned + 'static>(
     obey: fn(&Desk, T) -> Result<Standing, Refusal>,
 ) -> MethodRouter<Arc<Desk>> {
-    post(move |State(desk): Shared, body: Bytes| async move {
+    post(move |State(desk): Shared, body: Result<Bytes, BytesRejection>| async move {
+        let body = match body {
+            Ok(body) => body,
+            Err(rejection) => {
+                let refusal = Refusal::new("body", rejection.body_text());
+                return json(rejection.status(), &refusal);
+            }
+        };
         match read(&body).and_then(|order| obey(&desk, order)) {
             Ok(state) => json(StatusCode::OK, &state),
             Err(refusal) => json(StatusCode::BAD_REQUEST, &refusal),

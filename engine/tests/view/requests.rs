@@ -199,8 +199,12 @@ fn orders_are_json_and_bounded() {
         .header(header::CONTENT_TYPE, "text/plain");
     let answer = page.send(plain.body(Body::from("{}")).unwrap());
     assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let said: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(said["field"], "Content-Type");
     let large = page.post("go", vec![b' '; (1 << 20) + 1]);
     assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let said: Value = serde_json::from_slice(&large.body).unwrap();
+    assert_eq!(said["field"], "body");
     check(&page.post("go", r#"{"nodes": 10}"#));
     let long = json!({ "moves": vec!["e2e4"; 3000] });
     let answer = page.post("position", long.to_string());
@@ -216,4 +220,18 @@ fn a_review_puts_its_game_on_the_board() {
     let said: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((&said["fen"], &said["start"]), (&json!(start), &json!(start)));
     assert_eq!((&said["moves"], &said["running"]), (&json!([]), &json!(false)));
+}
+
+#[test]
+fn the_last_search_is_recorded_also_when_another_game_is_set_up() {
+    let page = Page::new();
+    check(&page.post("go", r#"{"nodes": 200}"#));
+    let began = std::time::Instant::now();
+    while page.desk.recording().snapshots.is_empty() {
+        assert!(began.elapsed().as_secs() < 60);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    check(&page.post("position", r#"{"moves": ["e2e4"]}"#));
+    let recording = page.desk.recording();
+    assert!(!recording.snapshots.is_empty() && recording.state.moves.is_empty());
 }

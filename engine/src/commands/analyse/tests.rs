@@ -85,6 +85,26 @@ fn searches_report_and_end_when_told() {
     assert_eq!(timed.last().unwrap()["progress"]["stopped"], "time");
 }
 
+/// Nobody reads on: what was asked for is not searched to its end.
+#[test]
+fn a_reader_that_is_gone_ends_the_searches() {
+    struct Gone;
+    impl std::io::Write for Gone {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let options = ["Evaluator=Classical", "Hash=4"].map(str::to_owned).to_vec();
+    let args = AnalyseArgs { nodes: 1_000, concurrency: 1, options };
+    let query = json!({"id": "long", "seconds": 600, "reportEvery": 0.05});
+    let began = std::time::Instant::now();
+    run(&args, query.to_string().as_bytes(), &Output::new(Box::new(Gone))).unwrap();
+    assert!(began.elapsed().as_secs() < 60);
+}
+
 #[test]
 fn the_end_of_a_game_is_no_fault() {
     let mate = json!({"id": "mate", "moves": ["f2f3", "e7e5", "g2g4", "d8h4"]});

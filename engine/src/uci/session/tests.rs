@@ -127,3 +127,46 @@ fn a_network_is_loaded_beside_the_session() {
     assert!(session.loading.is_none() && !session.has_to_load());
     assert!(heard.take().contains("info string Tesla search; "));
 }
+
+/// One option that cannot be obeyed keeps no other one from being.
+#[test]
+fn the_other_options_hold_where_one_cannot() {
+    let heard = Heard::default();
+    let mut session = Session::new(heard.output());
+    session.settings.hash_mb = 4;
+    session.settings.machine.weights_file = Some("no/such/file".to_owned());
+    session.prepare();
+    assert!(heard.take().contains("the classical evaluator is used instead"));
+    session.settings.machine.search = SearchMode::Minimax;
+    session.prepare();
+    session.settings.machine.search = SearchMode::Puct;
+    session.prepare();
+    let told = heard.take();
+    assert!(told.contains("; the device and network in use stay"), "{told}");
+    let running = session.running.clone().unwrap();
+    assert_eq!((running.search, running.evaluator), (SearchMode::Puct, EvaluatorKind::Classical));
+    session.settings.machine.weights_file = Some("no/other/file".to_owned());
+    session.prepare();
+    assert!(heard.take().contains("; the previous search stays in use"));
+}
+
+/// A level knows nothing of what full strength has found before.
+#[test]
+fn a_level_begins_anew_after_an_analysis() {
+    let heard = Heard::default();
+    let mut session = Session::new(heard.output());
+    session.settings.hash_mb = 4;
+    session.settings.machine.evaluator = EvaluatorKind::Classical;
+    let deep = Limits { nodes: Some(3_000), ..Limits::default() };
+    let nodes = |text: &str| {
+        let line = text.lines().rev().find(|line| line.starts_with("info depth")).unwrap();
+        line.split_once(" nodes ").unwrap().1.split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(nodes(&asked(&mut session, &heard, &deep)), 3_000);
+    session.settings.strength.is_limited = true;
+    session.settings.strength.elo = 850;
+    let weak = asked(&mut session, &heard, &deep);
+    assert!(nodes(&weak) == 16 && weak.contains("info depth"), "{weak}");
+    let tree = session.search.as_ref().unwrap().root_moves();
+    assert!(tree.iter().map(|told| u64::from(told.visits)).sum::<u64>() < 100);
+}
