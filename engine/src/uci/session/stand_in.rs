@@ -9,7 +9,7 @@ use crate::setup::machine::Machine;
 
 impl Session {
     /// Obeys the options as far as possible where what they ask for cannot be made: with the device
-    /// and the network that are in use; where there are none, without a network.
+    /// and the network that are in use; where there are none, on the CPU or without a network.
     pub(super) fn go_without(&mut self, wanted: &Machine, sentence: &str) {
         let next = match &self.running {
             Some(running) if self.search.is_some() => {
@@ -23,6 +23,13 @@ impl Session {
                 next
             }
             _ => {
+                let on_cpu = wanted.stepped_down();
+                if on_cpu.needs_device()
+                    && let Ok(made) = factory::search(&on_cpu)
+                {
+                    self.output.info(&format!("{sentence}; the CPU is used instead"));
+                    return self.adopt(made, on_cpu);
+                }
                 self.output.info(&format!("{sentence}; the classical evaluator is used instead"));
                 wanted.without_network()
             }

@@ -150,6 +150,21 @@ fn the_other_options_hold_where_one_cannot() {
     assert!(heard.take().contains("; the previous search stays in use"));
 }
 
+#[cfg(feature = "net")]
+#[test]
+fn a_gpu_that_is_not_there_leaves_the_network() {
+    let heard = Heard::default();
+    let mut session = Session::new(heard.output());
+    session.settings.hash_mb = 4;
+    session.settings.machine.kv_cache_mb = 4;
+    session.settings.machine.device = "gpu:none of this name".to_owned();
+    session.prepare();
+    let told = heard.take();
+    assert!(told.contains("; the CPU is used instead"), "{told}");
+    let running = session.running.unwrap();
+    assert_eq!((running.device.as_str(), running.needs_device()), ("cpu", true));
+}
+
 /// A level knows nothing of what full strength has found before.
 #[test]
 fn a_level_begins_anew_after_an_analysis() {
