@@ -28,6 +28,7 @@ use crate::search::handicap::Handicap;
 use crate::search::{Search, StopToken, Task};
 use crate::setup::factory;
 use crate::setup::machine::Machine;
+use crate::setup::mode::SearchMode;
 use crate::setup::settings::Settings;
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
@@ -305,6 +306,20 @@ impl Session {
         self.hash_mb = 0;
     }
 
+    /// What full strength has found out is not for a level to know. The three-state decider keeps a
+    /// game, which `clear` would end.
+    fn forget_full_strength(&mut self, job: &SearchJob) {
+        let is_weak = self.settings.handicap().is_some() && !Handicap::spares(&job.limits);
+        if let Some(search) = &mut self.search
+            && is_weak
+            && self.knows_more
+            && self.settings.machine.search != SearchMode::ThreeState
+        {
+            search.clear();
+        }
+        self.knows_more = !is_weak;
+    }
+
     fn search(&mut self, job: &SearchJob) {
         let moves = job.game.position().legal_moves();
         let Some(&first) = moves.first() else {
@@ -327,13 +342,8 @@ impl Session {
                 self.load(job.limits.clock.is_some());
             }
             settings.tables.clone_from(&self.tables);
+            self.forget_full_strength(job);
             let search = self.search.as_mut()?;
-            // What full strength has found out is not for a level to know.
-            let is_weak = settings.handicap.is_some() && !Handicap::spares(&job.limits);
-            if is_weak && self.knows_more {
-                search.clear();
-            }
-            self.knows_more = !is_weak;
             Some(job.run(search.as_mut(), &settings, &self.output))
         }));
         job.wait();

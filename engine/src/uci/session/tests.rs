@@ -12,7 +12,7 @@ use crate::console::output::heard::Heard;
 use crate::search::clock::Budget;
 use crate::search::{Clock, Limits};
 use crate::setup::factory::Made;
-use crate::setup::mode::{EvaluatorKind, SearchMode};
+use crate::setup::mode::EvaluatorKind;
 
 /// A session on a GPU that is lost after three batches.
 fn session() -> (Session, Heard) {
