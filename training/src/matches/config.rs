@@ -220,7 +220,8 @@ impl MatchConfig {
             }
         }
         if self.tables.is_some() {
-            config["tables"] = json!(true);
+            // Which folders they lie in may change.
+            config["tables"] = json!("some");
         }
         json!({
             "config": config,
