@@ -291,6 +291,15 @@ mod tests {
         assert!(error.contains("--tb") && error.contains("no/such/folder"), "{error}");
         let text = ::toml::to_string(&config).unwrap();
         assert_eq!(::toml::from_str::<MatchConfig>(&text).unwrap(), config);
+        // The head of the results is read again as a match, by `report`; its folders may move.
+        config.side.truncate(1);
+        let devices = Devices::start(&config.side, &|_| {}).unwrap();
+        let heads = ["here", "there"].map(|folder| {
+            config.tables = Some(folder.to_owned());
+            config.fingerprint(&config.book().unwrap(), &devices, &[])["config"].clone()
+        });
+        assert_eq!(heads[0], heads[1]);
+        assert!(serde_json::from_value::<MatchConfig>(heads[0].clone()).unwrap().tables.is_some());
     }
 
     #[test]
