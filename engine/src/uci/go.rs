@@ -96,9 +96,11 @@ pub fn parse(text: &str, position: &Chess) -> Go {
     let counted = limits.nodes.is_some() || limits.depth.is_some() || limits.mate.is_some();
     let timed = limits.clock.is_some() || limits.move_time.is_some();
     if !(counted || timed || go.ponder || limits.infinite) {
-        let is_whole = words.faults.is_empty();
-        limits.infinite = is_whole;
-        limits.nodes = (!is_whole).then_some(1);
+        if words.faults.is_empty() {
+            limits.infinite = true;
+        } else {
+            limits.nodes = Some(1);
+        }
     }
     go.remark = words.remark();
     go

@@ -1,8 +1,8 @@
 //! The desk: owns the position and the searches, takes orders, and tells everybody who listens.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
+use std::{mem, thread};
 
 use crossbeam_channel::{Sender, unbounded};
 use serde::Serialize;
@@ -66,8 +66,8 @@ struct Inside {
     /// Searches of the run that have not ended.
     running: usize,
     kept: Kept,
-    /// The last run whose game is gone.
-    past: Option<Recording>,
+    /// What was seen of the last run whose game is gone, and how things stood then.
+    past: Option<(State, Kept)>,
     /// Number of the last review, its end, and what is known of it.
     review: (u64, StopToken),
     reviewed: Option<Event>,
@@ -260,8 +260,13 @@ impl Desk {
     /// What was seen of the last run.
     pub fn recording(&self) -> Recording {
         let inside = self.inside();
-        let past = inside.past.clone().filter(|_| inside.kept.is_empty());
-        past.unwrap_or_else(|| inside.recording())
+        let (state, kept) = match &inside.past {
+            Some((state, kept)) if inside.kept.is_empty() => (state, kept),
+            _ => (&inside.state, &inside.kept),
+        };
+        let snapshots = kept.all().map(|snapshot| Snapshot::clone(snapshot)).collect();
+        let state = State { running: false, review: None, ..state.clone() };
+        Recording { version: VERSION, state, snapshots }
     }
 
     /// Stops what runs.
@@ -353,20 +358,12 @@ impl Inside {
         self.state.running = false;
     }
 
-    /// What was seen of this run.
-    fn recording(&self) -> Recording {
-        let snapshots = self.kept.all().map(|snapshot| Snapshot::clone(snapshot)).collect();
-        let state = State { running: false, review: None, ..self.state.clone() };
-        Recording { version: VERSION, state, snapshots }
-    }
-
     fn place(&mut self, line: BoardLine) {
         if !self.kept.is_empty() {
-            self.past = Some(self.recording());
+            self.past = Some((self.state.clone(), mem::take(&mut self.kept)));
         }
         self.state.set_line(&line);
         self.line = line;
-        self.kept.clear();
         self.running = 0;
     }
 }

@@ -7,9 +7,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::sync::Arc;
-
 use serde::Serialize;
+use std::sync::Arc;
 
 use super::messages::Refusal;
 

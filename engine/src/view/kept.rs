@@ -44,11 +44,6 @@ impl Kept {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 /// Drops the one whose neighbours are closest together on the logarithm of the work.

@@ -90,55 +90,16 @@ impl Evaluator for Fixed {
     }
 }
 
-/// The root's visits when all values are even, by lc0's formula written down once more: its values
-/// lie in [-1, 1] and are 0 here.
-fn even_visits(policies: &[f32], all: u32) -> Vec<u32> {
-    let mut visits = vec![0_u32; policies.len()];
-    for done in 1..all {
-        let exploration = 1.745 + 3.894 * ((done as f32 + 38739.0) / 38739.0).ln();
-        let below: u32 = visits.iter().sum();
-        let weight = exploration * (below.max(1) as f32).sqrt();
-        let seen: f32 = policies.iter().zip(&visits).filter(|&(_, &n)| n > 0).map(|(p, _)| p).sum();
-        let rank = |place: usize| {
-            let value = if visits[place] == 0 { -0.33 * seen.sqrt() } else { 0.0 };
-            value + weight * policies[place] / (1.0 + visits[place] as f32)
-        };
-        let best = (0..policies.len()).reduce(|a, b| if rank(b) > rank(a) { b } else { a });
-        // What cannot become the most visited with what is left is passed over.
-        let most = *visits.iter().max().unwrap();
-        let left = all - done;
-        let allowed = (0..policies.len()).filter(|&place| most - visits[place] <= left);
-        let best = allowed.reduce(|a, b| if rank(b) > rank(a) { b } else { a }).or(best);
-        visits[best.unwrap()] += 1;
-    }
-    visits
-}
-
-#[test]
-fn visits_follow_the_formula() {
-    let game = Game::new(Chess::new());
-    let policies = policies(&game.position().legal_moves());
-    for temperature in [1.0, 1.359] {
-        let mut search = BestFirst::puct(Fixed::boxed(1, even).0);
-        // A visit to a position that was evaluated before would be free.
-        search.set_params(lc0(&[
-            ("puct_temperature", temperature),
-            ("batches_in_flight", 1.0),
-            ("evaluations_share", 0.0),
-        ]));
-        run(&mut search, &game, &nodes(300));
-        let flat: Vec<f32> = policies.iter().map(|p| p.powf(1.0 / temperature)).collect();
-        let total: f32 = flat.iter().sum();
-        let flat: Vec<f32> = flat.iter().map(|policy| policy / total).collect();
-        let tree = search.tree();
-        let children = tree.children(tree.expansion_of(ROOT).unwrap());
-        let visits: Vec<u32> = children.iter().map(|child| child.visits).collect();
-        assert_eq!(visits, even_visits(&flat, 300));
-    }
+/// What a reference search is told besides the formula.
+#[derive(Clone, Copy)]
+struct Constants {
+    value: fn(&Chess) -> f32,
+    temperature: f32,
 }
 
 /// lc0's search with single visits, in scores from 0 to 1: a score unit is two of lc0's.
 struct Reference {
+    constants: Constants,
     position: Chess,
     moves: Vec<Move>,
     policies: Vec<f32>,
@@ -149,11 +110,26 @@ struct Reference {
 }
 
 impl Reference {
-    fn new(position: Chess) -> Self {
+    fn new(position: Chess, constants: Constants) -> Self {
         let moves: Vec<Move> = position.legal_moves().into_iter().collect();
-        let (policies, own) = (policies(&moves), arbitrary(&position));
+        let flat = policies(&moves).into_iter().map(|p| p.powf(1.0 / constants.temperature));
+        let mut policies: Vec<f32> = flat.collect();
+        let total: f32 = policies.iter().sum();
+        for policy in &mut policies {
+            *policy /= total;
+        }
+        let own = (constants.value)(&position);
         let children = moves.iter().map(|_| None).collect();
-        Self { position, moves, policies, children, own, value: own, visits: 1 }
+        Self { constants, position, moves, policies, children, own, value: own, visits: 1 }
+    }
+
+    /// The tree of so many visits.
+    fn searched(game: &Game, constants: Constants, visits: u32) -> Self {
+        let mut root = Self::new(game.position().clone(), constants);
+        for done in 1..visits {
+            root.visit(Some(visits - done));
+        }
+        root
     }
 
     /// One more visit; `left` = those of the whole search, at the root.
@@ -164,7 +140,7 @@ impl Reference {
             empty => {
                 let mut after = self.position.clone();
                 after.play_unchecked(self.moves[place]);
-                *empty = Some(Self::new(after));
+                *empty = Some(Self::new(after, self.constants));
             }
         }
         self.visits += 1;
@@ -210,14 +186,35 @@ impl Reference {
     }
 }
 
+#[test]
+fn visits_follow_the_formula() {
+    let game = Game::new(Chess::new());
+    for temperature in [1.0, 1.359] {
+        let mut search = BestFirst::puct(Fixed::boxed(1, even).0);
+        // A visit to a position that was evaluated before would be free.
+        search.set_params(lc0(&[
+            ("puct_temperature", temperature),
+            ("batches_in_flight", 1.0),
+            ("evaluations_share", 0.0),
+        ]));
+        run(&mut search, &game, &nodes(300));
+        let reference = Reference::searched(&game, Constants { value: even, temperature }, 300);
+        let tree = search.tree();
+        let children = tree.children(tree.expansion_of(ROOT).unwrap());
+        let visits: Vec<u32> = children.iter().map(|child| child.visits).collect();
+        let wanted = reference.children.iter();
+        let wanted: Vec<u32> =
+            wanted.map(|child| child.as_ref().map_or(0, |child| child.visits)).collect();
+        assert_eq!(visits, wanted);
+    }
+}
+
 /// Pawns alone, so that no mate ends a line and, with their moves first, none repeats.
 #[test]
 fn visits_follow_the_formula_where_values_differ() {
     let game = game("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1");
-    let mut reference = Reference::new(game.position().clone());
-    for visits in 1..400 {
-        reference.visit(Some(400 - visits));
-    }
+    let constants = Constants { value: arbitrary, temperature: 1.0 };
+    let reference = Reference::searched(&game, constants, 400);
     let mut search = BestFirst::puct(Fixed::boxed(1, arbitrary).0);
     // Each visit asks the evaluator, and nothing is known from elsewhere.
     search.set_params(lc0(&[
