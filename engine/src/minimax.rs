@@ -214,13 +214,13 @@ fn info<S: StaticValue>(task: &Task<'_>, walk: &Walk<'_, S>, found: &[(u32, Foun
     let ((depth, best), others) = (&found[0], &found[1..]);
     let told = |(depth, line): &(u32, Found)| Variation {
         depth: *depth,
-        score: line.score(Score::from_centipawns),
+        score: line.score(Score::Centipawns),
         pv: line.line.clone(),
     };
     Info {
         depth: *depth,
         selective_depth: (*depth).max(best.line.len() as u32),
-        score: best.score(Score::from_centipawns),
+        score: best.score(Score::Centipawns),
         nodes: walk.nodes(),
         hashfull: 0,
         time: task.budget.elapsed(),

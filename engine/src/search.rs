@@ -123,11 +123,19 @@ pub trait Search: Send {
     /// a legal move, also when stopped before the first evaluation or when the evaluator fails.
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome;
 
-    /// Forgets everything learnt from earlier searches (`ucinewgame`).
+    /// Forgets everything learnt from earlier searches (`Clear Hash`); the game goes on.
     fn clear(&mut self);
+
+    /// The next search is of another game (`ucinewgame`): forgets what is of no use there.
+    fn new_game(&mut self) {
+        self.clear();
+    }
 
     /// Bounds the memory for tree and table, in MiB; may forget everything.
     fn set_hash_mb(&mut self, megabytes: usize);
+
+    /// Sets the seed of random choices. Searches without any ignore it.
+    fn set_seed(&mut self, _: u64) {}
 
     /// What is known of each root move after a search, the best first; nothing where a search keeps
     /// no such account.

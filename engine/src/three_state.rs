@@ -303,7 +303,7 @@ impl Search for ThreeState {
         let info = Info {
             depth: decision.depth,
             selective_depth: decision.depth.max(found.line.len() as u32),
-            score: found.score(|value| Score::from_centipawns(value / 10)),
+            score: found.score(|value| Score::Centipawns(value / 10)),
             nodes,
             hashfull: 0,
             time: task.budget.elapsed(),
@@ -316,9 +316,16 @@ impl Search for ThreeState {
         Outcome { best: decision.best, ponder, info, error: None, cache: None, notes }
     }
 
-    /// The game is over. What was learnt stays: it is what another game begins with.
-    fn clear(&mut self) {
+    /// Nothing is kept from one search to the next but experience, which stays.
+    fn clear(&mut self) {}
+
+    /// The last game is over. What was learnt is what another one begins with.
+    fn new_game(&mut self) {
         self.finish(None);
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 
     /// What the tables know is information (Part 3).

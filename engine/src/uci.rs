@@ -147,7 +147,7 @@ impl Frontend {
                 self.send(Job::Ready(busy.clone()));
                 self.ready = Some(busy);
             }
-            Command::NewGame => self.send(Job::Clear),
+            Command::NewGame => self.send(Job::NewGame),
             Command::Position(text) => match position::parse(text, self.settings.chess960) {
                 Ok(game) => self.game = game,
                 Err(problem) => self.output.info(&problem.to_string()),

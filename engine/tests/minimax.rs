@@ -178,7 +178,7 @@ fn mates_are_found_and_counted() {
     // No mate in 2 where one in 4 is the shortest.
     let limits = Limits { mate: Some(2), ..Limits::default() };
     let (outcome, _) = run(Pruning::Ordered, &game("8/1k6/8/1K5R/8/8/8/8 w - - 0 1"), &limits);
-    assert_eq!(outcome.info.score, Score::Estimate(0.5));
+    assert_eq!(outcome.info.score, Score::Centipawns(0));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn the_third_occurrence_is_a_draw_and_not_the_second() {
     }
     let (outcome, _) = run(Pruning::None, &game, &depth(1));
     assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "c6b8");
-    assert_eq!(outcome.info.score, Score::from_centipawns(0));
+    assert_eq!(outcome.info.score, Score::Centipawns(0));
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
     let told = "state Ignorant eval +0.00 C 0.50 band +0.00 to +1.00 threshold +2.00 random move \
                 of 20";
     assert_eq!(note(&first), told);
-    search.clear();
+    search.new_game();
     let second = run(&mut search, &start, &nodes(20_000));
     let told = "state Uncertain eval +0.00 C 0.50 band +0.00 to +1.00 threshold +2.00 seen 1 \
                 R 0.86 economic 1.0 \
@@ -145,7 +145,7 @@ fn uncertainty_is_searched_to_the_allowed_depth() {
     let fen = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1";
     let mut search = decider(1);
     run(&mut search, &game(fen), &unlimited());
-    search.clear();
+    search.new_game();
     let outcome = run(&mut search, &game(fen), &unlimited());
     assert!(
         note(&outcome).contains("Confident") || outcome.info.score == Score::Win(3),
@@ -154,15 +154,16 @@ fn uncertainty_is_searched_to_the_allowed_depth() {
     // A depth given by the user bounds it.
     let start = Game::new(Chess::new());
     run(&mut search, &start, &unlimited());
-    search.clear();
+    search.new_game();
     let outcome = run(&mut search, &start, &Limits { depth: Some(2), ..Limits::default() });
     assert!(note(&outcome).ends_with("depth 2"), "{outcome:?}");
 }
 
 #[test]
 fn equal_seeds_play_equal_games_and_others_differ() {
-    let play = |seed| {
-        let mut search = decider(seed);
+    let play = |first, seed| {
+        let mut search = decider(first);
+        search.set_seed(seed);
         let mut moves = Vec::new();
         for _ in 0..3 {
             let mut game = Game::new(Chess::new());
@@ -174,12 +175,12 @@ fn equal_seeds_play_equal_games_and_others_differ() {
                 moves.push(best);
                 game.play(best);
             }
-            search.clear();
+            search.new_game();
         }
         moves
     };
-    assert_eq!(play(5), play(5));
-    assert_ne!(play(5), play(6));
+    assert_eq!(play(5, 5), play(6, 5));
+    assert_ne!(play(5, 5), play(5, 6));
 }
 
 #[test]

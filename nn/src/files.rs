@@ -25,5 +25,5 @@ mod write;
 pub use error::{FileCause, FileError, FileKind};
 pub use hash::sha256;
 pub use open::{append, append_log, edit, edit_or_make, is_null, make, open, open_bounded};
-pub use read::{LARGEST, read_bounded, read_text};
+pub use read::{LARGEST, is_same, read_bounded, read_text};
 pub use write::{NewFile, make_folder, remove_unfinished, replace, sync_folder};

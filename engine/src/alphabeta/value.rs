@@ -37,7 +37,7 @@ pub(super) fn to_score(value: i32) -> Score {
     } else if value <= -PROVEN_BOUND {
         Score::Loss(TABLE_PLIES + (TABLE_WIN + value).max(0) as u16)
     } else {
-        Score::from_centipawns(value)
+        Score::Centipawns(value)
     }
 }
 

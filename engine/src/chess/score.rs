@@ -15,6 +15,8 @@ const TABLE_CENTIPAWNS: u16 = 20_000;
 pub enum Score {
     /// An expected score (win + half a draw) in `[0, 1]`.
     Estimate(f32),
+    /// An advantage in centipawns, as a search that counts pieces finds it.
+    Centipawns(i32),
     /// The side to move mates in this many plies (odd, 1 = mates with this move).
     Win(u16),
     /// The side to move is mated in this many plies (even, 0 = is mated now).
@@ -24,15 +26,11 @@ pub enum Score {
 }
 
 impl Score {
-    /// An estimate from centipawns.
-    pub fn from_centipawns(centipawns: i32) -> Self {
-        Self::Estimate(score_from_centipawns(centipawns as f32))
-    }
-
     /// The expected score in `[0, 1]`; a proof counts as 1, 0 or ½.
     pub fn expected(self) -> f32 {
         match self {
             Self::Estimate(value) => value,
+            Self::Centipawns(centipawns) => score_from_centipawns(centipawns as f32),
             Self::Win(_) => 1.0,
             Self::Loss(_) => 0.0,
             Self::Draw => 0.5,
@@ -44,6 +42,7 @@ impl Score {
     pub fn before_move(self) -> Self {
         match self {
             Self::Estimate(value) => Self::Estimate(1.0 - value),
+            Self::Centipawns(centipawns) => Self::Centipawns(-centipawns),
             Self::Win(plies) => Self::Loss(plies + 1),
             Self::Loss(plies) => Self::Win(plies + 1),
             Self::Draw => Self::Draw,
@@ -58,6 +57,7 @@ impl Score {
             Self::Win(plies) if plies >= TABLE_PLIES => format!("cp {}", far(plies)),
             Self::Loss(plies) if plies >= TABLE_PLIES => format!("cp -{}", far(plies)),
             Self::Estimate(value) => format!("cp {}", centipawns_from_score(value).round() as i32),
+            Self::Centipawns(centipawns) => format!("cp {centipawns}"),
             Self::Win(plies) => format!("mate {}", plies.div_ceil(2)),
             Self::Loss(plies) => format!("mate -{}", plies.div_ceil(2)),
             Self::Draw => "cp 0".to_owned(),
@@ -92,6 +92,9 @@ mod tests {
         assert_eq!(Score::Win(TABLE_PLIES + 3).uci(), "cp 19997");
         assert_eq!(Score::Loss(TABLE_PLIES).uci(), "cp -20000");
         assert_eq!(Score::Draw.uci(), "cp 0");
-        assert_eq!(Score::from_centipawns(31).uci(), "cp 31");
+        assert_eq!(Score::Estimate(0.528_504).uci(), "cp 31");
+        assert_eq!(Score::Centipawns(-2_700).uci(), "cp -2700");
+        assert_eq!(Score::Centipawns(-2_700).before_move(), Score::Centipawns(2_700));
+        assert!((Score::Centipawns(31).expected() - 0.528_504).abs() < 1e-5);
     }
 }

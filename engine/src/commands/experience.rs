@@ -70,6 +70,7 @@ pub struct ExportArgs {
 /// # Errors
 /// When a file cannot be used or a position is not in it.
 pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Result<(), String> {
+    check_output(command)?;
     match command {
         ExperienceCommand::Show(args) => show(args, output),
         ExperienceCommand::Stats(args) => {
@@ -79,6 +80,23 @@ pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Re
         }
         ExperienceCommand::Export(args) => export(args, output),
         ExperienceCommand::Learn(args) => learn::run(args, stop, output),
+    }
+}
+
+/// Refuses an output that would replace the experience, before anything is done.
+fn check_output(command: &ExperienceCommand) -> Result<(), String> {
+    let (file, output) = match command {
+        ExperienceCommand::Show(_) => return Ok(()),
+        ExperienceCommand::Stats(args) => (&args.file, args.csv.as_ref()),
+        ExperienceCommand::Export(args) => (&args.file, Some(&args.out)),
+        ExperienceCommand::Learn(args) => (&args.file, args.csv.as_ref()),
+    };
+    match output {
+        Some(output) if files::is_same(file, output) => Err(format!(
+            "{} holds the experience, and is not replaced; name another file",
+            output.display()
+        )),
+        _ => Ok(()),
     }
 }
 

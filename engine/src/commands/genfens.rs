@@ -201,7 +201,8 @@ fn is_balanced(position: &Chess, judge: &mut AlphaBeta) -> bool {
     judge.clear();
     let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
     let outcome = judge.search(&task, &mut |_| {});
-    matches!(outcome.info.score, Score::Estimate(score) if (score - 0.5).abs() <= BALANCED)
+    let score = outcome.info.score;
+    matches!(score, Score::Centipawns(_)) && (score.expected() - 0.5).abs() <= BALANCED
 }
 
 #[cfg(test)]

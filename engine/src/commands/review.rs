@@ -66,7 +66,7 @@ impl ReviewArgs {
             [&self.out, &self.epd].into_iter().flatten().map(PathBuf::as_path).collect();
         for &file in &outputs {
             let name = file.display();
-            if is_same_file(file, &self.pgn) {
+            if files::is_same(file, &self.pgn) {
                 return Err(format!(
                     "{name} holds the games, and is not replaced; name another file"
                 ));
@@ -78,18 +78,12 @@ impl ReviewArgs {
             }
         }
         match outputs[..] {
-            [out, epd] if is_same_file(out, epd) => {
+            [out, epd] if files::is_same(out, epd) => {
                 Err("--out and --epd name the same file; name two".to_owned())
             }
             _ => Ok(()),
         }
     }
-}
-
-/// Whether two paths lead to one file, there or not.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let found = (one.canonicalize(), other.canonicalize());
-    one == other || matches!(found, (Ok(one), Ok(other)) if one == other)
 }
 
 /// What was found out about one position.

@@ -203,8 +203,8 @@ pub fn win_draw_loss(score: Score) -> [u32; 3] {
         Score::Win(_) => [1000, 0, 0],
         Score::Loss(_) => [0, 0, 1000],
         Score::Draw => [0, 1000, 0],
-        Score::Estimate(value) => {
-            let value = value.clamp(0.0, 1.0);
+        Score::Estimate(_) | Score::Centipawns(_) => {
+            let value = score.expected().clamp(0.0, 1.0);
             let win = (value.powi(2) * 1000.0).round() as u32;
             let loss = ((1.0 - value).powi(2) * 1000.0).round() as u32;
             [win, 1000_u32.saturating_sub(win + loss), loss]

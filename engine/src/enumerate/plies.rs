@@ -71,6 +71,8 @@ pub fn count_plies(
         _ => (Vec::new(), Level::first(&request.start)),
     };
     let mut context = RunContext::new(&request.resources, times, stop)?;
+    // From here on the folder is known as ours.
+    level.checkpoint(&counts, &store, &mut context)?;
     while counts.len() <= request.plies as usize {
         level.expands = counts.len() < request.plies as usize;
         level.count(store.folder.as_ref(), &mut context)?;
@@ -81,11 +83,8 @@ pub fn count_plies(
             level.done = vec![None; PARTS];
         }
         let is_over = context.is_stopped() || counts.len() > request.plies as usize;
-        if let Some(folder) = store.folder.as_ref().filter(|_| is_over || context.is_due()) {
-            context.checkpoint(|context| {
-                let state = level.save(folder, &context.workers(), counts.clone())?;
-                store.save(context.times(), Work::Plies(state))
-            })?;
+        if is_over || context.is_due() {
+            level.checkpoint(&counts, &store, &mut context)?;
         }
         if context.is_stopped() && counts.len() <= request.plies as usize {
             return Ok(Ended::Stopped);
@@ -156,6 +155,20 @@ impl Level {
             self.done[part] = Some(count);
         }
         Ok(())
+    }
+
+    /// Makes this ply, and the counts of those before it, the state of the folder, if there is one.
+    fn checkpoint(
+        &self,
+        counts: &[u64],
+        store: &CheckpointStore,
+        context: &mut RunContext<'_>,
+    ) -> Result<(), EnumerateError> {
+        let Some(folder) = &store.folder else { return Ok(()) };
+        context.checkpoint(|context| {
+            let state = self.save(folder, &context.workers(), counts.to_owned())?;
+            store.save(context.times(), Work::Plies(state))
+        })
     }
 
     /// Puts all that is in memory on the disk; what a checkpoint then keeps.

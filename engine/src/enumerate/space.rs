@@ -62,16 +62,19 @@ impl Space {
     }
 
     /// The space of the closures of all these positions together: they have the same pawns, as many
-    /// pieces of each kind, and none of them has en passant; there is at least one.
+    /// pieces of each kind, and none of them has en passant.
     ///
     /// # Errors
     /// As [`Space::new`].
-    pub(super) fn of_all(mut starts: impl Iterator<Item = Chess>) -> Result<Self, EnumerateError> {
-        let mut chosen = vec![starts.next().unwrap_or_default()];
+    pub(super) fn of_all(
+        first: Chess,
+        others: impl Iterator<Item = Chess>,
+    ) -> Result<Self, EnumerateError> {
+        let mut chosen = vec![first];
         let mut space = Self::divided(&chosen)?;
         // A position that has a number cannot leave the space: what is locked there is locked here,
         // and no piece leaves its group's squares.
-        for start in starts {
+        for start in others {
             if space.index_of(&start).is_none() {
                 chosen.push(start);
                 space = Self::divided(&chosen)?;

@@ -223,7 +223,7 @@ impl Proof {
     pub fn of(score: Score) -> Option<Self> {
         let moves = |plies: u16| (plies < TABLE_PLIES).then(|| plies.div_ceil(2));
         match score {
-            Score::Estimate(_) => None,
+            Score::Estimate(_) | Score::Centipawns(_) => None,
             Score::Draw => Some(Self { result: Outlook::Draw, mate: None }),
             Score::Win(plies) => Some(Self { result: Outlook::Win, mate: moves(plies) }),
             Score::Loss(plies) => Some(Self { result: Outlook::Loss, mate: moves(plies) }),

@@ -4,7 +4,8 @@
 //! A record is written with one call before the move is answered, so a killed process loses none of
 //! a finished move; the end of each game is forced to the disk, so a power cut loses at most the
 //! moves of the games that were on. A file is rewritten under another name, synced to disk, and put
-//! in its place. Beside it lies a lock.
+//! in its place. Beside it lies a lock, which holds while the file is replaced; the file itself is
+//! locked as well, for it may have other names, and the lock beside it may be deleted.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -128,7 +129,10 @@ impl ExperienceFile {
         path: &Path,
         mut take: impl FnMut(Record),
     ) -> Result<(Self, Opened), FileError> {
-        let io_error = |source| FileError::Io { path: path.to_owned(), source };
+        let refused = |error| match error {
+            TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
+            TryLockError::Error(source) => FileError::Io { path: path.to_owned(), source },
+        };
         // Before anything is made beside it.
         match files::open(path) {
             Err(error) if !error.is_missing() => return Err(FileError::at(path)(error)),
@@ -137,10 +141,7 @@ impl ExperienceFile {
         let mut beside = path.file_name().unwrap_or_default().to_owned();
         beside.push(".lock");
         let lock = files::append(&path.with_file_name(beside)).map_err(FileError::at(path))?;
-        lock::take(&lock).map_err(|error| match error {
-            TryLockError::WouldBlock => FileError::Locked(path.to_owned()),
-            TryLockError::Error(source) => io_error(source),
-        })?;
+        lock::take(&lock).map_err(refused)?;
         files::remove_unfinished(path).map_err(FileError::at(path))?;
         let mut records = 0;
         let found = match read(path, |record| {
@@ -162,7 +163,7 @@ impl ExperienceFile {
             }
         };
         let length = whole as u64;
-        let file = open_at(path, length).map_err(io_error)?;
+        let file = open_at(path, length).map_err(refused)?;
         Ok((Self { path: path.to_owned(), file, length, records, lock }, opened))
     }
 
@@ -226,11 +227,16 @@ fn begin_in(path: &Path) -> Result<(), FileError> {
     written.map_err(|source| FileError::Io { path: path.to_owned(), source })
 }
 
-/// Opens a file for more behind its first `length` bytes; what follows them is cut off.
-fn open_at(path: &Path, length: u64) -> io::Result<File> {
+/// Opens and locks a file for more behind its first `length` bytes; what follows them is cut off.
+fn open_at(path: &Path, length: u64) -> Result<File, TryLockError> {
     // Not for appending: Windows then refuses to cut.
-    let mut file = files::edit(path)?;
-    file.set_len(length)?;
-    file.seek(SeekFrom::Start(length))?;
+    let mut file = files::edit(path).map_err(|error| TryLockError::Error(error.into()))?;
+    // On Windows nobody could look into it then.
+    if cfg!(unix) {
+        lock::take(&file)?;
+    }
+    file.set_len(length)
+        .and_then(|()| file.seek(SeekFrom::Start(length)))
+        .map_err(TryLockError::Error)?;
     Ok(file)
 }

@@ -10,8 +10,8 @@ use shakmaty::{Chess, Position};
 use tesla_nn::files;
 
 use super::packed::Packed;
-use crate::chess::notation::from_fen;
-use crate::chess::pgn::Games;
+use crate::chess::notation::{from_fen, is_chess};
+use crate::chess::pgn::{Games, tag_text};
 
 /// Largest book, bytes.
 const LARGEST: u64 = 1 << 28;
@@ -85,11 +85,16 @@ impl Visitor for Openings {
         name: &[u8],
         value: RawTag<'_>,
     ) -> ControlFlow<Self::Output> {
-        if name == b"FEN" {
-            match from_fen(&value.decode_utf8_lossy(), false) {
+        let value = tag_text(value);
+        match name {
+            b"FEN" => match from_fen(&value, false) {
                 Ok(position) => *start = position,
                 Err(problem) => return ControlFlow::Break(Err(problem.to_string())),
+            },
+            b"Variant" if !is_chess(&value) => {
+                return ControlFlow::Break(Err(format!("the variant {value} is not chess")));
             }
+            _ => {}
         }
         ControlFlow::Continue(())
     }
@@ -147,6 +152,9 @@ mod tests {
         assert!(fault.contains("game 1: Ke3 cannot be played"), "{fault}");
         let fault = Openings::of_games(b"1. e4 e5 2. Ng1-f3 Nc6 *").unwrap_err();
         assert!(fault.contains("game 1: \"Ng1-f3\" is not a move"), "{fault}");
+        let fault = Openings::of_games(b"[Variant \"Atomic\"]\n\n1. e4 e5 *").unwrap_err();
+        assert!(fault.contains("game 1: the variant Atomic is not chess"), "{fault}");
+        assert!(Openings::of_games(b"[Variant \"Standard\"]\n\n1. e4 e5 *").is_ok());
         let fault = Openings::read(Path::new("no/such/book.pgn")).unwrap_err();
         assert!(fault.contains("book.pgn"), "{fault}");
     }

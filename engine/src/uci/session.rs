@@ -1,6 +1,7 @@
 //! The session: one thread that owns searcher and evaluator and does one job after another.
 
 mod eval;
+mod forget;
 mod loading;
 mod stand_in;
 #[cfg(test)]
@@ -24,11 +25,9 @@ use crate::chess::tablebase::{self, Tables};
 use crate::commands::genfens::GenfensOrder;
 use crate::commands::{bench, perft};
 use crate::console::output::{Output, Style};
-use crate::search::handicap::Handicap;
 use crate::search::{Search, StopToken, Task};
 use crate::setup::factory;
 use crate::setup::machine::Machine;
-use crate::setup::mode::SearchMode;
 use crate::setup::settings::Settings;
 
 /// Options come in bursts: how long the last one must be past before we load what they ask for.
@@ -43,6 +42,8 @@ pub enum Job {
     Ready(Busy),
     /// Forget earlier searches.
     Clear,
+    /// Another game begins.
+    NewGame,
     /// Search, then print `bestmove`.
     Search(Box<SearchJob>),
     /// Show what the evaluator thinks of a position.
@@ -98,13 +99,14 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                     return;
                 };
                 match job {
-                    Job::Configure(_) | Job::Clear => is_pending = true,
+                    Job::Configure(_) | Job::NewGame => is_pending = true,
                     Job::Ready(_) => session.make_ready(jobs),
                     Job::Search(_)
                     | Job::Eval(..)
                     | Job::Bench(..)
                     | Job::Perft(..)
-                    | Job::GenFens(..) => {}
+                    | Job::GenFens(..)
+                    | Job::Clear => {}
                 }
                 let is_search = matches!(job, Job::Search(_));
                 // A bug in one job must not take the game with it.
@@ -144,21 +146,16 @@ impl Session {
 
     fn work(&mut self, job: Job) {
         match job {
-            Job::Configure(settings) => self.settings = *settings,
+            Job::Configure(settings) => {
+                self.settings = *settings;
+                self.reseed();
+            }
             Job::Ready(busy) => {
                 self.output.print("readyok");
                 busy.end();
             }
-            Job::Clear => {
-                if let Some(search) = &mut self.search {
-                    search.clear();
-                }
-                self.knows_more = false;
-                if self.has_lost.swap(false, Ordering::Relaxed) {
-                    self.output.info("the device that was lost is tried again");
-                    self.tried = None;
-                }
-            }
+            Job::Clear => self.clear(),
+            Job::NewGame => self.new_game(),
             Job::Search(job) => self.search(&job),
             Job::Eval(game, style) => match self.eval(&game, style) {
                 Ok(text) => self.output.print(&text),
@@ -304,20 +301,6 @@ impl Session {
         made.search.set_tables(self.tables.clone());
         self.search = Some(made.search);
         self.hash_mb = 0;
-    }
-
-    /// What full strength has found out is not for a level to know. The three-state decider keeps a
-    /// game, which `clear` would end.
-    fn forget_full_strength(&mut self, job: &SearchJob) {
-        let is_weak = self.settings.handicap().is_some() && !Handicap::spares(&job.limits);
-        if let Some(search) = &mut self.search
-            && is_weak
-            && self.knows_more
-            && self.settings.machine.search != SearchMode::ThreeState
-        {
-            search.clear();
-        }
-        self.knows_more = !is_weak;
     }
 
     fn search(&mut self, job: &SearchJob) {

@@ -149,7 +149,7 @@ impl Worker {
         let budget = Budget::new(limits, Duration::ZERO);
         // A bug in one search must not take the page with it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            self.search.clear();
+            self.search.new_game();
             self.search.search(&Task { game, limits, budget: &budget, stop }, &mut |_| {})
         }));
         self.gate.leave(run.runner);

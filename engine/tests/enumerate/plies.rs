@@ -1,11 +1,16 @@
 //! OEIS A083276: distinct positions after n plies, castling rights and legal en passant considered.
 //! <https://oeis.org/A083276>, values as of 2026.
 
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
 use shakmaty::Chess;
 use tesla_engine::enumerate::{Ended, PliesRequest, count_plies};
 use tesla_engine::search::StopToken;
 
 use crate::folder::TestFolder;
+use crate::resume::table;
 use crate::{MEBIBYTE, resources};
 
 const A083276: [u64; 7] = [1, 20, 400, 5_362, 72_078, 822_518, 9_417_681];
@@ -43,10 +48,28 @@ fn in_files() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "only a release build has the time")]
+fn killed_before_the_first_checkpoint_is_due() {
+    let test = TestFolder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tesla"));
+    command.args(["enumerate", "--plies", "6", "--memory", "128", "--checkpoint", "3600", "--dir"]);
+    command.arg(test.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    while test.files("packed").len() < 8 {
+        assert_eq!(child.try_wait().unwrap(), None, "it is killed in time");
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let text = table(&command.output().unwrap());
+    assert!(text.contains("\n6 | 9'417'681 |"), "{text}");
+}
+
+#[test]
 fn stopped_and_gone_on_with() {
     let test = TestFolder::new();
     let mut request = PliesRequest { folder: Some(test.path().to_owned()), ..request(4) };
-    request.resources.checkpoint = std::time::Duration::ZERO;
+    request.resources.checkpoint = Duration::ZERO;
     let stop = StopToken::default();
     stop.stop();
     assert_eq!(count_plies(&request, &stop).unwrap(), Ended::Stopped);

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use shakmaty::{Bitboard, Chess, Color, Piece, Position as _, Role, Square};
+use shakmaty::fen::Fen;
+use shakmaty::{Bitboard, CastlingMode, Chess, Color, Piece, Position as _, Role, Square};
 use tesla_engine::enumerate::{
     Ended, EnumerateError, Hive, Roots, SpacesFound, SpacesRequest, Times, enumerate_spaces,
     write_roots,
@@ -187,6 +188,25 @@ proptest! {
         prop_assume!(game.is_some());
         check(&starts, &game.unwrap());
     }
+}
+
+/// Whichever comes first, the castling rights of both count.
+#[test]
+fn standard_chess_and_chess960_together() {
+    let fens = ["4k2r/8/8/8/8/8/8/4K3 b k - 0 1", "4k1r1/8/8/8/8/8/8/4K3 b g - 0 1"];
+    let chess960 = fens.map(|fen| {
+        fen.parse::<Fen>().unwrap().into_position::<Chess>(CastlingMode::Chess960).unwrap()
+    });
+    let game = Game::new(&chess960, (2, 0), 800_000).unwrap();
+    let [standard, chess960] = fens.map(position);
+    assert_eq!(standard.castles().mode(), CastlingMode::Standard);
+    check(&[standard.clone(), chess960.clone()], &game);
+    check(&[chess960.clone(), standard.clone()], &game);
+    let test = TestFolder::new();
+    let mut request = request(&[standard, chess960], test.path(), 100);
+    request.roots = true;
+    closed(&request);
+    write_roots(test.path(), &mut Vec::new()).unwrap();
 }
 
 /// Plays moves in UCI.

@@ -33,9 +33,13 @@ impl Fixture {
 
     /// What `tesla experience` prints, and its exit code.
     fn tool(&self, command: &str) -> (String, Option<i32>) {
-        let mut words = command.split(' ');
+        self.run(&command.split(' ').collect::<Vec<_>>())
+    }
+
+    /// The same of words that may hold spaces.
+    fn run(&self, words: &[&str]) -> (String, Option<i32>) {
         let mut tool = Command::new(env!("CARGO_BIN_EXE_tesla"));
-        tool.arg("experience").args(words.next()).arg(self.file()).args(words);
+        tool.arg("experience").arg(words[0]).arg(self.file()).args(&words[1..]);
         let output = tool.output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (String::from_utf8(text).unwrap(), output.status.code())
@@ -123,6 +127,53 @@ fn two_processes_do_not_share_a_file() {
     quit(second);
     let (text, _) = fixture.tool("stats");
     assert!(text.contains("seen        1 times"), "{text}");
+    // The lock beside the file is not all that there is.
+    #[cfg(unix)]
+    {
+        std::fs::remove_file(fixture.0.join("my games.experience.lock")).unwrap();
+        let (third, said) = fixture.use_in(Engine::beside(&first));
+        assert!(said.iter().any(|line| line.contains("another process is using")), "{said:?}");
+        quit(third);
+    }
+    quit(first);
+}
+
+/// Only the next game ends one.
+#[test]
+fn a_game_outlives_options() {
+    let fixture = Fixture::new("outlives");
+    let (mut engine, _) = fixture.engine();
+    state(&mut engine, "go nodes 500");
+    for option in ["Clear Hash", "Seed value 9", "Hash value 32"] {
+        engine.send(&format!("setoption name {option}"));
+        assert_eq!(engine.ready(), Vec::<String>::new(), "{option}");
+    }
+    let (text, _) = fixture.tool("stats");
+    assert!(text.contains("games       0 ("), "{text}");
+    engine.send("ucinewgame");
+    engine.ready();
+    let (text, _) = fixture.tool("stats");
+    assert!(text.contains("games       1 ("), "{text}");
+    quit(engine);
+}
+
+#[test]
+fn a_table_of_games_does_not_replace_the_experience() {
+    let fixture = Fixture::new("replace");
+    let (text, code) = fixture.tool("learn --games 2");
+    assert_eq!(code, Some(0), "{text}");
+    let before = std::fs::read(fixture.file()).unwrap();
+    let link = fixture.0.join("again");
+    std::fs::create_dir(&link).unwrap();
+    let same = link.join("..").join("my games.experience");
+    for command in ["stats --csv", "learn --games 3 --csv", "export --out"] {
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push(same.to_str().unwrap());
+        let (text, code) = fixture.run(&words);
+        assert_eq!(code, Some(2), "{command}: {text}");
+        assert!(text.contains("holds the experience, and is not replaced"), "{text}");
+        assert_eq!(std::fs::read(fixture.file()).unwrap(), before, "{command}");
+    }
 }
 
 #[test]

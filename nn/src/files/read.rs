@@ -8,6 +8,12 @@ use super::{FileCause, FileError, open_bounded};
 /// Most bytes of a file that is read whole and has no smaller bound of its own: 4 GiB.
 pub const LARGEST: u64 = 1 << 32;
 
+/// Whether two paths lead to one file, there or not.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let found = (one.canonicalize(), other.canonicalize());
+    one == other || matches!(found, (Ok(one), Ok(other)) if one == other)
+}
+
 /// The content of a regular file of at most `limit` bytes.
 ///
 /// # Errors

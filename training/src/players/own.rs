@@ -129,6 +129,7 @@ fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
     let mode: CastlingMode = position.castles().mode();
     let score = match outcome.info.score {
         EngineScore::Estimate(value) => UciScore::Cp(centipawns_from_score(value).round() as i32),
+        EngineScore::Centipawns(centipawns) => UciScore::Cp(centipawns),
         EngineScore::Win(plies) => UciScore::Mate(i32::from(plies.div_ceil(2))),
         EngineScore::Loss(plies) => UciScore::Mate(-i32::from(plies.div_ceil(2))),
         EngineScore::Draw => UciScore::Cp(0),
@@ -148,7 +149,7 @@ fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
 impl Player for OwnPlayer<'_> {
     fn new_game(&mut self, _chess960: bool) -> Result<(), Mishap> {
         if let Some(search) = &mut self.search {
-            search.clear();
+            search.new_game();
         } else {
             let evaluator = self
                 .devices

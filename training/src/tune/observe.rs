@@ -17,7 +17,6 @@ use tesla_engine::best_first::BestFirst;
 use tesla_engine::best_first::lead::{Child, Lead};
 use tesla_engine::best_first::params::Params;
 use tesla_engine::chess::game::Game;
-use tesla_engine::chess::score::Score;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, Search as _, StopToken, Task};
 use tesla_engine::tree::node::{EXCLUDED, ExpansionId, Node, ROOT, UNEVALUATED};
@@ -260,12 +259,7 @@ impl Observer {
         } else {
             self.search.clear();
             self.think(&game, evaluations)?;
-            match self.search.tree().node(ROOT).score() {
-                Score::Estimate(value) => 1.0 - value,
-                Score::Win(_) => 0.0,
-                Score::Loss(_) => 1.0,
-                Score::Draw => 0.5,
-            }
+            1.0 - self.search.tree().node(ROOT).score().expected()
         };
         Ok(MoveSeen { later, ..pick.seen })
     }

@@ -166,7 +166,7 @@ impl Shop {
             Entry::Vacant(place) => place.insert(self.search(work.search)?),
         };
         // Nothing of an earlier position: an answer does not depend on what was asked before.
-        search.clear();
+        search.new_game();
         let outcome = self.run(work, search.as_mut());
         if let Some(error) = &outcome.error {
             return Err(error.to_string());

@@ -119,9 +119,15 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     for (item, answer) in
         items.iter().zip(&answers).filter(|(i, a)| a.moves != Some(i.moves)).take(9)
     {
-        output.print(&format!("{}: dm {} there, {:?} here", item.fen, item.moves, answer.moves));
+        output.print(&difference(item, answer));
     }
     if wrong > 0 { Err(format!("{wrong} mates differ from the file")) } else { Ok(()) }
+}
+
+/// What the file says and what the search found.
+fn difference(item: &Item, answer: &Solution) -> String {
+    let here = answer.moves.map_or("none".to_owned(), |moves| format!("dm {moves}"));
+    format!("{}: dm {} there, {here} here", item.fen, item.moves)
 }
 
 #[cfg(test)]
@@ -134,6 +140,14 @@ mod tests {
         assert_eq!((item.fen.as_str(), item.moves), ("8/1k6/8/1K5R/8/8/8/8 w - -", 4));
         assert_eq!(Item::parse("8/8/8/6R1/8/4K3/6k1/8 b - - dm -4;").unwrap().plies(), 8);
         assert_eq!(Item::parse("8/8/8/6R1/8/4K3/6k1/8 b - - bm Kg1;"), None);
+    }
+
+    #[test]
+    fn differences_are_told() {
+        let item = Item { fen: "8/8/8/8/8/8/8/8 w - -".to_owned(), moves: 3 };
+        let told = |moves| difference(&item, &Solution { moves, nodes: 1 });
+        assert_eq!(told(Some(2)), "8/8/8/8/8/8/8/8 w - -: dm 3 there, dm 2 here");
+        assert_eq!(told(None), "8/8/8/8/8/8/8/8 w - -: dm 3 there, none here");
     }
 
     /// Rook endings from a table of mates, and a composed mate in three.

@@ -1,7 +1,10 @@
 //! Where a space is entered: all its roots at once.
 
+use std::path::Path;
+
 use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup as _, Position, PositionError};
 
+use crate::enumerate::bucket::NO_POSITION;
 use crate::enumerate::checkpoint::fen_of;
 use crate::enumerate::error::EnumerateError;
 use crate::enumerate::packed::Packed;
@@ -29,12 +32,18 @@ impl Entry {
     /// The space of these roots, which have the same pawns and pieces; there is at least one.
     ///
     /// # Errors
-    /// When the space is too wide to be numbered.
-    pub(super) fn new(roots: &[Packed], mode: CastlingMode) -> Result<Self, EnumerateError> {
-        let positions = || roots.iter().filter_map(|root| root.position(mode));
-        let space = Space::of_all(positions().map(without_en_passant))?;
-        let name = positions().next().map_or_else(String::new, |first| fen_of(&first));
-        let name = format!("{name}, {} roots", roots.len());
+    /// When the space is too wide to be numbered, or a root, which came from files in `folder`, is
+    /// no position.
+    pub(super) fn new(
+        roots: &[Packed],
+        mode: CastlingMode,
+        folder: &Path,
+    ) -> Result<Self, EnumerateError> {
+        let none = || EnumerateError::Damaged { path: folder.to_owned(), what: NO_POSITION };
+        let mut positions = roots.iter().map_while(|root| root.position(mode));
+        let first = positions.next().ok_or_else(none)?;
+        let name = format!("{}, {} roots", fen_of(&first), roots.len());
+        let space = Space::of_all(without_en_passant(first), positions.map(without_en_passant))?;
         let mut entry = Self {
             space,
             firsts: Vec::with_capacity(roots.len()),
@@ -42,7 +51,9 @@ impl Entry {
             tally: Tally::default(),
             name,
         };
-        positions().for_each(|position| entry.add(&position));
+        for root in roots {
+            entry.add(&root.position(mode).ok_or_else(none)?);
+        }
         Ok(entry)
     }
 

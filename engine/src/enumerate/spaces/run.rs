@@ -28,6 +28,9 @@ use crate::enumerate::show::{Archive, unwritten};
 use crate::enumerate::tally::Tally;
 use crate::search::StopToken;
 
+/// Between the first positions where they are one text.
+const FEN_SEPARATOR: &str = ", ";
+
 /// What to enumerate.
 #[derive(Clone, Debug)]
 pub struct SpacesRequest {
@@ -93,7 +96,7 @@ pub fn enumerate_spaces(
     }
     let fens: Vec<String> = request.starts.iter().map(fen_of).collect();
     let task = Task {
-        fen: fens.join(", "),
+        fen: fens.join(FEN_SEPARATOR),
         plies: None,
         edges: false,
         roots: request.roots,
@@ -106,7 +109,7 @@ pub fn enumerate_spaces(
         // Anything else is impossible: the task was compared when the folder was opened.
         _ => SpacesState::default(),
     };
-    let mode = request.starts.first().map_or(CastlingMode::Standard, |s| s.castles().mode());
+    let mode = common_mode(&request.starts);
     let starts = request.starts.iter().map(Packed::new).collect();
     let waiting = Mutex::new(Piles::new(Kind::Pile, state.waiting));
     let mut run = Run {
@@ -136,6 +139,11 @@ pub fn enumerate_spaces(
         counted => counted?,
     };
     Ok(Ended::Complete(SpacesFound::new(&run.totals, &all, waiting, context.times())))
+}
+
+/// The castling rules that hold for all of these positions: Chess960's are the others' as well.
+fn common_mode(starts: &[Chess]) -> CastlingMode {
+    CastlingMode::from_chess960(starts.iter().any(|start| start.castles().mode().is_chess960()))
 }
 
 impl Run<'_> {
@@ -236,7 +244,7 @@ impl Run<'_> {
             (Some(tally.clone()), 1)
         } else {
             let roots: Vec<Packed> = space.iter().map(|arrival| arrival.root).collect();
-            let entry = Entry::new(&roots, self.roots.mode)?;
+            let entry = Entry::new(&roots, self.roots.mode, &self.roots.folder)?;
             (close_space(&entry, &self.roots.folder, white + black, context, &deliver)?, 0)
         };
         self.totals.reused += reused;
@@ -310,8 +318,8 @@ pub(crate) fn write_roots(
     if !task.roots {
         return Err(EnumerateError::NotKept { folder: folder.to_owned(), option: "--roots" });
     }
-    let first = task.fen.split(", ").next().unwrap_or_default();
-    let mode = from_fen(first, false)?.castles().mode();
+    let starts = task.fen.split(FEN_SEPARATOR).map(|fen| from_fen(fen, false));
+    let mode = common_mode(&starts.collect::<Result<Vec<_>, _>>()?);
     let kept = Piles::new(Kind::Hive, state.kept.clone());
     for number in kept.numbers() {
         kept.read(number, folder, &mut |root| {

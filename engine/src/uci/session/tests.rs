@@ -12,7 +12,7 @@ use crate::console::output::heard::Heard;
 use crate::search::clock::Budget;
 use crate::search::{Clock, Limits};
 use crate::setup::factory::Made;
-use crate::setup::mode::EvaluatorKind;
+use crate::setup::mode::{EvaluatorKind, SearchMode};
 
 /// A session on a GPU that is lost after three batches.
 fn session() -> (Session, Heard) {
@@ -80,15 +80,15 @@ fn a_lost_device_is_tried_again_in_the_next_game() {
     let (mut session, heard) = session();
     let limits = Limits { nodes: Some(300), ..Limits::default() };
     let again = "info string the device that was lost is tried again";
-    session.work(Job::Clear);
+    session.work(Job::NewGame);
     assert!(!heard.take().contains(again));
     asked(&mut session, &heard, &limits);
-    session.work(Job::Clear);
+    session.work(Job::NewGame);
     assert!(heard.take().contains(again));
     // What the options ask for is loaded before the next search, and is sound here.
     let text = asked(&mut session, &heard, &limits);
     assert!(text.contains("info string Tesla search; ") && text.contains("bestmove "), "{text}");
-    session.work(Job::Clear);
+    session.work(Job::NewGame);
     assert!(!heard.take().contains(again));
 }
 
