@@ -137,6 +137,28 @@ fn make_evaluator(
     }
 }
 
+/// What `make` makes in place of what cannot be made for this machine, and why (`sentence`): the
+/// same with the network on the CPU or, where that fails too, without a network. With it, the
+/// machine it is made for and a sentence for the user.
+///
+/// # Errors
+/// When that cannot be made either.
+pub fn stand_in<T>(
+    machine: &Machine,
+    sentence: &str,
+    make: impl Fn(&Machine) -> Result<T, String>,
+) -> Result<(T, Machine, String), String> {
+    let on_cpu = machine.stepped_down();
+    if on_cpu.needs_device()
+        && let Ok(made) = make(&on_cpu)
+    {
+        return Ok((made, on_cpu, format!("{sentence}; the CPU is used instead")));
+    }
+    let without = machine.without_network();
+    let made = make(&without)?;
+    Ok((made, without, format!("{sentence}; the classical evaluator is used instead")))
+}
+
 /// What a search on this machine goes on with when its evaluator fails: the network on the CPU and,
 /// where that fails too, what needs none. Each time, `tell` gets a sentence.
 pub fn fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
@@ -212,4 +234,27 @@ pub fn bench_search_of(search: SearchMode) -> Result<Box<dyn Search>, String> {
     let mut search = self::search(&machine.without_network())?.search;
     search.set_hash_mb(BENCH_HASH_MB);
     Ok(search)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_stands_in_before_the_classical_evaluator() {
+        let wanted = Machine { device: "gpu".to_owned(), ..Machine::default() };
+        assert!(wanted.needs_device());
+        let of = |works: fn(&Machine) -> bool| {
+            stand_in(&wanted, "there is no GPU", |machine| {
+                if works(machine) { Ok(()) } else { Err("no".to_owned()) }
+            })
+        };
+        let ((), machine, sentence) = of(|machine| machine.device == "cpu").unwrap();
+        assert_eq!((machine.evaluator, machine.device.as_str()), (wanted.evaluator, "cpu"));
+        assert_eq!(sentence, "there is no GPU; the CPU is used instead");
+        let ((), machine, sentence) = of(|machine| !machine.needs_device()).unwrap();
+        assert!(!machine.needs_device());
+        assert_eq!(sentence, "there is no GPU; the classical evaluator is used instead");
+        assert_eq!(of(|_| false).unwrap_err(), "no");
+    }
 }

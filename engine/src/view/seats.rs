@@ -72,21 +72,14 @@ impl Seats {
         }
     }
 
-    /// Starts the device; without a network or a device that works, pieces are counted.
+    /// Starts the device or what stands in for it.
     fn load(&mut self, desk: &Arc<Desk>) {
         if self.device.is_some() {
             return;
         }
-        let (evaluator, notes) = match factory::shared_evaluator(&self.machine) {
+        let (evaluator, notes) = match self.evaluator(desk) {
             Ok(made) => made,
-            Err(sentence) => {
-                desk.note(&format!("{sentence}; the classical evaluator is used instead"));
-                self.machine = self.machine.without_network();
-                match factory::shared_evaluator(&self.machine) {
-                    Ok(made) => made,
-                    Err(sentence) => return desk.note(&sentence),
-                }
-            }
+            Err(sentence) => return desk.note(&sentence),
         };
         for note in notes {
             desk.note(&note);
@@ -98,6 +91,16 @@ impl Seats {
             }
             Err(error) => desk.note(&format!("the device cannot be started: {error}")),
         }
+    }
+
+    fn evaluator(&mut self, desk: &Desk) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+        let make = factory::shared_evaluator;
+        make(&self.machine).or_else(|sentence| {
+            let (made, machine, sentence) = factory::stand_in(&self.machine, &sentence, make)?;
+            self.machine = machine;
+            desk.note(&sentence);
+            Ok(made)
+        })
     }
 
     fn run(

@@ -22,17 +22,13 @@ impl Session {
                 self.output.info(&format!("{sentence}; the device and network in use stay"));
                 next
             }
-            _ => {
-                let on_cpu = wanted.stepped_down();
-                if on_cpu.needs_device()
-                    && let Ok(made) = factory::search(&on_cpu)
-                {
-                    self.output.info(&format!("{sentence}; the CPU is used instead"));
-                    return self.adopt(made, on_cpu);
+            _ => match factory::stand_in(wanted, sentence, factory::search) {
+                Ok((made, next, sentence)) => {
+                    self.output.info(&sentence);
+                    return self.adopt(made, next);
                 }
-                self.output.info(&format!("{sentence}; the classical evaluator is used instead"));
-                wanted.without_network()
-            }
+                Err(sentence) => return self.output.info(&sentence),
+            },
         };
         match factory::search(&next) {
             Ok(made) => self.adopt(made, next),
