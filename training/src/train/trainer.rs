@@ -4,6 +4,7 @@
 
 mod average;
 mod checkpoint;
+mod error;
 mod feed;
 mod gradients;
 mod guard;
@@ -37,27 +38,8 @@ use held_out::Sample;
 use log::{Log, Pace};
 use progress::Progress;
 
+pub use error::TrainError;
 pub use log::{LogLine, read_log};
-
-/// Why training stopped early.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    /// A file of the run.
-    #[error("{0}; or choose another folder with --out")]
-    File(#[from] FileError),
-    /// A checkpoint that is no checkpoint.
-    #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
-    Checkpoint(PathBuf, String),
-    /// Numbers that cannot be trained with.
-    #[error("{0}; fix the options")]
-    Config(String),
-    /// The weights.
-    #[error(transparent)]
-    Weights(#[from] weights::WeightsError),
-    /// Not a number.
-    #[error("the loss is no longer a number at step {0}; lower the learning rate and resume")]
-    Diverged(u64),
-}
 
 fn access<T>(path: &Path, result: std::io::Result<T>) -> Result<T, TrainError> {
     Ok(result.map_err(FileError::at("use", path))?)

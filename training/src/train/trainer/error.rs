@@ -1,0 +1,26 @@
+//! What a run may end with before its last step.
+
+use std::path::PathBuf;
+
+use tesla_nn::files::FileError;
+use tesla_nn::weights;
+
+/// Why training stopped early.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A file of the run.
+    #[error("{0}; or choose another folder with --out")]
+    File(#[from] FileError),
+    /// A checkpoint that is no checkpoint.
+    #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
+    Checkpoint(PathBuf, String),
+    /// Numbers that cannot be trained with.
+    #[error("{0}; fix the options")]
+    Config(String),
+    /// The weights.
+    #[error(transparent)]
+    Weights(#[from] weights::WeightsError),
+    /// Not a number.
+    #[error("the loss is no longer a number at step {0}; lower the learning rate and resume")]
+    Diverged(u64),
+}
