@@ -184,12 +184,7 @@ pub fn run(plan: &BookPlan, context: &RunContext<'_>) -> Result<Made> {
     let outcome = pool.run(rounds, worker, |round| found.hear(round));
     found.progress.bar.finish_and_clear();
     outcome?;
-    ensure!(
-        found.is_whole() || pool.interrupted.is_stopped(),
-        "of {} candidates only {} are even; raise --bound, or use fewer --plies",
-        ROUND * found.next,
-        found.openings.len()
-    );
+    ensure!(found.is_whole() || pool.interrupted.is_stopped(), found.lack());
     let Found { next, mut openings, .. } = found;
     let is_complete = openings.len() as u64 == plan.size;
     let size = openings.len() as u64;
@@ -214,13 +209,15 @@ struct Found {
     waiting: BTreeMap<u64, Vec<String>>,
     openings: Vec<String>,
     seen: HashSet<String>,
+    /// Even candidates that were found before.
+    repeats: u64,
 }
 
 impl Found {
     fn new(size: u64, journal: Journal<Round>) -> Self {
         let progress = LiveLine::new(bar(size, "openings"));
         let (waiting, openings, seen) = (BTreeMap::new(), Vec::new(), HashSet::new());
-        Self { size, journal, progress, next: 0, waiting, openings, seen }
+        Self { size, journal, progress, next: 0, waiting, openings, seen, repeats: 0 }
     }
 
     fn is_whole(&self) -> bool {
@@ -233,12 +230,34 @@ impl Found {
         while let Some(kept) = self.waiting.remove(&self.next) {
             self.next += 1;
             for epd in kept {
-                if !self.is_whole() && self.seen.insert(epd.clone()) {
+                if self.is_whole() {
+                    break;
+                }
+                if self.seen.insert(epd.clone()) {
                     self.openings.push(epd);
+                } else {
+                    self.repeats += 1;
                 }
             }
         }
         self.progress.bar.set_position(self.openings.len() as u64);
+    }
+
+    /// Why the book is not whole: too few candidates are even, or they are the same over and over.
+    fn lack(&self) -> String {
+        let Self { size, repeats, .. } = *self;
+        let (candidates, found) = (ROUND * self.next, self.openings.len() as u64);
+        if found + repeats < size {
+            return format!(
+                "of {candidates} candidates only {found} different ones are even; raise --bound, \
+                 or use fewer --plies"
+            );
+        }
+        format!(
+            "of {candidates} candidates {} are even, but only {found} of them are different \
+             positions; use more --plies, or --size {found}",
+            found + repeats
+        )
     }
 
     fn hear(&mut self, round: Option<Result<Round, Mishap>>) -> Result<bool> {
@@ -304,6 +323,10 @@ mod tests {
         let strict = BookPlan { bound_cp: 0, plies: Span { low: 90, high: 90 }, ..plan(2) };
         let error = make(&strict, &folder.join("strict"), 2).unwrap_err().to_string();
         assert!(error.contains("raise --bound"), "{error}");
+        // One ply makes twenty positions, however often it is drawn.
+        let short = BookPlan { plies: Span { low: 1, high: 1 }, bound_cp: 300, ..plan(21) };
+        let error = make(&short, &folder.join("short"), 2).unwrap_err().to_string();
+        assert!(error.contains("only 20 of them") && error.contains("more --plies"), "{error}");
         let other = BookPlan { seed: 4, ..plan(8) };
         assert!(make(&other, &folder.join("one"), 1).is_err());
         std::fs::remove_dir_all(&folder).unwrap();

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// Times are shorter than this, seconds.
+const LONGEST_S: u64 = 1_000_000_000;
+
 /// A clock as tournaments write it: `40/60+0.6` is 40 moves in 60 seconds and 0.6 seconds for each
 /// move; `10+0.1` and `10` are the whole game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +25,7 @@ pub struct TimeControl {
 
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() < 1_000_000_000)
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| time.as_secs() < LONGEST_S)
 }
 
 impl FromStr for TimeControl {
@@ -115,9 +118,15 @@ pub struct Limit {
 
 impl Limit {
     /// Where this limit says nothing, the other one holds; a limit that says anything stands alone.
+    /// `nodestime` alone limits nothing: it says how the other one's clock is counted.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        if self == Self::default() { other } else { self }
+        let nodestime = self.nodestime.or(other.nodestime);
+        if self == (Self { nodestime: self.nodestime, ..Self::default() }) {
+            Self { nodestime, ..other }
+        } else {
+            self
+        }
     }
 
     /// Checks that the limit ends a move.
@@ -140,7 +149,10 @@ impl Limit {
             }
             Self { nodes: Some(0), .. } => zero("nodes"),
             Self { depth: Some(0), .. } => zero("depth"),
-            Self { movetime: Some(time), .. } if !(*time > 0.0 && *time < 1e9) => zero("movetime"),
+            Self { movetime: Some(time), .. } if *time >= LONGEST_S as f64 => Err(format!(
+                "movetime is {time:e} seconds, which is too large; it must be below {LONGEST_S}"
+            )),
+            Self { movetime: Some(time), .. } if time.is_nan() || *time <= 0.0 => zero("movetime"),
             _ => Ok(()),
         }
     }
@@ -251,8 +263,12 @@ mod tests {
         assert_eq!(Limit { depth: Some(3), ..none }.or(nodes).nodes, None);
         let zero = Limit { nodes: Some(0), ..none }.check();
         assert_eq!(zero, Err("nodes must be more than zero".to_owned()));
-        for time in [0.0, -1.0, f64::NAN, 1e12] {
-            assert!(Limit { movetime: Some(time), ..none }.check().is_err());
+        let by_time = |time| Limit { movetime: Some(time), ..none }.check();
+        for time in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            assert!(by_time(time).unwrap_err().contains("more than zero"), "{time}");
+        }
+        for time in [1e9, 1e300, f64::INFINITY] {
+            assert!(by_time(time).unwrap_err().contains("too large"), "{time}");
         }
         let tc = Some("1+0.1".parse().unwrap());
         assert!(Limit { movetime: Some(1.0), tc, ..none }.check().is_err());
@@ -261,6 +277,11 @@ mod tests {
         assert!(Limit { nodestime, ..nodes }.check().unwrap_err().contains("tc or movetime"));
         let counted = Limit { tc, nodestime, ..none };
         assert!(counted.check().is_ok() && !counted.is_timed());
+        // It says how the match's clock is counted, and where there is none it is missed.
+        let alone = Limit { nodestime, ..none };
+        assert_eq!(alone.or(Limit { tc, ..none }), counted);
+        assert_eq!(none.or(counted), counted);
+        assert!(alone.or(nodes).check().unwrap_err().contains("tc or movetime"));
         assert_eq!(counted.to_string(), "1+0.1, 20 evaluations as 1 ms");
     }
 }
