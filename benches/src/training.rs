@@ -63,8 +63,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let data = Arc::new(dataset(arguments.games));
     let folder = Folder::new();
-    let mut trainer = open(arguments, WARM_UP, &folder.0)?;
-    trainer.run(&data, &StopToken::default(), &|_| ())?;
+    open(arguments, WARM_UP, &folder.0)?.run(&data, &StopToken::default(), &|_| ())?;
     let mut trainer = open(arguments, WARM_UP + arguments.steps, &folder.0)?;
     let before = trainer.positions();
     let (start, processor) = (Instant::now(), process_seconds());

@@ -210,6 +210,36 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
 }
 
 #[test]
+fn a_folder_is_trained_in_by_one_at_a_time_and_only_where_it_is_a_runs() {
+    let folder = Folder::new("taken");
+    let open = |name: &str| Trainer::open(config(1), &folder.file(name), &Device::flex());
+    let refused = |name: &str| open(name).map(drop).unwrap_err().to_string();
+    let first = open("run").unwrap();
+    assert!(refused("run").contains("another run trains in"), "{}", refused("run"));
+    drop(first);
+    // Killed before its first checkpoint.
+    open("run").unwrap();
+
+    std::fs::create_dir(folder.file("games")).unwrap();
+    let stored = folder.file("games/config.json");
+    for (text, whose) in [
+        (r#"{"config": {"games": 9}, "openings_sha256": "a"}"#, "games that datagen made"),
+        ("{}", "no config of tesla-train"),
+        ("notes", "no config of tesla-train"),
+    ] {
+        std::fs::write(&stored, text).unwrap();
+        let said = refused("games");
+        assert!(said.contains(whose) && said.contains("choose another folder"), "{said}");
+        assert!(!said.contains("delete"), "{said}");
+        assert_eq!(std::fs::read_to_string(&stored).unwrap(), text);
+    }
+    // Written over by an earlier version: the checkpoint is still a run's.
+    std::fs::create_dir(folder.file("games/checkpoint")).unwrap();
+    std::fs::write(&stored, r#"{"config": {}, "openings_sha256": "a"}"#).unwrap();
+    assert!(refused("games").contains("games that datagen made"));
+}
+
+#[test]
 fn impossible_numbers_are_refused_in_words() {
     let folder = Folder::new("numbers");
     let wrong: [fn(&mut TrainConfig); 13] = [

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tesla_nn::files::{self, FileError};
 
 use crate::disk::journal::Journal;
+use crate::disk::owner::{CONFIG, Owner, Stranger};
 use crate::game::state::{fen_of, set_up};
 use crate::labelled::unique::{Unique, is_held_out};
 use crate::labelled::{
@@ -88,6 +89,15 @@ fn valid_name(number: u64) -> String {
     format!("{HELD_OUT}-{number:05}.{EXTENSION}")
 }
 
+/// Refuses a `config.json` of something else.
+fn check_owner(config: &Path) -> Result<()> {
+    if config.exists() {
+        let owner = Owner::of(&files::read_bounded(config, files::LARGEST)?);
+        ensure!(owner == Some(Owner::Datagen), Stranger::new(config, owner));
+    }
+    Ok(())
+}
+
 impl Store {
     /// Opens the folder of a run of so many games, new or interrupted, of which the share `valid`
     /// is held out.
@@ -103,6 +113,8 @@ impl Store {
         valid: f64,
     ) -> Result<Self> {
         files::make_folder(folder)?;
+        let config = folder.join(CONFIG);
+        check_owner(&config)?;
         let path = folder.join("games.jsonl");
         ensure!(
             path.exists() || labelled::find_files(folder).is_err(),
@@ -111,7 +123,6 @@ impl Store {
             folder.display()
         );
         let resumed = Journal::<JournalGame>::open(&path, &fingerprint)?;
-        let config = folder.join("config.json");
         files::remove_unfinished(&config)?;
         files::replace(&config, format!("{fingerprint:#}\n").as_bytes())?;
         let mut pending = BTreeMap::new();

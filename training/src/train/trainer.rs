@@ -14,6 +14,7 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -87,13 +88,15 @@ pub struct Trainer {
     is_resumed: bool,
     held_out: Option<Sample>,
     memory: Memory,
+    /// Held, not read.
+    _lock: File,
 }
 
 impl Trainer {
     /// The config of the run that `folder` holds, if it holds one.
     ///
     /// # Errors
-    /// When it is there but cannot be read.
+    /// When it is there but cannot be read, or the folder is of something else.
     pub fn stored_config(folder: &Path) -> Result<Option<TrainConfig>, TrainError> {
         checkpoint::stored_config(folder)
     }
@@ -102,14 +105,15 @@ impl Trainer {
     /// on, its shape and its start excepted). Weights and moments live on `device`.
     ///
     /// # Errors
-    /// When `config` is impossible, the folder cannot be used or its checkpoint is damaged.
+    /// When `config` is impossible, the folder is in use, of something else or cannot be used, or
+    /// its checkpoint is damaged.
     pub fn open(
         mut config: TrainConfig,
         folder: &Path,
         device: &Device,
     ) -> Result<Self, TrainError> {
         config.check().map_err(TrainError::Config)?;
-        files::make_folder(folder)?;
+        let lock = checkpoint::take(folder)?;
         let stored = Self::stored_config(folder)?;
         if stored.as_ref().is_some_and(|stored| !stored.optimizer.moves_alike(&config.optimizer)) {
             return Err(TrainError::Config(format!(
@@ -152,6 +156,7 @@ impl Trainer {
             is_resumed,
             held_out: None,
             memory: Memory::default(),
+            _lock: lock,
         })
     }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::labelled::read_file;
 use crate::labelled::tests::{Scratch, random_game};
+use crate::train::config::TrainConfig;
 
 /// Seven games, of which the fourth is the same as the second; shards of three.
 const GAMES: u64 = 7;
@@ -13,8 +14,13 @@ fn game(number: u64) -> GameRecord {
     random_game(if number == 3 { 1 } else { number }, 20)
 }
 
+/// All that decides a run.
+fn of_seed(seed: u64) -> Value {
+    json!({"config": {"seed": seed}, "openings_sha256": ""})
+}
+
 fn open(scratch: &Scratch) -> Result<Store> {
-    Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3, 0.0)
+    Store::open(&scratch.0, of_seed(1), GAMES, 3, 0.0)
 }
 
 fn shards(scratch: &Scratch) -> Vec<Vec<GameRecord>> {
@@ -58,7 +64,7 @@ fn held_out_games_are_the_same_in_every_run() {
         .map(game)
         .collect();
     assert!(!held_out.is_empty() && held_out.len() < 6, "the test needs games of both kinds");
-    let open = || Store::open(&scratch.0, json!({"seed": 1}), GAMES, 3, 0.5).unwrap();
+    let open = || Store::open(&scratch.0, of_seed(1), GAMES, 3, 0.5).unwrap();
     let mut store = open();
     for number in [5, 1, 0, 2, 6] {
         store.add(number, game(number)).unwrap();
@@ -115,13 +121,31 @@ fn a_torn_journal_loses_its_tail_only() {
 }
 
 #[test]
+fn a_config_of_something_else_is_not_written_over() {
+    let scratch = Scratch::new("config");
+    let config = scratch.0.join(CONFIG);
+    let run = serde_json::to_string(&TrainConfig::default()).unwrap();
+    for (text, whose) in [(&*run, "of a training run"), ("{}", "no config of tesla-train")] {
+        fs::write(&config, text).unwrap();
+        let error = open(&scratch).unwrap_err().to_string();
+        assert!(error.contains(whose) && error.contains("--out"), "{error}");
+        assert_eq!(fs::read_to_string(&config).unwrap(), text);
+        assert!(!scratch.0.join("games.jsonl").exists());
+    }
+    fs::remove_file(&config).unwrap();
+    drop(open(&scratch).unwrap());
+    assert_eq!(Owner::of(&fs::read(&config).unwrap()), Some(Owner::Datagen));
+    assert_eq!(open(&scratch).unwrap().missing().len() as u64, GAMES);
+}
+
+#[test]
 fn strangers_are_refused() {
     let scratch = Scratch::new("strangers");
     let store = open(&scratch).unwrap();
     let busy = open(&scratch).unwrap_err().to_string();
     assert!(busy.contains("another run"), "{busy}");
     drop(store);
-    let other = Store::open(&scratch.0, json!({"seed": 2}), GAMES, 3, 0.0);
+    let other = Store::open(&scratch.0, of_seed(2), GAMES, 3, 0.0);
     let other = other.unwrap_err().to_string();
     assert!(other.contains("seed is 1 there and 2 here"), "{other}");
     let mut store = open(&scratch).unwrap();

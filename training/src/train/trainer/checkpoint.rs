@@ -1,17 +1,19 @@
 //! A run on disk: its config and its last checkpoint, of which a kill at any moment leaves one
 //! whole.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 use burn::tensor::Device;
-use tesla_nn::files::{self, LARGEST, sha256};
+use tesla_engine::console::lock;
+use tesla_nn::files::{self, FileError, LARGEST, sha256};
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights::{self, Loaded, WeightsError};
 
 use super::average::Average;
 use super::progress::Progress;
 use super::{TrainError, access, replace};
+use crate::disk::owner::{CONFIG, Owner, Stranger};
 use crate::train::adamw::State;
 use crate::train::config::TrainConfig;
 
@@ -25,7 +27,8 @@ const WEIGHTS: &str = "weights.safetensors";
 const AVERAGE: &str = "average.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
 const PROGRESS: &str = "progress.json";
-const CONFIG: &str = "config.json";
+/// Locked by the process that trains here.
+const LOCK: &str = "lock";
 /// Hashes of the files of a checkpoint, as `sha256sum --check` reads them. A flipped bit in a
 /// weight would be a number like any other.
 const HASHES: &str = "SHA256SUMS";
@@ -44,13 +47,31 @@ fn is_there(folder: &Path) -> bool {
     FOLDERS.iter().any(|name| folder.join(name).is_dir())
 }
 
+/// Takes the folder of a run, so that no other process writes there while the lock is held.
+pub(super) fn take(folder: &Path) -> Result<File, TrainError> {
+    files::make_folder(folder)?;
+    let path = folder.join(LOCK);
+    let lock = files::append(&path)?;
+    match lock::take(&lock) {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(TrainError::Locked(folder.to_owned())),
+        Err(TryLockError::Error(error)) => Err(FileError::at("lock", &path)(error).into()),
+    }
+}
+
 /// The config of the run that `folder` holds, if it holds one.
 pub(super) fn stored_config(folder: &Path) -> Result<Option<TrainConfig>, TrainError> {
     let path = folder.join(CONFIG);
-    if !path.is_file() || !is_there(folder) {
+    if !path.is_file() {
         return Ok(None);
     }
     let bytes = files::read_bounded(&path, LARGEST)?;
+    match (Owner::of(&bytes), is_there(folder)) {
+        // Of a run that was killed before its first checkpoint.
+        (Some(Owner::Train), false) => return Ok(None),
+        (Some(Owner::Train) | None, true) => {}
+        (owner, _) => return Err(Stranger::new(&path, owner).into()),
+    }
     let config: TrainConfig = serde_json::from_slice(&bytes)
         .map_err(|error| TrainError::Checkpoint(path.clone(), error.to_string()))?;
     config.check().map_err(|what| TrainError::Checkpoint(path, what))?;

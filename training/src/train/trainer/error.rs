@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use tesla_nn::files::FileError;
 use tesla_nn::weights;
 
+use crate::disk::owner::Stranger;
+
 /// Why training stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
@@ -12,8 +14,14 @@ pub enum TrainError {
     #[error("{0}; or choose another folder with --out")]
     File(#[from] FileError),
     /// A checkpoint that is no checkpoint.
-    #[error("the checkpoint in {0} is damaged ({1}); delete the folder to start again")]
+    #[error("the checkpoint in {0} is damaged ({1}); choose another folder with --out")]
     Checkpoint(PathBuf, String),
+    /// A folder of something else.
+    #[error(transparent)]
+    Stranger(#[from] Stranger),
+    /// A folder in use.
+    #[error("another run trains in {0}; wait for it, or choose another folder with --out")]
+    Locked(PathBuf),
     /// Numbers that cannot be trained with.
     #[error("{0}; fix the options")]
     Config(String),

@@ -70,6 +70,12 @@ fn jobs(dataset: &Dataset, batch: usize) -> Vec<Job> {
     vec![Job { batch, labels, whole: None }]
 }
 
+/// A pass that changes nothing of the gradients.
+fn plain_pass<'a>(weights: &'a LossWeights, trainer: &'a Trainer) -> Pass<'a> {
+    let precision = Precision::F32;
+    Pass { weights, precision, scale: 1.0, device: &trainer.device, workers: 1 }
+}
+
 fn weights_of(trainer: &Trainer) -> Vec<u8> {
     weights::to_exact_bytes(&trainer.network(), &trainer.config.model).unwrap()
 }
@@ -90,6 +96,7 @@ fn a_bad_batch_is_left_out() {
     assert_eq!(trainer.train_step(&jobs(&dataset, 2), &mut pace), Ruling::Fine);
     assert!(before.0 != weights_of(&trainer));
     trainer.save().unwrap();
+    drop(trainer);
     assert_eq!(open(config(9), &folder).skipped(), 1);
 }
 
@@ -101,6 +108,7 @@ fn a_changed_plan_begins_a_new_epoch_once() {
     let mut trainer = open(config(3), &folder);
     trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
     assert_eq!((trainer.progress.epoch, trainer.progress.batch), (0, 6));
+    drop(trainer);
     let other = TrainConfig { batch: 4, ..config(9) };
     for _ in 0..2 {
         let trainer = open(other.clone(), &folder);
@@ -130,6 +138,7 @@ fn matrices_are_moved_by_the_same_optimizer_to_the_end() {
     };
     let mut trainer = open(by_muon(1.0, 2), &folder);
     trainer.run(&Arc::new(dataset()), &StopToken::default(), &|_| ()).unwrap();
+    drop(trainer);
     let refused = Trainer::open(by_muon(0.0, 4), &folder.0, &Device::flex()).map(drop);
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("optimizer.muon") && refused.contains("--start-from"), "{refused}");
@@ -161,14 +170,15 @@ fn a_run_that_diverges_keeps_its_last_good_checkpoint() {
     let mut trainer = open(config(3), &folder);
     trainer.run(&good, &StopToken::default(), &|_| ()).unwrap();
     let at_three = weights_of(&trainer);
+    drop(trainer);
 
     data.weigh_as_refuted(f32::NAN);
     // A checkpoint is due after every step.
     let every = TrainConfig { checkpoint_steps: Some(1), ..config(20) };
-    let mut trainer = open(every, &folder);
     let heard = std::cell::RefCell::new(Vec::new());
     let say = |sentence: &str| heard.borrow_mut().push(sentence.to_owned());
-    let error = trainer.run(&Arc::new(data), &StopToken::default(), &say).unwrap_err();
+    let run = open(every, &folder).run(&Arc::new(data), &StopToken::default(), &say);
+    let error = run.unwrap_err();
     assert!(matches!(error, TrainError::Diverged(_)), "{error}");
     assert_eq!(heard.borrow().len() as u32, BAD_IN_A_ROW - 1);
     let mut trainer = open(config(5), &folder);
@@ -187,18 +197,14 @@ fn weights_that_are_no_numbers_replace_none() {
     let settings =
         crate::train::optimizer::Optimizer { clip_norm: f32::NAN, ..trainer.config.optimizer };
     let jobs = jobs(&dataset(), 0);
-    let pass = Pass {
-        weights: &LossWeights::default(),
-        precision: Precision::F32,
-        scale: 1.0,
-        device: &trainer.device,
-        workers: 1,
-    };
+    let weights = &LossWeights::default();
+    let pass = plain_pass(weights, &trainer);
     let sum = gradients::gradients(&trainer.model, &jobs, pass, &mut Memory::default());
     let gradient = State::measured(&trainer.model, sum.grads, 1.0);
     let model = trainer.model.clone();
     trainer.model = trainer.optimizer.step(&settings, f32::NAN, model, gradient);
     assert!(matches!(trainer.save(), Err(TrainError::Diverged(1))));
+    drop(trainer);
     assert!(weights_of(&open(config(1), &folder)) == good);
 }
 
@@ -335,13 +341,7 @@ fn both_kinds_of_gradients_take_the_same_step() {
         let trainer = open(config(1), &folder);
         let jobs = jobs(&dataset, 0);
         let weights = &LossWeights::default();
-        let pass = Pass {
-            weights,
-            precision: Precision::F32,
-            scale: 1.0,
-            device: &trainer.device,
-            workers: 1,
-        };
+        let pass = plain_pass(weights, &trainer);
         let graph = gradients::graph_gradients(&trainer.model, &jobs, pass).grads;
         let Grads::Tensors(tensors) = &graph else { panic!("a graph makes tensors") };
         let mut list = Listed { list: Vec::new(), tensors };
