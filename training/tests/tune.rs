@@ -6,10 +6,11 @@
 mod program;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tesla_engine::best_first::params::Params;
 
 use program::{Scratch, complaint, done, program};
@@ -60,6 +61,9 @@ fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads()
     let params = Params::read(&tunables).unwrap();
     assert!(params.branching > 1.1 && params != Params::default());
 
+    let file = tunables.to_str().unwrap();
+    proofs_survive(&parts, file);
+
     // A match knows the numbers that it took from the file.
     let side = format!("option.TunablesFile={}", tunables.display());
     let games = "match --games 2 --nodes 20 --max-moves 20 --side name=A \
@@ -75,8 +79,45 @@ fn observations_do_not_depend_on_kills_and_fit_to_a_file_that_the_engine_loads()
     let none = complaint("tune fit", &["--out", &scratch.join("nowhere")]);
     assert!(none.contains("cannot read") && none.contains("check the path"), "{none}");
     fs::write(&tunables, "error_scale = 99").unwrap();
-    let wild = complaint("tune fit", &["--out", &parts, "--from", tunables.to_str().unwrap()]);
+    let wild = complaint("tune fit", &["--out", &parts, "--from", file]);
     assert!(wild.contains("a number from"), "{wild}");
+}
+
+/// The numbers as they were read play the fitted ones with the options of the log in `out`, and a
+/// match that is refused changes nothing.
+fn proofs_survive(out: &str, tunables: &str) {
+    let gate = ["--games", "12", "--nodes", "2", "--out", out, "--from", tunables];
+    let before = "error_scale = 0.4";
+    fs::write(tunables, before).unwrap();
+    done("tune fit", &gate);
+    let proved = fs::read_to_string(tunables).unwrap();
+    assert!(proved.contains("in 12 games of 2 evaluations a move"), "{proved}");
+    let results = format!("{out}/gate/results.jsonl");
+    let games = fs::read_to_string(&results).unwrap();
+    let head: Value = serde_json::from_str(games.lines().next().unwrap()).unwrap();
+    let [fitted, other] = [0, 1].map(|side| &head["match"]["config"]["side"][side]["option"]);
+    assert_eq!(*other, json!({"Evaluator": "Classical", "error_scale": "0.4"}));
+    let scale = Params::read(Path::new(tunables)).unwrap().error_scale;
+    assert_eq!(fitted["error_scale"], json!(scale.to_string()));
+
+    // Now other numbers are those before.
+    let refused = complaint("tune fit", &gate);
+    assert!(refused.contains("a different run") && refused.contains("move"), "{refused}");
+    assert_eq!(fs::read_to_string(tunables).unwrap(), proved);
+
+    // Numbers that lost replace none.
+    let lost = games.lines().map(|line| {
+        let mut game: Value = serde_json::from_str(line).unwrap();
+        if let Some(ending) = game.get("ending") {
+            let result = if game["white"] == "fitted" { "0-1" } else { "1-0" };
+            game["ending"] = json!({"result": result, "termination": ending["termination"]});
+        }
+        format!("{game}\n")
+    });
+    fs::write(&results, lost.collect::<String>()).unwrap();
+    fs::write(tunables, before).unwrap();
+    assert!(done("tune fit", &gate).contains("they are WORSE"));
+    assert_eq!(fs::read_to_string(tunables).unwrap(), before);
 }
 
 #[test]

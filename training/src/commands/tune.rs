@@ -1,7 +1,7 @@
 //! `tesla-train tune`: the command line.
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Error, bail};
@@ -16,13 +16,12 @@ use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::{Limit, TimeControl};
 use crate::game::openings::BookSource;
 use crate::matches::config::MatchConfig;
-use crate::matches::runner;
-use crate::matches::tally::Tally;
 use crate::players::devices::{Devices, check_tree};
 use crate::players::pool::{Pool, RunContext};
-use crate::players::side::{Side, UciOptions, parse_sides};
+use crate::players::side::{Side, parse_sides};
 use crate::train::dataset::Dataset;
 use crate::tune::fit;
+use crate::tune::gate::{Gate, Proof};
 use crate::tune::log::{self, Material, ObservationPlan};
 use crate::tune::observe::Observation;
 use crate::tune::spsa::{Knob, Schedule};
@@ -101,8 +100,9 @@ impl SpsaArgs {
 /// The command line of `tune fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// Games that the fitted numbers play against those before them; 0 = none, and the file says
-    /// that it is unproven.
+    /// Games that the fitted numbers play against those before them, by the network and with the
+    /// options of the log, before any file is written; 0 = none, and the file says that it is
+    /// unproven.
     #[arg(long, default_value_t = 0)]
     games: u64,
     /// Evaluations a move in these games.
@@ -200,82 +200,52 @@ fn fit_all(args: &FitArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outco
         Some(path) => Params::read(path)?,
         None => Params::default(),
     };
-    let observations = Journal::<Observation>::read(&args.out.join(log::FILE))?;
+    let (log, observations) = Journal::<Observation>::read_with_match(&args.out.join(log::FILE))?;
     let (report, params) = fit::fit(&observations, &before)?;
     print(&report)?;
+    // Nothing is written before the games are played: what was proved before stays until then.
+    let Proof { text: proof, is_worse } = if args.games == 0 {
+        Proof { text: UNPROVEN.to_owned(), is_worse: false }
+    } else {
+        let gate =
+            Gate { log: &log, numbers: [&params, &before], games: args.games, nodes: args.nodes };
+        let context = RunContext {
+            folder: &args.out.join("gate"),
+            pool: Pool { concurrency: args.concurrency.into(), interrupted },
+            say,
+        };
+        match gate.play(&context)? {
+            Some(proof) => proof,
+            None => return Ok(stopped(say, GOES_ON)),
+        }
+    };
+    print(format!("\n{proof}\n"))?;
+    let tunables = args.out.join(TUNABLES);
+    if is_worse && Params::read(&tunables).is_ok_and(|there| there != params) {
+        say(&format!("{} holds other numbers, and stays as it is", tunables.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
     let write = |name: &str, text: String| {
         let path = args.out.join(name);
         files::replace(&path, text.as_bytes()).map(|()| say(&format!("wrote {}", path.display())))
     };
     write("fit.json", serde_json::to_string_pretty(&report)?)?;
     write("fit.md", report.to_string())?;
-    let head = |proof: &str| {
-        params.to_file(&format!(
-            "Fitted by `tesla-train tune fit` to {} pairs of moves in {} positions.\n{proof}\n\
-             The engine loads it: setoption name TunablesFile value <this file>",
-            report.pairs, report.positions.0
-        ))
-    };
-    write("tunables.toml", head(UNPROVEN))?;
-    if args.games == 0 {
-        print(format!("\n{UNPROVEN}\n"))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let context = RunContext {
-        folder: &args.out.join("gate"),
-        pool: Pool { concurrency: args.concurrency.into(), interrupted },
-        say,
-    };
-    let finished = runner::run(&args.gate()?, &context)?;
-    if !finished.is_complete {
-        return Ok(stopped(say, GOES_ON));
-    }
-    let proof = proof(args.nodes, &finished.tally);
-    write("tunables.toml", head(&proof))?;
-    print(format!("\n{proof}\n"))?;
+    let head = format!(
+        "Fitted by `tesla-train tune fit` to {} pairs of moves in {} positions.\n{proof}\n\
+         The engine loads it: setoption name TunablesFile value <this file>",
+        report.pairs, report.positions.0
+    );
+    write(TUNABLES, params.to_file(&head))?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// The file of the fitted numbers.
+const TUNABLES: &str = "tunables.toml";
 
 /// What is said of numbers that have not played.
 const UNPROVEN: &str = "UNPROVEN: these numbers have not played a game. What fits the errors best \
                         need not play best (docs/search.md): let them play with --games 400.";
-
-impl FitArgs {
-    /// The fitted numbers against those before them.
-    fn gate(&self) -> anyhow::Result<MatchConfig> {
-        let side = |name: &str, tunables: Option<&Path>| {
-            let path = tunables.map(|path| path.to_string_lossy().into_owned());
-            let option = path.map(|path| ("TunablesFile".to_owned(), path));
-            let option = UciOptions(option.into_iter().collect());
-            Side { name: name.to_owned(), option, ..Side::default() }
-        };
-        let fitted = self.out.join("tunables.toml");
-        MatchConfig {
-            games: self.games,
-            limit: Limit { nodes: Some(self.nodes), ..Limit::default() },
-            side: vec![side("fitted", Some(&fitted)), side("before", self.from.as_deref())],
-            ..MatchConfig::default()
-        }
-        .complete()
-    }
-}
-
-/// What the games say of the fitted numbers.
-fn proof(nodes: u64, tally: &Tally) -> String {
-    let pairing = tally.pairings.first().copied().unwrap_or_default();
-    let (elo, games) = (pairing.pairs.sample().elo(), pairing.games.games());
-    let verdict = if elo.low > 0.0 {
-        "they are better: use them"
-    } else if elo.high < 0.0 {
-        "they are WORSE: leave them alone"
-    } else {
-        "which are better is open: more --games decide it"
-    };
-    format!(
-        "Against the numbers before: {elo} Elo in {games} games of {nodes} evaluations a move; \
-         {verdict}."
-    )
-}
 
 /// Refuses knobs that change nothing in these games: all pairs would be level.
 fn check_effect(knobs: &[Knob], base: &Side, is_timed: bool) -> anyhow::Result<()> {
