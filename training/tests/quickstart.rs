@@ -29,6 +29,17 @@ fn it_makes_and_measures_a_network_and_resumes() {
     assert!(!again.contains("2/7") && again.contains("7/7"), "{again}");
     assert_eq!(fs::read(scratch.0.join("q/match/results.jsonl")).unwrap(), games);
 
+    let page = fs::read(scratch.0.join("q/report.html")).unwrap();
+    for (numbers, changed) in [("--games 24", "--games 30"), ("--steps 6", "--steps 7")] {
+        let said = complaint(&LINE.replace(numbers, changed), &["--out", &out]);
+        let begun = LINE.strip_prefix("quickstart ").unwrap();
+        assert!(said.contains(&format!("was begun with {begun}")), "{said}");
+    }
+    assert_eq!(fs::read(scratch.0.join("q/report.html")).unwrap(), page);
+    fs::remove_file(scratch.0.join("q/options.txt")).unwrap();
+    let said = complaint(LINE, &["--out", &out]);
+    assert!(said.contains("choose another folder"), "{said}");
+
     let other = complaint("quickstart --teacher no-such-engine", &["--out", &scratch.join("x")]);
     assert!(other.contains("there is no such program"), "{other}");
 }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use anyhow::ensure;
 use clap::{Args, Parser as _};
 use tesla_engine::search::StopToken;
+use tesla_nn::files;
 
 use super::{Cli, Outcome, print, run_until};
 use crate::disk::network::weights_file;
@@ -19,6 +21,12 @@ const OWN: &str = "own";
 
 /// The teacher that is looked for.
 const STOCKFISH: &str = "stockfish";
+
+/// The file in a folder that says with which options it was begun.
+const OPTIONS: &str = "options.txt";
+
+/// Longest such file, bytes.
+const LONGEST: u64 = 1 << 16;
 
 /// The command line of `quickstart`.
 #[derive(Debug, Args)]
@@ -57,16 +65,20 @@ pub fn run(args: &QuickstartArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -
     let started = Instant::now();
     let teacher = teacher(args.teacher.as_deref(), say);
     let out = args.out.as_path();
-    let mut steps = args.network_steps(&teacher).into_iter().zip(1..);
+    args.check(teacher)?;
+    let mut steps = args.network_steps(teacher).into_iter().zip(1..);
     let go = |step: Step, number| -> Outcome {
         print(format!("\n{number}/7 {}\n    {}\n", step.what, shown(&step.words)))?;
         let words = std::iter::once("tesla-train").chain(step.words.iter().map(String::as_str));
         run_until(&Cli::try_parse_from(words)?.command, interrupted, say)
     };
     for (step, number) in &mut steps {
-        // Split games stay as they are.
-        if step.words[0] == "merge" && find_files(&out.join("data")).is_ok() {
-            continue;
+        if step.words[0] == "merge" {
+            // Split games stay as they are.
+            if args.has_data() {
+                continue;
+            }
+            files::replace(&out.join(OPTIONS), args.options(teacher).as_bytes())?;
         }
         let code = go(step, number)?;
         if code != ExitCode::SUCCESS {
@@ -86,8 +98,41 @@ pub fn run(args: &QuickstartArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -
 }
 
 impl QuickstartArgs {
+    /// All that decides what is made, as it is written on the command line.
+    fn options(&self, teacher: &str) -> String {
+        let Self { games, steps, match_games, .. } = self;
+        let numbers = format!("--games {games} --steps {steps} --match-games {match_games}");
+        format!("--teacher {teacher} {numbers}")
+    }
+
+    /// Whether games were made and split.
+    fn has_data(&self) -> bool {
+        find_files(&self.out.join("data")).is_ok()
+    }
+
+    /// Refuses a folder that was begun with other options: of its steps, some would go on with
+    /// theirs and some with these.
+    fn check(&self, teacher: &str) -> anyhow::Result<()> {
+        let (path, out) = (self.out.join(OPTIONS), self.out.display());
+        if !path.exists() {
+            ensure!(
+                !self.has_data(),
+                "{out} holds games of something else than a quickstart that could go on; choose \
+                 another folder with --out"
+            );
+            return Ok(());
+        }
+        let begun = files::read_text(&path, LONGEST)?;
+        ensure!(
+            begun == self.options(teacher),
+            "{out} was begun with {begun}; give the same to go on, or choose another folder with \
+             --out"
+        );
+        Ok(())
+    }
+
     /// The commands up to the trained network.
-    fn network_steps(&self, teacher: &[String]) -> Vec<Step> {
+    fn network_steps(&self, teacher: &str) -> Vec<Step> {
         let Self { out, games, steps, .. } = self;
         // Of few games too, some are to be held out.
         let valid = (10.0 / *games as f64).max(0.05);
@@ -110,7 +155,7 @@ impl QuickstartArgs {
         vec![
             Step {
                 what: format!("{games} games, each move labelled with the teacher's score"),
-                words: datagen.chain(teacher.iter().cloned()).collect(),
+                words: datagen.chain(teacher_words(teacher)).collect(),
             },
             Step {
                 what: "some games are held out".to_owned(),
@@ -170,24 +215,29 @@ impl QuickstartArgs {
     }
 }
 
-/// The teacher's words for `datagen`.
-fn teacher(asked: Option<&str>, say: &dyn Fn(&str)) -> Vec<String> {
-    let own =
-        || words("--option Search=AlphaBeta --option Evaluator=Classical --nodes 2000").collect();
-    let program = match asked {
-        Some(OWN) => return own(),
-        Some(program) => program,
+/// The teacher that is asked for, or the one that is there.
+fn teacher<'a>(asked: Option<&'a str>, say: &dyn Fn(&str)) -> &'a str {
+    match asked {
+        Some(teacher) => teacher,
         None if programs::find(Path::new(STOCKFISH)).is_some() => STOCKFISH,
         None => {
             say(
                 "Stockfish was not found, so our AlphaBeta with the classical evaluation teaches; \
                  a stronger engine makes a stronger network: --teacher PATH",
             );
-            return own();
+            OWN
         }
-    };
-    let limit = words("--nodes 800").collect::<Vec<_>>();
-    ["--teacher".to_owned(), program.to_owned()].into_iter().chain(limit).collect()
+    }
+}
+
+/// The teacher's words for `datagen`.
+fn teacher_words(teacher: &str) -> Vec<String> {
+    if teacher == OWN {
+        return words("--option Search=AlphaBeta --option Evaluator=Classical --nodes 2000")
+            .collect();
+    }
+    let program = ["--teacher".to_owned(), teacher.to_owned()];
+    program.into_iter().chain(words("--nodes 800")).collect()
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> + use<> {
