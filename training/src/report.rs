@@ -13,6 +13,7 @@ mod origin;
 mod page;
 mod players;
 mod sources;
+mod spsa;
 mod suites;
 mod training;
 
@@ -35,14 +36,17 @@ pub struct Output<'a> {
 /// Reads `paths` and writes the page. `say` gets sentences for people.
 ///
 /// # Errors
-/// A sentence, when a path holds nothing or something damaged, or a file cannot be written.
+/// A sentence, when a path holds nothing or something damaged, when the page would replace anything
+/// but an earlier page, or a file cannot be written.
 pub fn write(paths: &[PathBuf], output: &Output<'_>, say: &dyn Fn(&str)) -> anyhow::Result<()> {
+    check_page(output.page)?;
     let sources = Sources::read(paths)?;
     let mut sections = Vec::new();
     sections.extend(games::section(&sources.matches));
     sections.extend(suites::section(&sources.suites));
     sections.extend(network::section(&sources.networks));
     sections.extend(law::sections(&sources.tunings));
+    sections.extend(spsa::sections(&sources.tuned));
     sections.extend(training::section(&sources.runs));
     sections.extend(learning::section(&sources.learnings));
     anyhow::ensure!(
@@ -74,6 +78,22 @@ pub fn write(paths: &[PathBuf], output: &Output<'_>, say: &dyn Fn(&str)) -> anyh
     Ok(())
 }
 
+/// Makes sure that nothing is written over but an earlier page, nor where another report would
+/// read it as something that was measured.
+fn check_page(page: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        page.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")),
+        "--out is {}; name a page that ends in .html",
+        page.display()
+    );
+    anyhow::ensure!(
+        !page.exists() || page::is_ours(&files::read_bounded(page, files::LARGEST)?),
+        "{} is no page of report, and nothing is written over; choose another name with --out",
+        page.display()
+    );
+    Ok(())
+}
+
 /// What was found, in words.
 fn counted(sources: &Sources) -> String {
     let count = |number: usize, what: &str, more: &str| {
@@ -84,6 +104,7 @@ fn counted(sources: &Sources) -> String {
         count(sources.suites.len(), "set", "s").map(|text| text + " of answers to suites"),
         count(sources.networks.len(), "file", "s").map(|text| text + " of figures of networks"),
         count(sources.tunings.len(), "tuning", "s"),
+        count(sources.tuned.len(), "tuning", "s").map(|text| text + " by games"),
         count(sources.runs.len(), "training run", "s"),
         count(sources.learnings.len(), "experience", "s"),
     ]

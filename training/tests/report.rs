@@ -20,6 +20,35 @@ const LOSS: &str = "step,positions,rate,value,policy,action,error,rmse_points,no
                     100,2000,0.01,3.9,2.5,0.6,-0.5,31,1,1389,0,,\n\
                     150,3000,0.0";
 
+/// What a page of all commands' runs says.
+const PARTS: [&str; 24] = [
+    "<h2>Games</h2>",
+    "<h2>Networks</h2>",
+    "<h2>Suites</h2>",
+    "Solver (20 nodes)",
+    "<p class=\"lead\">Measured 20",
+    "<p class=\"lead\">Networks: tiny-&lt;01234567&gt;.",
+    "<p class=\"lead\">Games played on ",
+    " by tesla-train ",
+    "<h2>The search's errors</h2>",
+    "<h2>Tuned by games</h2>",
+    "2 of 2 pairs of games at 20 nodes",
+    "The way of the knobs",
+    "settled at",
+    "<h2>Training</h2>",
+    "<h2>Experience</h2>",
+    "random moves, %",
+    "Elo by evaluations",
+    "Te20 \u{2212} Pu",
+    "tiny-&lt;01234567&gt;",
+    "How often a move overtakes",
+    "error by missing depth",
+    "Puzzles solved by rating",
+    "cross entropy, nats",
+    "1 match, 1 set of answers to suites, 1 file of figures of networks, 1 tuning, \
+     1 tuning by games, ",
+];
+
 /// A network of which nothing was measured but two puzzles.
 fn figures() -> Evaluated {
     let band = Band {
@@ -78,6 +107,9 @@ fn measured(scratch: &Scratch) {
         side("Te80", 80)
     );
     done(&line, &["--openings", &book, "--out", &scratch.join("runs/match")]);
+    let spsa = "tune spsa --knob error_scale static_weight=0.3 --pairs 2 --batch 1 --nodes 20 \
+                --resign movecount=1,score=300 --option Evaluator=Classical";
+    done(spsa, &["--openings", &book, "--out", &scratch.join("runs/spsa")]);
     let suite = scratch.join("mates.epd");
     fs::write(&suite, "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - bm Ra8#; id \"back rank\";\n").unwrap();
     let out = scratch.join("runs/suites");
@@ -108,28 +140,7 @@ fn everything_is_on_one_page_that_needs_nothing_else() {
     assert!(picture.starts_with("<svg xmlns") && picture.contains("RMSE, points"), "{picture}");
     assert!(fs::exists(scratch.join("pictures/experience-2.svg")).unwrap());
     let html = fs::read_to_string(&page).unwrap();
-    for part in [
-        "<h2>Games</h2>",
-        "<h2>Networks</h2>",
-        "<h2>Suites</h2>",
-        "Solver (20 nodes)",
-        "<p class=\"lead\">Measured 20",
-        "<p class=\"lead\">Networks: tiny-&lt;01234567&gt;.",
-        "<p class=\"lead\">Games played on ",
-        " by tesla-train ",
-        "<h2>The search's errors</h2>",
-        "<h2>Training</h2>",
-        "<h2>Experience</h2>",
-        "random moves, %",
-        "Elo by evaluations",
-        "Te20 \u{2212} Pu",
-        "tiny-&lt;01234567&gt;",
-        "How often a move overtakes",
-        "error by missing depth",
-        "Puzzles solved by rating",
-        "cross entropy, nats",
-        "1 match, 1 set of answers to suites, 1 file of figures of networks, 1 tuning, ",
-    ] {
+    for part in PARTS {
         assert!(html.contains(part), "there is no {part}");
     }
     assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("url("));
@@ -179,8 +190,12 @@ fn what_shows_nothing_is_refused_in_words() {
     refused(&scratch.join("fit"), "cannot be understood");
     file("match/results.jsonl", b"1. e4 e5\n");
     refused(&scratch.join("match"), "is not a results file");
-    file("train/loss.csv", b"a,b\n1,2\n");
+    refused(&file("match/report.md", b"# A match"), "name the folder");
+    refused(&scratch.join("match/results.jsonl"), "name the folder");
+    refused(&file("train/loss.csv", b"a,b\n1,2\n"), "name the folder");
     refused(&scratch.join("train"), "is not a loss.csv");
+    file("spsa/spsa.jsonl", b"{\"format\":\"tesla-match-journal\",\"version\":1,\"match\":0}\n");
+    refused(&scratch.join("spsa"), "cannot be understood");
     file("new/loss.csv", LOSS.lines().next().unwrap().as_bytes());
     refused(&scratch.join("new"), "nothing was measured");
     assert!(!std::path::Path::new(&page).exists());
@@ -188,4 +203,40 @@ fn what_shows_nothing_is_refused_in_words() {
     let json = file("whole.json", &serde_json::to_vec(&figures()).unwrap());
     let said = complaint("report", &[&json, "--out", &scratch.join("no/folder/page.html")]);
     assert!(said.contains("cannot write"), "{said}");
+
+    // Nothing of anybody's is written over, nor what a report would read.
+    let mine = file("mine.html", b"<!DOCTYPE html><p>mine</p>");
+    let said = complaint("report", &[&json, "--out", &mine]);
+    assert!(said.contains("no page of report"), "{said}");
+    assert_eq!(fs::read(&mine).unwrap(), b"<!DOCTYPE html><p>mine</p>");
+    for name in ["match/report.md", "new/results.jsonl", "whole.json"] {
+        let said = complaint("report", &[&json, "--out", &scratch.join(name)]);
+        assert!(said.contains("ends in .html"), "{said}");
+    }
+    assert_eq!(fs::read(scratch.join("match/report.md")).unwrap(), b"# A match");
+    assert!(!fs::exists(scratch.join("new/results.jsonl")).unwrap());
+}
+
+/// Sides that are the same are reported, and keep their names where only their limits differ.
+#[test]
+fn sides_of_one_configuration_are_told() {
+    let scratch = Scratch::new("alike");
+    let [runs, page] = ["runs", "page.html"].map(|name| scratch.join(name));
+    let report = |sides: &str| {
+        let line = format!("match --games 2 --max-moves 6 {sides}");
+        let _ = fs::remove_dir_all(&runs);
+        done(&line, &["--out", &runs]);
+        done("report", &[&runs, "--out", &page]);
+        fs::read_to_string(&page).unwrap()
+    };
+    let classical = "option.Evaluator=Classical";
+    let page =
+        report(&format!("--side name=A nodes=9 {classical} --side name=B nodes=9 {classical}"));
+    for part in ["A against itself (9", "for the first side", "<h2>Games</h2>", ">B</td>"] {
+        assert!(page.contains(part), "there is no {part}");
+    }
+    let page = report(&format!(
+        "--side name=Fast nodes=9 {classical} --side name=Slow nodes=30 {classical}"
+    ));
+    assert!(page.contains("Fast \u{2212} Slow") && !page.contains("Fast \u{2212} Fast"), "{page}");
 }

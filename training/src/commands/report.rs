@@ -13,7 +13,7 @@ pub struct ReportArgs {
     /// and of tesla experience learn --csv.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The page.
+    /// The page, which ends in .html; an earlier page is replaced, any other file is refused.
     #[arg(long, default_value = "report.html")]
     out: PathBuf,
     /// Folder for the charts as SVG files of their own, besides.

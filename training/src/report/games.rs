@@ -58,7 +58,7 @@ fn leads(players: &Players) -> Chart {
         let [one, other] = [meeting.first, meeting.second].map(|player| &players.all[player]);
         let (Some(x), true) = (evaluations(&one.limit), one.limit == other.limit) else { continue };
         let Some(point) = mark(x, &meeting.elo()) else { continue };
-        let name = format!("{} \u{2212} {}", players.lines[one.line], players.lines[other.line]);
+        let name = meeting.between(&players.lines[one.line], &players.lines[other.line]);
         match series.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),
             None => series.push(Series::new(&name, Marks::DotsAndLine, vec![point])),
@@ -97,7 +97,7 @@ fn meetings(players: &Players) -> Table {
         let Trinomial { wins, draws, losses } = meeting.games;
         let [one, other] = [meeting.first, meeting.second].map(|player| players.name(player));
         table.push([
-            format!("{one} \u{2212} {other}"),
+            meeting.between(one, other),
             limits(players, meeting),
             format!("{:.1}", meeting.elo()),
             meeting.games.games().to_string(),
@@ -165,7 +165,9 @@ pub(super) fn headlines(all: &[Played]) -> Vec<String> {
     let told = meetings.into_iter().take(TOLD).map(|meeting| {
         let [one, other] = [meeting.first, meeting.second].map(|player| players.name(player));
         let (elo, games) = (meeting.elo(), meeting.games);
-        let verdict = if elo.low > 0.0 {
+        let verdict = if meeting.is_of_one() {
+            format!("{one} against itself")
+        } else if elo.low > 0.0 {
             format!("{one} beats {other}")
         } else if elo.high < 0.0 {
             format!("{other} beats {one}")
@@ -175,7 +177,8 @@ pub(super) fn headlines(all: &[Played]) -> Vec<String> {
         let Trinomial { wins, draws, losses } = games;
         let limits = limits(&players, meeting);
         let elo = in_words(&elo);
-        format!("{verdict} ({limits}): +{wins} ={draws} \u{2212}{losses} for {one}, {elo}.")
+        let whose = if meeting.is_of_one() { "the first side" } else { one };
+        format!("{verdict} ({limits}): +{wins} ={draws} \u{2212}{losses} for {whose}, {elo}.")
     });
     told.collect()
 }

@@ -49,6 +49,7 @@ pub(super) fn lines(sources: &Sources, counted: &str) -> Vec<String> {
 fn programs(sources: &Sources) -> [BTreeSet<String>; 2] {
     let played = sources.matches.iter().flat_map(|played| &played.programs);
     let programs = played.chain(sources.suites.iter().map(|one| &one.program));
+    let programs = programs.chain(sources.tuned.iter().map(|one| &one.program));
     let mut names = [BTreeSet::new(), BTreeSet::new()];
     for Program { network, engine, .. } in programs {
         let network = network.as_ref().map(|text| text.trim_start_matches("network ").to_owned());

@@ -9,6 +9,11 @@ use crate::console::table::Table;
 /// The page's only style sheet.
 const STYLE: &str = include_str!("page.css");
 
+/// What the page says it was made by.
+const GENERATOR: &str = "tesla-train report";
+/// Bytes of a page that hold its generator.
+const HEAD: usize = 200;
+
 /// Something in a section.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
@@ -167,6 +172,12 @@ fn items(all: &[Item]) -> Result<Markup> {
     })
 }
 
+/// Whether this is a page that was made here.
+pub(super) fn is_ours(page: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&page[..page.len().min(HEAD)]);
+    head.contains(&format!("name=\"generator\" content=\"{GENERATOR}\""))
+}
+
 /// The whole file: what was found in words at the top, then `sections`.
 ///
 /// # Errors
@@ -183,6 +194,7 @@ pub(super) fn page(
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="generator" content=(GENERATOR);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }

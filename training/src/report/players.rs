@@ -17,6 +17,8 @@ type Configuration = (Side, Program, bool);
 /// A configuration with its limit.
 #[derive(Clone, Debug)]
 pub(super) struct Player {
+    /// What it was called first, told apart from others of that name.
+    name: String,
     /// Number of the configuration.
     pub(super) line: usize,
     pub(super) limit: Limit,
@@ -36,6 +38,20 @@ pub(super) struct Meeting {
 }
 
 impl Meeting {
+    /// Whether a player met itself, under two names.
+    pub(super) fn is_of_one(&self) -> bool {
+        self.first == self.second
+    }
+
+    /// The two, of whom these are the names.
+    pub(super) fn between(&self, one: &str, other: &str) -> String {
+        if self.is_of_one() {
+            format!("{one} against itself")
+        } else {
+            format!("{one} \u{2212} {other}")
+        }
+    }
+
     /// By how many Elo the first is stronger.
     pub(super) fn elo(&self) -> Estimate {
         if self.pairs.total() > 0 { self.pairs.sample().elo() } else { self.games.sample().elo() }
@@ -64,7 +80,7 @@ impl Pool {
 #[derive(Debug, Default)]
 pub(super) struct Players {
     configurations: Vec<Configuration>,
-    /// Names of the configurations, each another.
+    /// Names of the configurations: those of their players.
     pub(super) lines: Vec<String>,
     pub(super) all: Vec<Player>,
     pub(super) meetings: Vec<Meeting>,
@@ -123,7 +139,7 @@ impl Players {
             for (index, &(first, second)) in played.config.plan().pairings().iter().enumerate() {
                 let (tally, single) = (played.tally.pairings[index], played.tally.unpaired(index));
                 let (one, other) = (numbers[first], numbers[second]);
-                if tally.games.games() == 0 || one == other {
+                if tally.games.games() == 0 {
                     continue;
                 }
                 let is_flipped = one > other;
@@ -152,38 +168,47 @@ impl Players {
         let line =
             self.configurations.iter().position(|known| *known == own).unwrap_or_else(|| {
                 self.configurations.push(own);
-                self.lines.push(without_limit(&side.name, &side.limit).to_owned());
-                self.lines.len() - 1
+                self.configurations.len() - 1
             });
         let known = |player: &Player| player.line == line && player.limit == side.limit;
         self.all.iter().position(known).unwrap_or_else(|| {
-            self.all.push(Player { line, limit: side.limit });
+            let name = without_limit(&side.name, &side.limit).to_owned();
+            self.all.push(Player { name, line, limit: side.limit });
             self.all.len() - 1
         })
     }
 
-    /// Names that several configurations have are told apart by whatever they differ in.
+    /// Names that several configurations have are told apart by whatever they differ in; then each
+    /// configuration gets the names of its players.
     fn tell_apart(&mut self) {
         let traits: Vec<[String; 6]> = self.configurations.iter().map(traits).collect();
-        let names = self.lines.clone();
-        for (line, name) in names.iter().enumerate() {
-            let alike = || (0..names.len()).filter(|&other| names[other] == *name);
-            let differs = |&number: &usize| {
-                alike().any(|other| traits[other][number] != traits[line][number])
-            };
-            let told: Vec<&str> = (0..traits[line].len())
-                .filter(differs)
-                .map(|number| traits[line][number].as_str())
-                .collect();
+        let called = self.all.clone();
+        for player in &mut self.all {
+            let own = &traits[player.line];
+            let alike = || called.iter().filter(|other| other.name == player.name);
+            let differs =
+                |&number: &usize| alike().any(|other| traits[other.line][number] != own[number]);
+            let told: Vec<&str> =
+                (0..own.len()).filter(differs).map(|number| own[number].as_str()).collect();
             if !told.is_empty() {
-                self.lines[line] = format!("{name} ({})", told.join("; "));
+                player.name = format!("{} ({})", player.name, told.join("; "));
             }
         }
+        let line = |line: usize| {
+            let mut names: Vec<&str> = Vec::new();
+            for player in self.all.iter().filter(|player| player.line == line) {
+                if !names.contains(&player.name.as_str()) {
+                    names.push(&player.name);
+                }
+            }
+            names.join(" / ")
+        };
+        self.lines = (0..self.configurations.len()).map(line).collect();
     }
 
     /// What a player is called.
     pub(super) fn name(&self, player: usize) -> &str {
-        &self.lines[self.all[player].line]
+        &self.all[player].name
     }
 
     /// Groups of players that games connect, the largest first, each rated by one fit.
@@ -208,6 +233,8 @@ impl Players {
         let results: Vec<PairResult> = self
             .meetings
             .iter()
+            // Games against oneself say nothing of others.
+            .filter(|meeting| !meeting.is_of_one())
             .filter_map(|meeting| {
                 let (first, second) = (place(meeting.first)?, place(meeting.second)?);
                 Some(PairResult { first, second, pairs: meeting.pairs, games: meeting.single })
@@ -269,7 +296,17 @@ mod tests {
         );
         players.tell_apart();
         assert_eq!(players.lines, ["A (network x)", "A (network y)"]);
+        // One configuration may have a name for each limit.
+        let slow = Side {
+            name: "Slow".to_owned(),
+            limit: Limit { nodes: Some(9), ..Limit::default() },
+            ..side.clone()
+        };
+        assert_eq!(players.number(&slow, &network("x"), false), 2);
+        players.tell_apart();
+        assert_eq!(players.name(2), "Slow");
+        assert_eq!(players.lines[0], "A (network x) / Slow");
         // What it is worth in Chess960 is another question.
-        assert_eq!(players.number(&side, &network("x"), true), 2);
+        assert_eq!(players.number(&side, &network("x"), true), 3);
     }
 }

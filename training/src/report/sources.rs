@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tesla_nn::files::{self, FileError, sha256};
 
+use super::spsa::Tuned;
 use crate::disk::journal::{self, Journal};
 use crate::evaluate::Evaluated;
 use crate::game::limit::Limit;
@@ -25,6 +26,11 @@ use crate::train::trainer::{LogLine, read_log};
 use crate::tune::fit::Report as Fit;
 use crate::tune::log::FILE as OBSERVATIONS;
 use crate::tune::observe::Observation;
+use crate::tune::spsa_run::FILE as PAIRS;
+
+/// Files of folders that are read whole.
+const PARTS: [&str; 7] =
+    ["results.jsonl", "report.md", "loss.csv", "fit.json", OBSERVATIONS, PAIRS, "spsa.csv"];
 
 /// How deep folders of folders are looked through.
 const DEEPEST: usize = 4;
@@ -87,7 +93,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Those of the sides, from the head of a match's results.
-    fn of(head: &Value, sides: &[Side]) -> Vec<Self> {
+    pub(super) fn of(head: &Value, sides: &[Side]) -> Vec<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let of = |(number, side): (usize, &Side)| {
             let signatures = side.is_own().then(|| &head["search_signature"]);
@@ -134,6 +140,7 @@ pub(super) struct Sources {
     pub(super) runs: Vec<Run>,
     pub(super) networks: Vec<(String, Evaluated)>,
     pub(super) tunings: Vec<Tuning>,
+    pub(super) tuned: Vec<Tuned>,
     pub(super) matches: Vec<Played>,
     pub(super) suites: Vec<Examined>,
     pub(super) learnings: Vec<Learning>,
@@ -145,7 +152,7 @@ pub(super) struct Sources {
     pub(super) foretold: HashSet<String>,
 }
 
-fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
+pub(super) fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
     |what| {
         let path = path.display();
         anyhow!("{path} cannot be understood: {what}; make it again, or leave it out")
@@ -180,6 +187,12 @@ impl Sources {
         for path in paths {
             let before = found.count();
             let kind = fs::metadata(path).map_err(FileError::at("read", path))?;
+            ensure!(
+                kind.is_dir()
+                    || !path.file_name().is_some_and(|name| PARTS.iter().any(|&p| name == p)),
+                "{} is a part of what its folder holds; name the folder",
+                path.display()
+            );
             if kind.is_dir() {
                 found.look(path, 0)?;
             } else if path.extension().is_some_and(|end| end == "csv") {
@@ -201,8 +214,8 @@ impl Sources {
     }
 
     fn count(&self) -> usize {
-        let Self { runs, networks, tunings, matches, suites, learnings, .. } = self;
-        let first = runs.len() + networks.len() + tunings.len();
+        let Self { runs, networks, tunings, tuned, matches, suites, learnings, .. } = self;
+        let first = runs.len() + networks.len() + tunings.len() + tuned.len();
         first + matches.len() + suites.len() + learnings.len()
     }
 
@@ -243,6 +256,10 @@ impl Sources {
         let has_begun = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         if let Some(path) = here("results.jsonl").filter(has_begun) {
             self.take_match(&path, folder)?;
+        }
+        if let Some(path) = here(PAIRS).filter(has_begun) {
+            self.tuned.push(Tuned::read(&path, name(folder))?);
+            self.note_file(&path);
         }
         let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

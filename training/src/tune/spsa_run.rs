@@ -25,7 +25,7 @@ use crate::players::pool::RunContext;
 use crate::players::side::Side;
 
 /// The pairs that were played.
-const FILE: &str = "spsa.jsonl";
+pub const FILE: &str = "spsa.jsonl";
 
 /// What all workers share.
 struct Setting<'a> {

@@ -1,0 +1,98 @@
+//! What `tune spsa` found: where its knobs began, and where they are.
+
+use std::path::Path as FilePath;
+
+use anyhow::{Result, ensure};
+use serde_json::from_value;
+
+use super::chart::{Axis, Chart, Marks, Point, Series};
+use super::page::Section;
+use super::sources::{Program, damaged};
+use crate::console::table::Table;
+use crate::disk::journal::Journal;
+use crate::game::limit::Limit;
+use crate::matches::config::MatchConfig;
+use crate::tune::spsa::{PairResult, Path, Schedule};
+
+/// A run of `tune spsa`, finished or not.
+#[derive(Debug)]
+pub(super) struct Tuned {
+    name: String,
+    schedule: Schedule,
+    path: Path,
+    /// Pairs of games played.
+    played: usize,
+    limit: Limit,
+    /// What plays, beside its options.
+    pub(super) program: Program,
+}
+
+impl Tuned {
+    /// The run whose journal this is.
+    pub(super) fn read(journal: &FilePath, name: String) -> Result<Self> {
+        let (head, results) = Journal::<PairResult>::read_with_match(journal)?;
+        let games = &head["games"];
+        let schedule: Schedule = from_value(head["schedule"].clone()).map_err(damaged(journal))?;
+        let start: Vec<f64> = from_value(head["start"].clone()).map_err(damaged(journal))?;
+        let config: MatchConfig = from_value(games["config"].clone()).map_err(damaged(journal))?;
+        ensure!(start.len() == schedule.knobs.len(), damaged(journal)("each knob needs a start"));
+        let path = Path::of(&schedule, start, &results);
+        let limit = config.side.first().map(|side| side.limit).unwrap_or_default();
+        let program = Program::of(games, &config.side).into_iter().next().unwrap_or_default();
+        Ok(Self { name, schedule, path, played: results.len(), limit, program })
+    }
+
+    /// The way of each knob from its start, in its steps, so that all are on one scale.
+    fn way(&self) -> Chart {
+        let Self { schedule, path, .. } = self;
+        let series = schedule.knobs.iter().enumerate().map(|(knob, of)| {
+            let start = path.points[0][knob];
+            let point = |(batch, at): (u64, &Vec<f64>)| {
+                let pairs = schedule.pairs_of(batch).start.min(schedule.pairs);
+                Point::new(pairs as f64, (at[knob] - start) / of.step)
+            };
+            let points = (0..).zip(&path.points).map(point).filter(|point| point.y.is_finite());
+            Series::new(&of.name, Marks::Line, points.collect())
+        });
+        Chart {
+            caption: "The way of the knobs".to_owned(),
+            x: Axis::new("pairs of games").including(&[0.0]),
+            y: Axis::new("from the start, steps").including(&[0.0]),
+            series: series.collect(),
+        }
+    }
+
+    fn knobs(&self) -> Table {
+        let mut table = Table::new(&["knob"], &["step", "start", "now", "settled at"]);
+        let (start, now, settled) = (&self.path.points[0], self.path.point(), self.path.settled());
+        for (number, knob) in self.schedule.knobs.iter().enumerate() {
+            let places = [start[number], now[number], settled[number]];
+            let cells = places.map(|at| format!("{at:.4}"));
+            table.push([knob.name.clone(), knob.step.to_string()].into_iter().chain(cells));
+        }
+        table
+    }
+}
+
+/// A section for each run that has played.
+pub(super) fn sections(all: &[Tuned]) -> Vec<Section> {
+    let section = |run: &Tuned| {
+        let Schedule { pairs, batch, .. } = run.schedule;
+        let mut section = Section::new(&match all {
+            [_] => "Tuned by games".to_owned(),
+            _ => format!("Tuned by games: {}", run.name),
+        });
+        section.text(format!(
+            "{} of {pairs} pairs of games at {}, by SPSA. Each is played between two points on \
+             either side of the present one, which moves the winners' way after each batch of \
+             {batch}. It settles at the mean of the last quarter of its way.",
+            run.played, run.limit
+        ));
+        if run.path.batches() > 0 {
+            section.chart(run.way());
+        }
+        section.table("The knobs", run.knobs());
+        section
+    };
+    all.iter().filter(|run| run.played > 0).map(section).collect()
+}
