@@ -93,25 +93,25 @@ macro_rules! params {
 }
 
 // Scores are expected scores in [0, 1]: 0.01 is one point. Most numbers of the selection rule are
-// tuned by games (benches/results/2026-11-25-spsa.md says which).
+// tuned by games (benches/results/2026-11-27-spsa.md says which).
 params! {
     /// Scale of a value's error at one missing ply (k), score units, in a node of 100 evaluations;
     /// larger searches wider.
-    error_scale = 0.011 in 0.001..=1.0 step 0.005;
+    error_scale = 0.013 in 0.001..=1.0 step 0.005;
     /// Growth of the error scale with missing depth (p in k·m^p).
-    error_growth = 0.44 in 0.1..=1.5 step 0.05;
+    error_growth = 0.5 in 0.1..=1.5 step 0.05;
     /// Decrease of the error scale with the visits of the choosing node: power of its visits in
     /// hundreds. Larger searches wider where little is known and narrower where much is.
-    error_decay = 0.225 in 0.0..=1.0 step 0.05;
+    error_decay = 0.213 in 0.0..=1.0 step 0.05;
     /// Extra error of a child that was never evaluated (tau), score units.
-    unevaluated_error = 0.047 in 0.0..=1.0 step 0.01;
+    unevaluated_error = 0.048 in 0.0..=1.0 step 0.01;
     /// Penalty on the value of an unevaluated child (kappa), in units of `unevaluated_error`;
     /// larger searches narrower.
-    unevaluated_doubt = 0.28 in 0.0..=4.0 step 0.1;
+    unevaluated_doubt = 0.22 in 0.0..=4.0 step 0.1;
     /// Evaluations below a position that count as much as its own evaluation; 0 = plain minimax.
     static_weight = 1.0 in 0.0..=100.0 step 0.5;
     /// Weight of the children's average, by visits, in the backup; the rest is minimax.
-    average_share = 0.3 in 0.0..=1.0 step 0.1;
+    average_share = 0.19 in 0.0..=1.0 step 0.1;
     /// Share of the policy in the benefit (eps); the rest is the overtake probability.
     policy_floor = 0.018 in 0.0..=1.0 step 0.01;
     /// Power of the policy in the odds that a child is better than the best; 0 = its value alone
@@ -119,15 +119,15 @@ params! {
     policy_trust = 1.0 in 0.0..=2.0 step 0.1;
     /// Benefit of searching the best child: 0 = its probability of being overtaken, 1 = a constant
     /// one half, 2 = its probability of staying best. Larger searches the principal variation more.
-    verify = 0.79 in 0.0..=4.0 step 0.25;
+    verify = 0.66 in 0.0..=4.0 step 0.25;
     /// The same at the root, where visits of the best move also serve the next search.
-    verify_root = 0.97 in 0.0..=4.0 step 0.25;
+    verify_root = 0.72 in 0.0..=4.0 step 0.25;
     /// Effective branching factor: one more ply multiplies the evaluations by this.
-    branching = 1.92 in 1.1..=10.0 step 0.1;
+    branching = 2.13 in 1.1..=10.0 step 0.1;
     /// The network's error at which its error scale counts as average, score units.
     error_reference = 0.1 in 0.005..=1.0 step 0.01;
     /// How far the network's own error moves the error scale; 0 = not at all, 1 = in proportion.
-    error_trust = 0.59 in 0.0..=1.0 step 0.1;
+    error_trust = 0.53 in 0.0..=1.0 step 0.1;
     /// Plies by which the desired depth of a node exceeds its depth.
     horizon = 1.0 in 0.0..=8.0 step 0.25;
     /// Share of the desired depth that a child inherits from its parent; the rest is its own.
@@ -155,10 +155,10 @@ params! {
     /// Evaluations a child is granted at least, as a share of its visits; larger selects faster.
     grant_least = 0.016 in 0.0..=1.0 step 0.004;
     /// Error scales subtracted from a root move's value when the move to play is chosen.
-    final_caution = 0.45 in 0.0..=4.0 step 0.1;
+    final_caution = 0.48 in 0.0..=4.0 step 0.1;
     /// Bonus for a root move's visits when the move to play is chosen, score units per natural
     /// logarithm.
-    final_work = 0.027 in 0.0..=1.0 step 0.02;
+    final_work = 0.0133 in 0.0..=1.0 step 0.02;
     /// Evaluations below a position from which it is encoded whole, which starts new chains for its
     /// children.
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
@@ -196,7 +196,7 @@ params! {
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
     /// Price of a planned time of 4,000 evaluations: stop when twice the evaluations promise to
     /// gain less than their share of it (score units); larger answers sooner.
-    stop_gain = 0.0006 in 0.0..=0.1 step 0.0002;
+    stop_gain = 0.0009 in 0.0..=0.1 step 0.0002;
     /// How that price falls with the evaluations of the planned time, as their power; 0 = not.
     stop_decay = 0.37 in 0.0..=1.0 step 0.1;
     /// Maximum thinking time, in planned times.
