@@ -5,6 +5,7 @@
 
 mod rows;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ impl Default for Settings {
         let mut settings = Self {
             hash_mb: 0,
             machine: Machine::default(),
+            named_tunables: BTreeMap::new(),
             move_overhead: Duration::ZERO,
             chess960: false,
             show_wdl: false,
@@ -125,13 +127,17 @@ impl Settings {
             return Err(OptionError::Unknown(name.to_owned()));
         }
         // What is not a number fails the range check, which names the range.
-        let set = self.machine.params.set(name, value.parse().unwrap_or(f32::NAN));
-        match set {
+        let number = value.parse().unwrap_or(f32::NAN);
+        match self.machine.params.set(name, number) {
             Err(ParamError::OutOfRange { name, min, max, .. }) => {
                 let value = value.to_owned();
                 Err(ParamError::OutOfRange { name, min, max, value }.into())
             }
-            set => Ok(set.map(|()| Change::Taken)?),
+            set => {
+                set?;
+                self.named_tunables.insert(name.to_owned(), number);
+                Ok(Change::Taken)
+            }
         }
     }
 }
@@ -257,13 +263,23 @@ mod tests {
         let name = path.to_str().unwrap();
         assert_eq!(settings.set("TunablesFile", name), Ok(Change::Taken));
         std::fs::remove_file(&path).unwrap();
-        let wanted = Params { error_scale: 0.5, ..Params::default() };
-        assert_eq!(settings.machine.params, wanted, "what a file does not name is as it ships");
+        let wanted = Params { error_scale: 0.5, branching: 3.0, ..Params::default() };
+        assert_eq!(settings.machine.params, wanted, "what was set by name holds");
         let gone = settings.set("TunablesFile", name).unwrap_err().to_string();
         assert!(gone.contains("stay as they are"), "{gone}");
         assert_eq!(settings.machine.params, wanted);
+        // The order makes no difference.
+        let mut other = Settings::default();
+        std::fs::write(&path, "error_scale = 0.5\nbranching = 5").unwrap();
+        other.set("TunablesFile", name).unwrap();
+        assert_eq!((other.machine.params.error_scale, other.machine.params.branching), (0.5, 5.0));
+        other.set("branching", "3").unwrap();
+        assert_eq!(other.machine.params, wanted);
+        settings.set("TunablesFile", name).unwrap();
+        assert_eq!(settings.machine.params, wanted);
+        std::fs::remove_file(&path).unwrap();
         assert_eq!(settings.set("TunablesFile", "<empty>"), Ok(Change::Taken));
-        assert_eq!(settings.machine.params, Params::default());
+        assert_eq!(settings.machine.params, Params { branching: 3.0, ..Params::default() });
     }
 
     /// What a page has between its markers.

@@ -1,5 +1,6 @@
 //! What the user chose, and why a choice cannot be used.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub hash_mb: usize,
     /// What runs.
     pub machine: Machine,
+    /// Tunables that were set by name: they hold over those of a file, whichever came first.
+    pub named_tunables: BTreeMap<String, f32>,
     /// Time kept back per move for the GUI and the line.
     pub move_overhead: Duration,
     /// Castling is written as king takes rook.
@@ -65,13 +68,18 @@ impl Settings {
         is_limited.then_some(Handicap { elo, seed: self.machine.three_state.seed })
     }
 
-    /// Takes the tunables of a file; the defaults where the path is empty.
+    /// Takes the tunables of a file, the defaults where the path is empty, but for those that were
+    /// set by name.
     pub(super) fn read_tunables(&mut self, path: &str) -> Result<(), OptionError> {
         let read = match path {
             "" | EMPTY => Ok(Params::default()),
             path => Params::read(Path::new(path)),
         };
-        self.machine.params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
+        let mut params = read.map_err(|error| OptionError::TunablesFile(error.to_string()))?;
+        for (name, &value) in &self.named_tunables {
+            params.set(name, value)?;
+        }
+        self.machine.params = params;
         Ok(())
     }
 }

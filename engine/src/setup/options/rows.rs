@@ -168,8 +168,9 @@ fn network_rows() -> [Row; 5] {
         Row {
             name: "TunablesFile",
             help: "A file of tunables as `tesla-train tune` writes them, read when the option \
-                   is set; tunables that it does not name keep their defaults. `<literal>` is \
-                   the rule of seed 003 word for word, `<lc0>` are lc0's constants for PUCT.",
+                   is set. Tunables that are set by name hold over it, in any order; what \
+                   neither names keeps its default. `<literal>` is the rule of seed 003 word for \
+                   word, `<lc0>` are lc0's constants for PUCT.",
             kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
         },
         Row {
