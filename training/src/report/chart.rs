@@ -14,7 +14,7 @@ pub(super) use axis::{Axis, Scale};
 /// Width and height in CSS pixels; the page scales them down where it is narrow.
 pub(super) const SIZE: (u32, u32) = (640, 360);
 /// Colours that people with any colour vision tell apart (Okabe and Ito).
-const COLOURS: [RGBColor; 7] = [
+pub(super) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),

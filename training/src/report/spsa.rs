@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use anyhow::{Result, ensure};
 use serde_json::from_value;
 
-use super::chart::{Axis, Chart, Marks, Point, Series};
+use super::chart::{Axis, COLOURS, Chart, Marks, Point, Series};
 use super::page::Section;
 use super::sources::{Program, damaged};
 use crate::console::table::Table;
@@ -42,20 +42,33 @@ impl Tuned {
         Ok(Self { name, schedule, path, played: results.len(), limit, program })
     }
 
-    /// The way of each knob from its start, in its steps, so that all are on one scale.
+    /// The way of each knob from its start, in its steps, so that all are on one scale. Of many,
+    /// those that went furthest: more lines than colours cannot be told apart.
     fn way(&self) -> Chart {
         let Self { schedule, path, .. } = self;
-        let series = schedule.knobs.iter().enumerate().map(|(knob, of)| {
-            let start = path.points[0][knob];
+        let (start, settled) = (&path.points[0], path.settled());
+        let steps = |at: &[f64], knob: usize| (at[knob] - start[knob]) / schedule.knobs[knob].step;
+        let mut drawn: Vec<usize> = (0..schedule.knobs.len()).collect();
+        drawn.sort_by(|&one, &other| {
+            let [one, other] = [one, other].map(|knob| steps(&settled, knob).abs());
+            other.total_cmp(&one)
+        });
+        drawn.truncate(COLOURS.len());
+        let series = drawn.iter().map(|&knob| {
             let point = |(batch, at): (u64, &Vec<f64>)| {
                 let pairs = schedule.pairs_of(batch).start.min(schedule.pairs);
-                Point::new(pairs as f64, (at[knob] - start) / of.step)
+                Point::new(pairs as f64, steps(at, knob))
             };
             let points = (0..).zip(&path.points).map(point).filter(|point| point.y.is_finite());
-            Series::new(&of.name, Marks::Line, points.collect())
+            Series::new(&schedule.knobs[knob].name, Marks::Line, points.collect())
         });
+        let caption = if drawn.len() < schedule.knobs.len() {
+            format!("The way of the {} knobs that went furthest", drawn.len())
+        } else {
+            "The way of the knobs".to_owned()
+        };
         Chart {
-            caption: "The way of the knobs".to_owned(),
+            caption,
             x: Axis::new("pairs of games").including(&[0.0]),
             y: Axis::new("from the start, steps").including(&[0.0]),
             series: series.collect(),
@@ -95,4 +108,29 @@ pub(super) fn sections(all: &[Tuned]) -> Vec<Section> {
         section
     };
     all.iter().filter(|run| run.played > 0).map(section).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::spsa::Knob;
+
+    #[test]
+    fn as_many_ways_are_drawn_as_there_are_colours() {
+        let way = |count: usize| {
+            let knobs = (0..count).map(|knob| Knob { name: knob.to_string(), step: 1.0 }).collect();
+            let sign = |knob: usize| if knob.is_multiple_of(2) { 1.0 } else { -1.0 };
+            let end: Vec<f64> = (0..count).map(|knob| sign(knob) * knob as f64).collect();
+            let schedule = Schedule { knobs, pairs: 2, batch: 1, rate: 0.002, seed: 1 };
+            let path = Path { points: vec![vec![0.0; count], end], open: Vec::new() };
+            let (program, limit) = (Program::default(), Limit::default());
+            Tuned { name: String::new(), schedule, path, played: 2, limit, program }.way()
+        };
+        let all = way(3);
+        assert_eq!((all.caption.as_str(), all.series.len()), ("The way of the knobs", 3));
+        let some = way(9);
+        assert!(some.caption.contains("the 7 knobs that went furthest"), "{}", some.caption);
+        let names: Vec<&str> = some.series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names, ["8", "7", "6", "5", "4", "3", "2"]);
+    }
 }
