@@ -20,3 +20,16 @@ pub mod genfens;
 pub mod minimax;
 pub mod perft;
 pub mod review;
+
+use std::path::Path;
+
+use tesla_nn::files;
+
+/// Refuses an output that would replace what is read, which is `what`.
+fn spare(input: &Path, what: &str, output: &Path) -> Result<(), String> {
+    if files::is_same(input, output) {
+        let name = output.display();
+        return Err(format!("{name} holds the {what}, and is not replaced; name another file"));
+    }
+    Ok(())
+}

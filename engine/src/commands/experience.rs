@@ -91,13 +91,7 @@ fn check_output(command: &ExperienceCommand) -> Result<(), String> {
         ExperienceCommand::Export(args) => (&args.file, Some(&args.out)),
         ExperienceCommand::Learn(args) => (&args.file, args.csv.as_ref()),
     };
-    match output {
-        Some(output) if files::is_same(file, output) => Err(format!(
-            "{} holds the experience, and is not replaced; name another file",
-            output.display()
-        )),
-        _ => Ok(()),
-    }
+    output.map_or(Ok(()), |output| super::spare(file, "experience", output))
 }
 
 /// A file's experience, which stays as it is.

@@ -66,11 +66,7 @@ impl ReviewArgs {
             [&self.out, &self.epd].into_iter().flatten().map(PathBuf::as_path).collect();
         for &file in &outputs {
             let name = file.display();
-            if files::is_same(file, &self.pgn) {
-                return Err(format!(
-                    "{name} holds the games, and is not replaced; name another file"
-                ));
-            }
+            super::spare(&self.pgn, "games", file)?;
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
                 let folder = folder.display();

@@ -128,17 +128,14 @@ impl Settings {
         }
         // What is not a number fails the range check, which names the range.
         let number = value.parse().unwrap_or(f32::NAN);
-        match self.machine.params.set(name, number) {
-            Err(ParamError::OutOfRange { name, min, max, .. }) => {
-                let value = value.to_owned();
-                Err(ParamError::OutOfRange { name, min, max, value }.into())
+        self.machine.params.set(name, number).map_err(|error| match error {
+            ParamError::OutOfRange { name, min, max, .. } => {
+                ParamError::OutOfRange { name, min, max, value: value.to_owned() }
             }
-            set => {
-                set?;
-                self.named_tunables.insert(name.to_owned(), number);
-                Ok(Change::Taken)
-            }
-        }
+            unknown @ ParamError::Unknown(_) => unknown,
+        })?;
+        self.named_tunables.insert(name.to_owned(), number);
+        Ok(Change::Taken)
     }
 }
 

@@ -27,16 +27,12 @@ impl Session {
         }
     }
 
-    /// Another seed alone asks for no other search, whose game would be over.
+    /// Another seed asks for no other search, whose game would be over.
     pub(super) fn reseed(&mut self) {
         let (Some(search), Some(tried)) = (&mut self.search, &mut self.tried) else { return };
-        let wanted = self.settings.machine();
-        let before = std::mem::replace(&mut tried.three_state.seed, wanted.three_state.seed);
-        if *tried == wanted {
-            search.set_seed(wanted.three_state.seed);
-        } else {
-            tried.three_state.seed = before;
-        }
+        let seed = self.settings.machine().three_state.seed;
+        search.set_seed(seed);
+        tried.three_state.seed = seed;
     }
 
     /// What full strength has found out is not for a level to know.
