@@ -205,6 +205,7 @@ fn observe(
         value: f64::from(said.value),
         error: f64::from(said.error),
         score: f64::from(labels.score[readout]),
+        policy: f64::from(policy(best)),
         rank: (0..count).filter(|&index| policy(index) > policy(best)).count(),
         action_is_best: (0..count).all(|index| value(index) <= value(best)),
         actions: actions.collect(),

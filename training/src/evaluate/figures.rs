@@ -25,6 +25,8 @@ pub(super) struct Observation {
     pub(super) score: f64,
     /// Moves that the policy likes better than the teacher's best.
     pub(super) rank: usize,
+    /// The policy of the teacher's best move.
+    pub(super) policy: f64,
     /// Whether the move with the highest action value is the teacher's best.
     pub(super) action_is_best: bool,
     /// Action values of the moves whose values the teacher knows, beside these: its best move, the
@@ -72,6 +74,7 @@ pub struct Sums {
     score_squared: f64,
     residual_squared: f64,
     residual_absolute: f64,
+    surprise: f64,
     top: [u64; TOP.len()],
     within: [u64; BANDS.len()],
     action_best: u64,
@@ -92,6 +95,7 @@ impl Default for Sums {
             score_squared: 0.0,
             residual_squared: 0.0,
             residual_absolute: 0.0,
+            surprise: 0.0,
             top: [0; TOP.len()],
             within: [0; BANDS.len()],
             action_best: 0,
@@ -118,6 +122,7 @@ impl Sums {
         self.score_squared += seen.score * seen.score;
         self.residual_squared += residual * residual;
         self.residual_absolute += residual.abs();
+        self.surprise -= seen.policy.max(f64::MIN_POSITIVE).ln();
         for (count, k) in self.top.iter_mut().zip(TOP) {
             *count += u64::from(seen.rank < k);
         }
@@ -149,6 +154,7 @@ impl Sums {
         self.score_squared += other.score_squared;
         self.residual_squared += other.residual_squared;
         self.residual_absolute += other.residual_absolute;
+        self.surprise += other.surprise;
         counts(&mut self.top, &other.top);
         counts(&mut self.within, &other.within);
         self.action_best += other.action_best;
@@ -179,6 +185,7 @@ impl Sums {
             variance_explained: 1.0 - self.residual_squared / n / variance,
             rmse_points: (self.residual_squared / n).sqrt() * 100.0,
             mean_error_points: self.residual_absolute / n * 100.0,
+            policy_nats: self.surprise / n,
             policy_top_1,
             policy_top_3,
             policy_top_5,
@@ -246,6 +253,10 @@ pub struct Measures {
     pub rmse_points: f64,
     /// Mean absolute error of the value.
     pub mean_error_points: f64,
+    /// Cross-entropy of the teacher's best move under the policy, nats: the finest measure of a
+    /// policy; no number in figures made before 2026-11-28.
+    #[serde(default = "unknown", deserialize_with = "number")]
+    pub policy_nats: f64,
     /// Share whose likeliest move is the teacher's best.
     pub policy_top_1: f64,
     /// Share whose three likeliest moves hold it.
@@ -287,6 +298,10 @@ fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
+fn unknown() -> f64 {
+    f64::NAN
+}
+
 /// One bin of the reliability table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Reliability {
@@ -318,6 +333,7 @@ mod tests {
             score,
             error: 0.1,
             rank,
+            policy: 0.5_f64.powi(rank as i32),
             action_is_best: rank == 0,
             actions: actions.to_vec(),
         };
@@ -338,6 +354,8 @@ mod tests {
             assert_eq!((measures.positions, measures.pairs), (4 * times, 2 * times));
             let top = [measures.policy_top_1, measures.policy_top_3, measures.policy_top_5];
             assert!(top.iter().zip([0.25, 0.5, 0.75]).all(|(&a, b)| close(a, b)));
+            // Ranks 0, 2, 4 and 5: 11 halvings.
+            assert!(close(measures.policy_nats, 11.0 * std::f64::consts::LN_2 / 4.0));
             assert!(close(measures.action_accuracy, 0.25));
             assert!(close(measures.pair_agreement, 0.5) && close(measures.kendall_tau, 0.0));
             assert!(close(measures.mean_error_points, 100.0 * 0.3 / 4.0));

@@ -146,13 +146,14 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "All {} positions, whole encodes: variance explained {:.4}, RMSE {:.2} \
-             points, mean error {:.2} points, policy top-1 {:.4}, top-3 {:.4}, top-5 {:.4}, \
-             action accuracy {:.4}, action value RMSE {:.2} points; {:.1} % of the residuals lie \
-             in the error head's 50 % band, {:.1} % in its 90 % band.\n",
+             points, mean error {:.2} points, policy {} nats, top-1 {:.4}, top-3 {:.4}, top-5 \
+             {:.4}, action accuracy {:.4}, action value RMSE {:.2} points; {:.1} % of the \
+             residuals lie in the error head's 50 % band, {:.1} % in its 90 % band.\n",
             whole.positions,
             whole.variance_explained,
             whole.rmse_points,
             whole.mean_error_points,
+            told(whole.policy_nats, 4),
             whole.policy_top_1,
             whole.policy_top_3,
             whole.policy_top_5,

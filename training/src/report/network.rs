@@ -31,12 +31,13 @@ fn measures(networks: &[Named<'_>]) -> Table {
     let names: Vec<&str> = networks.iter().map(|(name, _)| name.as_str()).collect();
     let mut table = Table::new(&["positions, whole encodes"], &names);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
-    let rows: [(&str, Cell<'_>); 14] = [
+    let rows: [(&str, Cell<'_>); 15] = [
         ("positions", &|m| m.positions.to_string()),
         ("variance of the score explained", &|m| format!("{:.4}", m.variance_explained)),
         ("RMSE, points", &|m| format!("{:.2}", m.rmse_points)),
         ("mean error, points", &|m| format!("{:.2}", m.mean_error_points)),
         ("calibration error, points", &|m| format!("{:.2}", m.calibration_error_points)),
+        ("policy, nats", &|m| told(m.policy_nats, 4)),
         ("policy top-1", &|m| percent(m.policy_top_1)),
         ("policy top-3", &|m| percent(m.policy_top_3)),
         ("policy top-5", &|m| percent(m.policy_top_5)),

@@ -219,15 +219,18 @@ impl Dataset {
     }
 
     /// The batches of an epoch: every position once (but for decided ones that are left out), in
-    /// windows of `length` positions cut at a
-    /// random offset per game. `length` and `batch` are at least 1. Windows of a batch have about
-    /// the same number of pieces, so that little is padding. Depends on `seed` and `epoch` only.
+    /// windows of `length` positions cut at a random offset per game; a game that fits into one is
+    /// not cut, for a path of a tree was labelled for its end. `length` and `batch` are at least 1.
+    /// Windows of a batch have about the same number of pieces, so that little is padding. Depends
+    /// on `seed` and `epoch` only.
     pub fn plan(&self, length: u16, batch: usize, seed: u64, epoch: u64) -> Vec<Vec<WindowRef>> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed ^ epoch.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut buckets: [Vec<WindowRef>; 9] = Default::default();
         for (game, pieces) in self.pieces.iter().enumerate() {
             let mut start = 0;
-            let mut end = rng.random_range(1..=length);
+            // Drawn for short games too: the other games' windows do not depend on them.
+            let cut = rng.random_range(1..=length);
+            let mut end = if pieces.len() as u16 <= length { length } else { cut };
             while start < pieces.len() as u16 {
                 end = end.min(pieces.len() as u16);
                 let bucket = usize::from(pieces[usize::from(start)].div_ceil(4)).min(8);

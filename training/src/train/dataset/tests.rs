@@ -15,6 +15,31 @@ fn game(scores: &[(i16, bool)]) -> GameRecord {
     GameRecord { start, result: 1, plies, others: Vec::new() }
 }
 
+/// A path of a tree was labelled for its end, which a cut would make an anchor.
+#[test]
+fn what_fits_into_one_window_is_not_cut() {
+    let mut dataset = Dataset::default();
+    for length in 1..=12 {
+        dataset.push(game(&vec![(0, true); length]));
+    }
+    let mut first_cuts = Vec::new();
+    for epoch in 0..20 {
+        let windows = dataset.plan(5, 8, 7, epoch).concat();
+        for game in 0..12 {
+            let of_game = windows.iter().filter(|window| window.game == game);
+            let (count, positions) = of_game
+                .clone()
+                .fold((0, 0), |(count, sum), window| (count + 1, sum + usize::from(window.length)));
+            assert_eq!(positions, game as usize + 1);
+            assert!(game >= 5 || count == 1, "{game} {count}");
+            let first = of_game.clone().find(|window| window.start == 0).map(|first| first.length);
+            first_cuts.extend(first.filter(|_| game == 11));
+        }
+    }
+    // Longer games are cut anywhere.
+    assert!((1..=5).all(|length| first_cuts.contains(&length)), "{first_cuts:?}");
+}
+
 #[test]
 fn decided_windows_are_left_out() {
     let mut dataset = Dataset::default();
