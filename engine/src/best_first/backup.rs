@@ -1,5 +1,6 @@
 //! A node's value from its children's: minimax with proofs first, in one sweep after each batch.
 
+use crate::best_first::cost::work;
 use crate::best_first::error_model::Model;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
@@ -39,7 +40,9 @@ struct Summary {
     any_path_draw: bool,
     /// Visits of all children.
     visits: u32,
-    /// Values of the open and drawn children times their visits, and those visits.
+    /// The evaluations behind their values, known ones included.
+    work: f32,
+    /// Values of the open and drawn children times those evaluations, and their sum.
     weighed: (f32, f32),
 }
 
@@ -53,11 +56,14 @@ fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
         any_draw: false,
         any_path_draw: false,
         visits: 0,
+        work: 0.0,
         weighed: (0.0, 0.0),
     };
     for (index, child) in children.iter().enumerate() {
         let index = index as u8;
         summary.visits += child.visits;
+        let work = work(child, model);
+        summary.work += work;
         if child.has(EXCLUDED) {
             continue;
         }
@@ -87,8 +93,7 @@ fn summarise(children: &[Node], any_left: bool, model: &Model) -> Summary {
             }
         }
         let value = child_value(child, model);
-        let visits = child.visits as f32;
-        summary.weighed = (summary.weighed.0 + visits * value, summary.weighed.1 + visits);
+        summary.weighed = (summary.weighed.0 + work * value, summary.weighed.1 + work);
         if summary.best.is_none_or(|(best, _)| value > best) {
             summary.best = Some((value, index));
         }
@@ -159,14 +164,14 @@ fn recompute(tree: &mut Tree, model: &Model, id: ExpansionId) {
 }
 
 /// The value of a node whose best child has the value `highest`. The highest of many uncertain
-/// values is too high: the average of the children by visits and the node's own evaluation pull it
+/// values is too high: the average of the children by evaluations and the node's own pull it
 /// back, the latter as if it were `static_weight` evaluations.
 fn tempered(highest: f32, summary: &Summary, static_value: f32, model: &Model) -> f32 {
     let highest = highest.clamp(0.0, 1.0);
-    let (sum, visits) = summary.weighed;
-    let average = if visits > 0.0 { sum / visits } else { highest };
+    let (sum, work) = summary.weighed;
+    let average = if work > 0.0 { sum / work } else { highest };
     let value = highest + model.average_share * (average - highest);
-    let trust = model.static_weight / (model.static_weight + summary.visits as f32).max(1.0);
+    let trust = model.static_weight / (model.static_weight + summary.work).max(1.0);
     value + trust * (static_value - value)
 }
 
@@ -235,6 +240,24 @@ mod tests {
         // The average of 0.7 six times and 0.3 twice is 0.6.
         assert!(close(root(&children, &model(0.5, 0.0)), 0.65));
         assert!(close(root(&children, &model(0.0, 2.0)), 0.8 * 0.7 + 0.2 * 0.4));
+    }
+
+    /// What the table knows of a child counts as the evaluations that its depth amounts to.
+    #[test]
+    fn a_known_child_weighs_what_it_took() {
+        let plain = model(0.0, 1.0);
+        let known = |depth| {
+            let mut child = child(0.2, 0);
+            child.mark(UNEVALUATED, false);
+            child.mark(KNOWN, true);
+            child.depth = depth;
+            child
+        };
+        // As much as one evaluation, and as many: 0.8 against the node's own 0.4.
+        for (depth, expected) in [(0.0, 0.6), (20.0, 0.8)] {
+            let value = root(&[known(depth)], &plain).value;
+            assert!((value - expected).abs() < 1e-3, "{depth} {value}");
+        }
     }
 
     #[test]

@@ -194,10 +194,10 @@ params! {
     /// Policy from which a new child is looked up in the table at once; the others when selected,
     /// because a lookup costs a cache miss.
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
-    /// Price of a planned time of 4,000 evaluations: stop when twice the evaluations promise to
+    /// Price of a planned time of 4,000 visits: stop when twice the evaluations promise to
     /// gain less than their share of it (score units); larger answers sooner.
-    stop_gain = 0.0009 in 0.0..=0.1 step 0.0002;
-    /// How that price falls with the evaluations of the planned time, as their power; 0 = not.
+    stop_gain = 0.0011 in 0.0..=0.1 step 0.0002;
+    /// How that price falls with the visits of the planned time, as their power; 0 = not.
     stop_decay = 0.37 in 0.0..=1.0 step 0.1;
     /// Maximum thinking time, in planned times.
     doubt_extension = 2.0 in 1.0..=5.0 step 0.25;

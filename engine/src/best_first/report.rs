@@ -30,6 +30,13 @@ pub(super) struct Counts {
     pub(super) best: Option<Move>,
 }
 
+impl Counts {
+    /// Leaves whose evaluation was known.
+    pub(super) fn known(&self) -> u64 {
+        self.known.iter().map(|&known| u64::from(known)).sum()
+    }
+}
+
 /// What the last report said.
 #[derive(Debug, Default)]
 pub(super) struct LastReport {

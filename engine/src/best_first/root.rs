@@ -1,7 +1,7 @@
 //! From the tree to the answer: the move to play, its score and line, and the statistics of each
 //! root move.
 
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Chess, Move, Position, Role};
 use tesla_nn::evaluator::EvalError;
 
 use crate::best_first::backup::child_value;
@@ -20,6 +20,8 @@ use crate::tree::edge::Edge;
 use crate::tree::expansion::Expansion;
 use crate::tree::node::{EXCLUDED, NONE, Node, NodeId, ROOT, Slot, UNEVALUATED};
 
+/// What a promotion to a queen may be worth less than a lesser one and be played, score units.
+const QUEEN_TRAILS: f32 = 0.005;
 /// Longest line reported, plies.
 const MAX_LINE: usize = 64;
 
@@ -75,7 +77,34 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
             best = Some((rank, visits, id));
         }
     }
-    best.map(|(_, _, id)| id)
+    best.map(|(_, _, id)| queen_for(id, tree, model, left()))
+}
+
+/// The promotion to a queen where the same pawn's to a rook or a bishop is no better. Once it is
+/// taken back all are one position, and the move with the most visits is the policy's.
+fn queen_for<'a>(
+    best: NodeId,
+    tree: &Tree,
+    model: &Model,
+    mut left: impl Iterator<Item = (NodeId, &'a Node)>,
+) -> NodeId {
+    let lesser = tree.node(best);
+    if !matches!(lesser.played.promotion(), Some(Role::Rook | Role::Bishop)) {
+        return best;
+    }
+    let is_queen = |queen: &Node| {
+        let (one, other) = (queen.played, lesser.played);
+        one.promotion() == Some(Role::Queen) && (one.from(), one.to()) == (other.from(), other.to())
+    };
+    let is_as_good = |queen: &Node| match queen.verdict {
+        Verdict::Open if lesser.verdict == Verdict::Open => {
+            let trails = child_value(lesser, model) - child_value(queen, model);
+            !queen.has(UNEVALUATED) && trails <= QUEEN_TRAILS
+        }
+        verdict => verdict == lesser.verdict,
+    };
+    let queen = left.find(|(_, node)| is_queen(node) && is_as_good(node));
+    queen.map_or(best, |(id, _)| id)
 }
 
 fn is_evaluated(child: &Node) -> bool {
@@ -208,10 +237,12 @@ pub fn unsearched(task: &Task<'_>, error: Option<EvalError>) -> Outcome {
 mod tests {
     use std::time::Duration;
 
+    use shakmaty::Square;
     use tesla_nn::classical::ClassicalEvaluator;
 
     use super::*;
     use crate::best_first::BestFirst;
+    use crate::chess::notation::from_fen;
     use crate::search::clock::Budget;
     use crate::search::{Limits, Search as _, StopToken};
     use crate::tree::node::KNOWN;
@@ -260,6 +291,42 @@ mod tests {
         node.depth = depth;
         node.mark(KNOWN, true);
         assert_eq!(chosen(&search), known);
+    }
+
+    /// 1...dxc1 is taken back whatever it becomes.
+    #[test]
+    fn a_pawn_becomes_a_queen_where_a_rook_is_no_better() {
+        let fen = "r4rk1/5ppp/8/8/8/8/3p1PPP/2BR2K1 b - - 0 1";
+        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
+        let limits = Limits { nodes: Some(1), ..Limits::default() };
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let game = Game::new(from_fen(fen, false).unwrap());
+        let stop = StopToken::default();
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        search.search(&task, &mut |_| {});
+        let played = |search: &BestFirst| search.tree().node(chosen(search)).played.promotion();
+        let promoted = |role| {
+            let (first, children) = root_children(search.tree());
+            let is_it = |child: &Node| {
+                child.played.promotion() == Some(role) && child.played.to() == Square::C1
+            };
+            first + children.iter().position(is_it).unwrap() as NodeId
+        };
+        let (queen, rook) = (promoted(Role::Queen), promoted(Role::Rook));
+        for (id, visits) in [(queen, 20), (rook, 200)] {
+            let node = search.tree_mut().node_mut(id);
+            (node.value, node.visits, node.depth) = (0.05, visits, 4.0);
+            node.mark(UNEVALUATED, false);
+        }
+        assert_eq!(played(&search), Some(Role::Queen));
+        search.tree_mut().node_mut(queen).value = 0.2;
+        assert_eq!(played(&search), Some(Role::Rook));
+        // A mate is a mate, but not a slower one.
+        for (plies, role) in [(3, Role::Queen), (5, Role::Rook)] {
+            search.tree_mut().node_mut(rook).verdict = Verdict::Loss(3);
+            search.tree_mut().node_mut(queen).verdict = Verdict::Loss(plies);
+            assert_eq!(played(&search), Some(role));
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) 
     if used >= own.mul_f32(params.doubt_extension) {
         return true;
     }
-    if spent.evaluations == 0 || used < own.div_f32(FIRST_LOOK) {
+    if spent.visits == 0 || used < own.div_f32(FIRST_LOOK) {
         return false;
     }
     let size = tree.node(ROOT).visits as f32;
@@ -32,10 +32,10 @@ pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) 
     gain < spent.price(params, size)
 }
 
-/// The gain that `evaluations` more promise of each root move, score units: how much better than
+/// The gain that `visits` more promise of each root move, score units: how much better than
 /// the present choice it would be where it overtakes, times the probability of that by which the
 /// search ranks the moves, with the policy as prior. Beside a proven win nothing is gained.
-pub fn gains(tree: &Tree, model: &Model, params: &Params, evaluations: f32) -> Vec<f32> {
+pub fn gains(tree: &Tree, model: &Model, params: &Params, visits: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
     let is_won = children.iter().any(|child| matches!(child.verdict, Verdict::Loss(_)));
@@ -59,7 +59,7 @@ pub fn gains(tree: &Tree, model: &Model, params: &Params, evaluations: f32) -> V
         let scale = root_error(tree, child, model, params);
         let overtake = model.overtake(gap, scale);
         let share = posterior(overtake, odds) / overtake.max(f32::MIN_POSITIVE);
-        share * model.gain(gap, scale) * (evaluations / cost(child, model)).min(1.0)
+        share * model.gain(gap, scale) * (visits / cost(child, model)).min(1.0)
     };
     children.iter().enumerate().map(gain).collect()
 }
@@ -70,9 +70,9 @@ mod tests {
 
     use super::*;
 
-    /// Where all evaluations are known, only the time ends the search.
+    /// Before the first answer only the time ends the search.
     #[test]
-    fn a_search_without_evaluations_ends() {
+    fn a_search_without_visits_ends() {
         let (tree, params) = (Tree::new(1 << 16), Params::default());
         let model = Model::new(&params);
         let planned = Duration::from_millis(100);
@@ -81,7 +81,7 @@ mod tests {
             planned,
             pondered: Duration::ZERO,
             searched: elapsed,
-            evaluations: 0,
+            visits: 0,
             possible: None,
         };
         let last = planned.mul_f32(params.doubt_extension);

@@ -299,6 +299,11 @@ impl BestFirst {
     /// Recomputes what a batch has changed.
     fn back_up(&mut self) {
         self.rule.end_batch();
+        self.recompute_changed();
+    }
+
+    /// Recomputes what the sweep was told of, and all above it.
+    pub(super) fn recompute_changed(&mut self) {
         let table_depth = self.rule.table_use().depth;
         self.sweep.run(&mut self.tree, &*self.rule, &mut self.table, table_depth);
     }

@@ -99,7 +99,7 @@ impl BestFirst {
             self.rule.gains(&self.tree, evaluations).into_iter().reduce(f32::max)
         };
         let spent = self.spent(task).filter(|spent| {
-            task.limits.clock.is_some() && spent.evaluations > 0 && !spent.searched.is_zero()
+            task.limits.clock.is_some() && spent.visits > 0 && !spent.searched.is_zero()
         });
         Some(Worth {
             next: 100.0 * gain(1.0)?,

@@ -25,7 +25,7 @@ use crate::tree::arena::Tree;
 use crate::tree::evaluations::Evaluations;
 use crate::tree::expand::Scratch;
 use crate::tree::node::{Goal, NodeId, ROOT};
-use crate::tree::sweep::{Sweep, recompute_all};
+use crate::tree::sweep::Sweep;
 use crate::tree::{remember, reuse};
 
 /// Memory before anyone sets another, MiB.
@@ -148,7 +148,10 @@ impl BestFirst {
             && !is_repetitive(earlier, task.game.position().halfmoves());
         self.mate_plies = if is_safe { self.params.mate_plies as u16 } else { 1 };
         self.prove_root(task);
-        recompute_all(&mut self.tree, &*self.rule);
+        if !self.tree.is_empty() {
+            self.sweep.add(&mut self.tree, 0);
+            self.recompute_changed();
+        }
         self.rule.begin();
         self.watched.begin();
         let root = self.tree.expansion_of(ROOT);
@@ -197,13 +200,19 @@ impl BestFirst {
             return self.tree.clear();
         };
         remember::remember_line(&self.tree, &mut self.table);
-        let gone = self.tree.retain(node, |_, _| true);
-        self.device.drop_tokens(gone);
+        if node != ROOT {
+            let passed = reuse::passed(&self.tree, node);
+            let gone = self.tree.retain(node, |_, _| true);
+            self.device.drop_tokens(gone);
+            // What was tree then may be game now.
+            for id in reuse::judge_path_draws(&mut self.tree, task.game, &passed) {
+                self.sweep.add(&mut self.tree, id);
+            }
+            self.recompute_changed();
+        }
         // Depth that came from the table is not depth of this search.
         let root = self.tree.node(ROOT).expansion;
         self.tree.expansion_mut(root).known_depth = -1.0;
-        // Draws by repetition are judged anew: what was tree then may be game now.
-        reuse::forget_path_draws(&mut self.tree);
     }
 }
 

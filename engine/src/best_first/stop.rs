@@ -17,7 +17,7 @@ use crate::tree::node::ROOT;
 const MOST_KNOWN: u64 = 16;
 const MOST_KNOWN_BESIDES: u64 = 1024;
 
-/// Evaluations of a planned time whose price is `stop_gain`.
+/// Visits of a planned time whose price is `stop_gain`.
 const PRICED: f32 = 4000.0;
 
 /// The input of a stop rule besides the tree. Times count from `go`.
@@ -31,24 +31,24 @@ pub struct Spent {
     pub pondered: Duration,
     /// Since the search itself began.
     pub searched: Duration,
-    /// Evaluations answered.
-    pub evaluations: u64,
+    /// Visits made: evaluations answered, and leaves whose evaluation was known.
+    pub visits: u64,
     /// Evaluations possible in the planned time that is left, once the throughput is known.
     pub possible: Option<f32>,
 }
 
 impl Spent {
-    /// The price of the time that so many evaluations take at the present rate, score units.
+    /// The price of the time that so many visits take at the present rate, score units.
     ///
-    /// What time is worth in the game's other moves falls with the evaluations that it brings, as
-    /// the gain of further search does here. So on any machine and with any clock a position takes
-    /// the same share of its planned time.
-    pub fn price(&self, params: &Params, evaluations: f32) -> f32 {
+    /// What time is worth in the game's other moves falls with the visits that it brings, as the
+    /// gain of further search does here. So on any machine and with any clock a position takes the
+    /// same share of its planned time.
+    pub fn price(&self, params: &Params, visits: f32) -> f32 {
         let own = self.planned.saturating_sub(self.pondered).as_secs_f32();
-        let each = self.searched.as_secs_f32() / self.evaluations.max(1) as f32;
+        let each = self.searched.as_secs_f32() / self.visits.max(1) as f32;
         let planned = own.max(f32::MIN_POSITIVE) / each;
         let all = params.stop_gain * (planned / PRICED).powf(-params.stop_decay);
-        all * evaluations / planned
+        all * visits / planned
     }
 }
 
@@ -98,7 +98,7 @@ impl BestFirst {
             planned,
             pondered: task.budget.waited(),
             searched: elapsed.saturating_sub(self.began),
-            evaluations: self.counts.answered,
+            visits: self.counts.answered + self.counts.known(),
             possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
         })
     }
@@ -112,9 +112,8 @@ impl BestFirst {
     /// Whether so many evaluations were known that the limit on them may never be reached.
     pub(super) fn knows_all(&self, task: &Task<'_>) -> bool {
         let most = |nodes: u64| nodes.saturating_mul(MOST_KNOWN).saturating_add(MOST_KNOWN_BESIDES);
-        let known: u64 = self.counts.known.iter().map(|&known| u64::from(known)).sum();
         let limit = task.limits.nodes.or_else(|| task.budget.evaluations());
-        limit.is_some_and(|nodes| known > most(nodes))
+        limit.is_some_and(|nodes| self.counts.known() > most(nodes))
     }
 }
 
@@ -123,13 +122,13 @@ mod tests {
     use super::*;
 
     /// One second of our own is planned, half a second was searched.
-    fn spent(evaluations: u64) -> Spent {
+    fn spent(visits: u64) -> Spent {
         Spent {
             elapsed: Duration::from_millis(500),
             planned: Duration::from_millis(1400),
             pondered: Duration::from_millis(400),
             searched: Duration::from_millis(500),
-            evaluations,
+            visits,
             possible: None,
         }
     }
@@ -141,17 +140,17 @@ mod tests {
     #[test]
     fn the_planned_time_has_its_price_and_parts_of_it_a_part() {
         let params = Params { stop_gain: 0.005, ..Params::default() };
-        for (evaluations, price) in [(4000.0, 0.005), (1000.0, 0.00125), (16_000.0, 0.02)] {
-            assert_near(spent(2000).price(&params, evaluations), price);
+        for (visits, price) in [(4000.0, 0.005), (1000.0, 0.00125), (16_000.0, 0.02)] {
+            assert_near(spent(2000).price(&params, visits), price);
         }
     }
 
     #[test]
-    fn more_evaluations_make_time_cheaper() {
+    fn more_visits_make_time_cheaper() {
         let plain = Params { stop_decay: 0.0, ..Params::default() };
         let params = Params { stop_decay: 0.5, ..Params::default() };
-        for (evaluations, cheaper) in [(2000, 1.0), (8000, 2.0), (500, 0.5), (200_000, 10.0)] {
-            let spent = spent(evaluations);
+        for (visits, cheaper) in [(2000, 1.0), (8000, 2.0), (500, 0.5), (200_000, 10.0)] {
+            let spent = spent(visits);
             assert_near(spent.price(&plain, 100.0), cheaper * spent.price(&params, 100.0));
         }
     }

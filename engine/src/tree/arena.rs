@@ -166,17 +166,6 @@ impl Tree {
         std::iter::once(&self.nodes[ROOT as usize]).chain(below)
     }
 
-    /// Changes every node but the root's; `change` gets the edge that leads there too.
-    pub fn for_each_child(&mut self, mut change: impl FnMut(&mut Node, Edge)) {
-        for expansion in &self.expansions {
-            let Range { start, end } = expansion.children();
-            let edges = &self.edges[expansion.edges as usize..];
-            for node in &mut self.nodes[start as usize..end as usize] {
-                change(node, edges[usize::from(node.edge)]);
-            }
-        }
-    }
-
     /// Whether not even the root was evaluated.
     pub fn is_empty(&self) -> bool {
         self.expansions.is_empty()

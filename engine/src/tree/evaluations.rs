@@ -24,7 +24,7 @@ const PLACES: usize = 2;
 /// An empty place of the index.
 const EMPTY: u32 = 0;
 /// Halfmoves since the last irreversible one from which evaluations differ with every one more.
-const LONG: u32 = 80;
+pub const LONG: u32 = 80;
 
 /// The key under which the evaluation of a position is kept, from the position's own. Positions on
 /// different paths share an evaluation if they were repeated equally often and the fifty-move rule

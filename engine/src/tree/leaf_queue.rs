@@ -25,7 +25,8 @@ use crate::tree::remember::start_from;
 
 /// Longest line in the tree, plies.
 pub const MAX_PLY: usize = 240;
-/// Leaves with known evaluations may make a batch larger by one part in this many.
+/// Leaves that ask for nothing may make a batch larger by one part in this many: their evaluations
+/// are known or in flight.
 const KNOWN_DIVISOR: u32 = 4;
 
 /// What a batch is selected for, and how large it may be.
@@ -37,7 +38,7 @@ pub struct BatchRequest<'a> {
     pub earlier: &'a [u64],
     /// Positions and legal moves in flight, which need room in the tree too.
     pub pending: (usize, usize),
-    /// Leaves at most.
+    /// Evaluations to ask for at most.
     pub size: u32,
     /// Leaves that the limits still allow, this batch's among them.
     pub remaining: u32,
@@ -125,11 +126,11 @@ impl<'a> LeafQueue<'a> {
         (self.leaves.len() + self.known.len()) as u32
     }
 
-    /// Leaves that it may still take. Those whose evaluations are known take no place of others, up
-    /// to a share: the values that all of them were selected by are those before the batch.
+    /// Leaves that it may still take. Those that ask for nothing take no place of others, up to a
+    /// share: the values that all of them were selected by are those before the batch.
     pub fn left(&self) -> u32 {
         let size = self.request.size;
-        let places = size.saturating_sub(self.leaves.len() as u32);
+        let places = size.saturating_sub(self.asked.len() as u32);
         places.min((size + size / KNOWN_DIVISOR).saturating_sub(self.picked()))
     }
 

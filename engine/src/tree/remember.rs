@@ -6,6 +6,7 @@ use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::search::table::{Entry, PackedMove, Table};
 use crate::tree::arena::Tree;
+use crate::tree::evaluations::LONG;
 use crate::tree::node::{EXCLUDED, ExpansionId, Goal, KNOWN, Node, PATH, ROOT, UNEVALUATED};
 
 /// Plies that a principal variation from the table is walked down before it is believed.
@@ -118,10 +119,14 @@ pub fn start_from(
     if entry.is_pv && !line_is_legal(table, entry, position()) {
         return false;
     }
-    if let Verdict::Win(plies) | Verdict::Loss(plies) = verdict
-        && halfmoves + u32::from(plies) >= 100
-    {
-        return false; // the fifty-move rule may come first
+    // The fifty-move rule may come first: the table knows no clocks.
+    let may_be_late = match verdict {
+        Verdict::Open => halfmoves >= LONG,
+        Verdict::Win(plies) | Verdict::Loss(plies) => halfmoves + u32::from(plies) >= 100,
+        Verdict::Draw => false,
+    };
+    if may_be_late {
+        return false;
     }
     child.value = value;
     child.verdict = verdict;
@@ -156,6 +161,20 @@ mod tests {
 
     fn entry(best: Move, is_pv: bool) -> Entry {
         Entry { payload: 0.7_f32.to_bits(), best: Some(PackedMove::pack(best)), depth: 24, is_pv }
+    }
+
+    /// With few moves left to the fifty-move rule a position is worth less than it was.
+    #[test]
+    fn an_estimate_is_not_believed_where_the_clock_is_long() {
+        let start = Chess::new();
+        let played = start.legal_moves()[0];
+        for (halfmoves, is_believed) in [(0, true), (LONG - 1, true), (LONG, false), (95, false)] {
+            let mut child = Node::unevaluated(played, 0.5, 0.1, 1.0);
+            let entry = entry(played, false);
+            let is_started =
+                start_from(&mut child, &Table::new(1), &entry, halfmoves, || start.clone());
+            assert_eq!((is_started, child.has(KNOWN)), (is_believed, is_believed), "{halfmoves}");
+        }
     }
 
     /// What is drawn on this path need not be on another.

@@ -1,13 +1,14 @@
 //! What survives of the tree from one search to the next.
 
-use shakmaty::Position as _;
+use shakmaty::{Chess, Move, Position as _};
 
 use crate::chess::game::{Game, key_after};
 use crate::chess::score::Verdict;
 use crate::chess::verdicts::repetitions;
 use crate::tree::arena::Tree;
+use crate::tree::expand::path_keys;
 use crate::tree::expansion::Expansion;
-use crate::tree::node::{ExpansionId, NodeId, PATH, ROOT, UNEVALUATED};
+use crate::tree::node::{ExpansionId, KNOWN, NONE, NodeId, PATH, ROOT, UNEVALUATED};
 
 /// Where in the tree of `old` the game `new` has arrived: at the root, a child or a grandchild.
 pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
@@ -39,23 +40,88 @@ pub fn find_game(tree: &Tree, old: &Game, new: &Game) -> Option<NodeId> {
     None
 }
 
-/// Reopens what rests on draws by repetition or the fifty-move rule. These draws are decided again
-/// when selected; a folded subtree that rests on them keeps only its action value.
-pub fn forget_path_draws(tree: &mut Tree) {
-    tree.for_each_child(|node, edge| {
-        if node.has(PATH) && !node.is_expanded() {
-            if !node.has(UNEVALUATED) {
-                (node.value, node.depth) = (1.0 - edge.action_value(), 0.0);
-            }
-            node.verdict = Verdict::Open;
-            node.mark(PATH, false);
-        }
-    });
+/// A position that the game has left behind, and what the tree said of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    key: u64,
+    value: f32,
+    depth: f32,
+}
+
+/// The positions above this node, which is about to become the root.
+pub fn passed(tree: &Tree, node: NodeId) -> Vec<Passed> {
+    let above = tree.expansion_of(node).map_or(NONE, Expansion::parent);
+    let said = |id| {
+        let expansion = tree.expansion(id);
+        let node = tree.node(tree.node_of(expansion));
+        Passed { key: expansion.key, value: node.value, depth: node.depth }
+    };
+    tree.upwards(above).map(said).collect()
+}
+
+/// Judges draws by repetition and the fifty-move rule anew after moves of the game; returns the
+/// expansions that must be computed again. A leaf that repeats what has `passed` is open again, and
+/// worth what was thought of that position. A folded subtree that rests on such draws keeps only
+/// its action value.
+pub fn judge_path_draws(tree: &mut Tree, game: &Game, passed: &[Passed]) -> Vec<ExpansionId> {
+    let mut changed = Vec::new();
     for id in 0..tree.expansion_count() as ExpansionId {
-        let expansion = tree.expansion_mut(id);
-        if expansion.known_rests_on_path {
-            (expansion.known_depth, expansion.known_rests_on_path) = (-1.0, false);
+        let expansion = *tree.expansion(id);
+        let mut judge = None;
+        for child in expansion.children() {
+            let node = *tree.node(child);
+            if !node.has(PATH) || node.is_expanded() {
+                continue;
+            }
+            let (value, depth) = if node.verdict == Verdict::Draw {
+                let judge = judge.get_or_insert_with(|| Judge::new(tree, game, id));
+                let Some(reached) = judge.open(expansion.key, node.played) else { continue };
+                let known = passed.iter().find(|passed| passed.key == reached);
+                known.map_or((0.5, 0.0), |known| (known.value, known.depth))
+            } else {
+                (1.0 - tree.edges(&expansion)[usize::from(node.edge)].action_value(), 0.0)
+            };
+            let node = tree.node_mut(child);
+            (node.value, node.depth, node.verdict) = (value, depth, Verdict::Open);
+            node.mark(PATH | UNEVALUATED, false);
+            node.mark(KNOWN, true);
+            changed.push(id);
         }
+        if expansion.known_rests_on_path {
+            let expansion = tree.expansion_mut(id);
+            (expansion.known_depth, expansion.known_rests_on_path) = (-1.0, false);
+            changed.push(id);
+        }
+    }
+    changed
+}
+
+/// An expansion's position and the keys of the game and the path down to it.
+struct Judge {
+    position: Chess,
+    keys: Vec<u64>,
+    path_start: usize,
+}
+
+impl Judge {
+    fn new(tree: &Tree, game: &Game, id: ExpansionId) -> Self {
+        let mut keys = Vec::new();
+        let path_start = path_keys(tree, id, game.earlier_keys(), &mut keys);
+        let slots = tree.upwards(id).map(|id| tree.expansion(id).slot());
+        let moves = slots.take_while(|slot| !slot.is_root()).map(|slot| tree.node(tree.at(slot)));
+        let mut position = game.position().clone();
+        for node in moves.collect::<Vec<_>>().into_iter().rev() {
+            position.play_unchecked(node.played);
+        }
+        Self { position, keys, path_start }
+    }
+
+    /// The key behind this move, unless the move is a draw by the path.
+    fn open(&self, key: u64, played: Move) -> Option<u64> {
+        let reached = key_after(&self.position, key, played);
+        let halfmoves = if played.is_zeroing() { 0 } else { self.position.halfmoves() + 1 };
+        let visits = repetitions(&self.keys, self.path_start, reached, halfmoves);
+        (halfmoves < 100 && !visits.is_draw()).then_some(reached)
     }
 }
 
@@ -83,38 +149,68 @@ pub fn settle_root_draws(tree: &mut Tree, game: &Game) {
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::{Move, Square};
+    use shakmaty::uci::UciMove;
 
     use super::*;
+    use crate::chess::game::position_key;
     use crate::tree::edge::Edge;
     use crate::tree::node::Slot;
 
-    /// A subtree that rests on a repetition is folded; at the next move nobody knows whether it
-    /// still repeats.
-    #[test]
-    fn draws_by_the_path_do_not_outlive_it() {
+    /// A tree below this game, whose root's moves in UCI are searched or drawn by the path.
+    fn tree_of(game: &Game, moves: &[(&str, Verdict)]) -> Tree {
         let mut tree = Tree::new(1 << 20);
-        let edges = [Edge::new(0.6, 0.75), Edge::new(0.4, 0.25)];
-        let top = tree.expand(Expansion::new(1, Slot::ROOT, 0.5), edges.into_iter());
-        let played = Move::EnPassant { from: Square::A1, to: Square::A1 };
-        for (edge, verdict) in [(0, Verdict::Draw), (1, Verdict::Open)] {
+        let legal = game.position().legal_moves();
+        let key = position_key(game.position());
+        let edges = legal.iter().map(|_| Edge::new(0.1, 0.25));
+        let top = tree.expand(Expansion::new(key, Slot::ROOT, 0.5), edges);
+        for &(text, verdict) in moves {
+            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+            let edge = legal.iter().position(|&other| other == played).unwrap();
             let slot = Slot { parent: top, index: tree.create_child(top, edge, played).unwrap() };
-            tree.expand(Expansion::new(2, slot, 0.5), edges.into_iter());
             let id = tree.at(slot);
-            let node = tree.node_mut(id);
-            (node.verdict, node.value, node.depth, node.visits) = (verdict, 0.5, 6.0, 40);
-            node.mark(UNEVALUATED, false);
-            node.mark(PATH, true);
+            tree.node_mut(id).verdict = verdict;
+            tree.node_mut(id).mark(PATH, true);
         }
-        tree.expansion_mut(top).known_depth = 9.0;
-        tree.expansion_mut(top).known_rests_on_path = true;
-        tree.retain(ROOT, |id, _| id == top);
-        forget_path_draws(&mut tree);
-        let expansion = *tree.expansion_of(ROOT).unwrap();
-        assert!(expansion.known_depth < 0.0 && !expansion.known_rests_on_path);
-        for (child, value) in tree.children(&expansion).iter().zip([0.25, 0.75]) {
-            assert!(child.verdict == Verdict::Open && !child.has(PATH | UNEVALUATED));
-            assert!((child.value - value).abs() < 0.01 && child.depth.abs() < 1e-6, "{child:?}");
+        tree
+    }
+
+    /// The knights came back once; the rook may come back too.
+    #[test]
+    fn draws_by_the_path_are_judged_anew() {
+        let mut game = Game::new(Chess::new());
+        for text in ["g1f3", "g8f6"] {
+            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+            game.play(played);
         }
+        let start = position_key(&Chess::new());
+        let passed = [Passed { key: start, value: 0.6, depth: 7.0 }];
+        for (text, other) in [("f3g1", "h1g1"), ("f6g8", "h8g8")] {
+            let open = [(text, Verdict::Draw), (other, Verdict::Open)];
+            let mut tree = tree_of(&game, &open);
+            tree.expansion_mut(0).known_depth = 9.0;
+            tree.expansion_mut(0).known_rests_on_path = true;
+            assert!(judge_path_draws(&mut tree, &game, &passed).iter().all(|&id| id == 0));
+            let expansion = *tree.expansion_of(ROOT).unwrap();
+            assert!(expansion.known_depth < 0.0 && !expansion.known_rests_on_path);
+            // Ng8 leads to the start position, Ng1 to one that nobody has seen.
+            let (value, depth) = if text == "f6g8" { (0.6, 7.0) } else { (0.5, 0.0) };
+            for (child, (value, depth)) in
+                tree.children(&expansion).iter().zip([(value, depth), (0.75, 0.0)])
+            {
+                assert!(child.verdict == Verdict::Open && !child.has(PATH | UNEVALUATED));
+                assert!(child.has(KNOWN) && (child.depth - depth).abs() < 1e-6);
+                assert!((child.value - value).abs() < 0.01, "{child:?}");
+            }
+            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+            game.play(played);
+        }
+        // The start position was there twice: to reach it for the third time is a draw still.
+        for text in ["g1f3", "g8f6", "f3g1"] {
+            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+            game.play(played);
+        }
+        let mut tree = tree_of(&game, &[("f6g8", Verdict::Draw)]);
+        assert!(judge_path_draws(&mut tree, &game, &passed).is_empty());
+        assert!(tree.nodes().any(|node| node.verdict == Verdict::Draw && node.has(PATH)));
     }
 }

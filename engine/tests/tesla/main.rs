@@ -26,6 +26,7 @@ use tesla_engine::search::{Clock, Info, Limits, Outcome, Search, StopToken, Task
 use tesla_engine::tree::arena::Tree;
 use tesla_engine::tree::node::{BLOCKED, KNOWN, PENDING};
 use tesla_engine::tree::sweep::recompute_all;
+use tesla_nn::classical::ClassicalEvaluator;
 use tesla_nn::evaluator::EvalError;
 use tesla_nn::guess::Guesser;
 use watched::Watched;
@@ -227,6 +228,20 @@ fn thinks_again_about_a_position_it_has_thought_about() {
     assert!(outcome.info.nodes > 0, "{:?}", outcome.info);
 }
 
+/// White is lost but for a perpetual check, every cycle of which goes through the root.
+#[test]
+fn a_perpetual_is_still_known_a_move_later() {
+    let fen = "6k1/6p1/8/7Q/8/1q6/1r3PPP/6K1 w - - 0 1";
+    for puct in [false, true] {
+        let evaluator = Box::new(ClassicalEvaluator::new());
+        let mut search = if puct { BestFirst::puct(evaluator) } else { BestFirst::new(evaluator) };
+        let outcome = run(&mut search, &game(fen, ""), &nodes(2000));
+        assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "h5e8");
+        let outcome = run(&mut search, &game(fen, "h5e8 g8h7"), &nodes(1));
+        assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "e8h5", "{puct}");
+    }
+}
+
 #[test]
 fn no_line_goes_on_behind_a_draw() {
     // Shuffling side by side, with few moves left on the clock.
@@ -353,14 +368,23 @@ proptest! {
     fn incremental_equals_recomputed(choices in prop::collection::vec(any::<u8>(), 0..90)) {
         let Some(game) = walk(&choices) else { return Ok(()) };
         for batch in [1, 32] {
-            let mut search = engine(batch);
-            let outcome = run(&mut search, &game, &nodes(150));
-            prop_assert!(game.position().is_legal(outcome.best));
-            assert_sound(search.tree());
-            let (incremental, model) = (values(search.tree()), search.model().clone());
-            let tree = search.tree_mut();
-            recompute_all(tree, &model);
-            prop_assert_eq!(incremental, values(tree));
+            let (mut search, mut game) = (engine(batch), game.clone());
+            // The second search takes over a part of the first one's tree, the third all of it.
+            for evaluations in [150, 40, 1] {
+                let outcome = run(&mut search, &game, &nodes(evaluations));
+                prop_assert!(game.position().is_legal(outcome.best));
+                assert_sound(search.tree());
+                let (incremental, model) = (values(search.tree()), search.model().clone());
+                let tree = search.tree_mut();
+                recompute_all(tree, &model);
+                prop_assert_eq!(incremental, values(tree));
+                let Some(reply) = outcome.ponder.filter(|_| evaluations == 150) else { continue };
+                game.play(outcome.best);
+                game.play(reply);
+                if game.position().is_game_over() {
+                    break;
+                }
+            }
         }
     }
 }
