@@ -249,10 +249,14 @@ mod tests {
 
     /// A search of the start position that has evaluated nothing else.
     fn one_evaluation() -> BestFirst {
+        one_evaluation_of(Chess::default())
+    }
+
+    fn one_evaluation_of(position: Chess) -> BestFirst {
         let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
         let limits = Limits { nodes: Some(1), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
-        let (game, stop) = (Game::new(Chess::default()), StopToken::default());
+        let (game, stop) = (Game::new(position), StopToken::default());
         let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
         search.search(&task, &mut |_| {});
         search
@@ -297,13 +301,7 @@ mod tests {
     #[test]
     fn a_pawn_becomes_a_queen_where_a_rook_is_no_better() {
         let fen = "r4rk1/5ppp/8/8/8/8/3p1PPP/2BR2K1 b - - 0 1";
-        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
-        let limits = Limits { nodes: Some(1), ..Limits::default() };
-        let budget = Budget::new(&limits, Duration::ZERO);
-        let game = Game::new(from_fen(fen, false).unwrap());
-        let stop = StopToken::default();
-        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-        search.search(&task, &mut |_| {});
+        let mut search = one_evaluation_of(from_fen(fen, false).unwrap());
         let played = |search: &BestFirst| search.tree().node(chosen(search)).played.promotion();
         let promoted = |role| {
             let (first, children) = root_children(search.tree());

@@ -59,9 +59,9 @@ pub trait Rule: Backup + Debug + Send {
     /// How it rates the children of an expansion; `desired` = the desired depth of its node, plies.
     fn ratings(&self, tree: &Tree, id: ExpansionId, desired: f32) -> Ratings;
 
-    /// Upper bounds on the gain from this many further evaluations of each root move, score units;
+    /// Upper bounds on the gain from this many further visits of each root move, score units;
     /// empty if the rule does not estimate it.
-    fn gains(&self, _tree: &Tree, _evaluations: f32) -> Vec<f32> {
+    fn gains(&self, _tree: &Tree, _visits: f32) -> Vec<f32> {
         Vec::new()
     }
 

@@ -148,10 +148,9 @@ impl BestFirst {
             && !is_repetitive(earlier, task.game.position().halfmoves());
         self.mate_plies = if is_safe { self.params.mate_plies as u16 } else { 1 };
         self.prove_root(task);
-        if !self.tree.is_empty() {
-            self.sweep.add(&mut self.tree, 0);
-            self.recompute_changed();
-        }
+        let root = self.tree.node(ROOT).expansion;
+        self.sweep.add(&mut self.tree, root);
+        self.recompute_changed();
         self.rule.begin();
         self.watched.begin();
         let root = self.tree.expansion_of(ROOT);
@@ -204,7 +203,7 @@ impl BestFirst {
             let passed = reuse::passed(&self.tree, node);
             let gone = self.tree.retain(node, |_, _| true);
             self.device.drop_tokens(gone);
-            // What was tree then may be game now.
+            // What was tree then may be game now. Computed at once: making room renames expansions.
             for id in reuse::judge_path_draws(&mut self.tree, task.game, &passed) {
                 self.sweep.add(&mut self.tree, id);
             }

@@ -61,8 +61,8 @@ impl Rule for Tesla {
         ratings(tree, (id, desired), &self.model, &self.params)
     }
 
-    fn gains(&self, tree: &Tree, evaluations: f32) -> Vec<f32> {
-        satisfaction::gains(tree, &self.model, &self.params, evaluations)
+    fn gains(&self, tree: &Tree, visits: f32) -> Vec<f32> {
+        satisfaction::gains(tree, &self.model, &self.params, visits)
     }
 
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool {

@@ -75,7 +75,7 @@ pub fn judge_path_draws(tree: &mut Tree, game: &Game, passed: &[Passed]) -> Vec<
             }
             let (value, depth) = if node.verdict == Verdict::Draw {
                 let judge = judge.get_or_insert_with(|| Judge::new(tree, game, id));
-                let Some(reached) = judge.open(expansion.key, node.played) else { continue };
+                let Some(reached) = judge.open(node.played) else { continue };
                 let known = passed.iter().find(|passed| passed.key == reached);
                 known.map_or((0.5, 0.0), |known| (known.value, known.depth))
             } else {
@@ -96,9 +96,27 @@ pub fn judge_path_draws(tree: &mut Tree, game: &Game, passed: &[Passed]) -> Vec<
     changed
 }
 
-/// An expansion's position and the keys of the game and the path down to it.
+/// Settles the root's moves that are drawn by repetition or the fifty-move rule as the game is now,
+/// as those of a new root are.
+pub fn settle_root_draws(tree: &mut Tree, game: &Game) {
+    let Some(expansion) = tree.expansion_of(ROOT).copied() else { return };
+    let judge = Judge::new(tree, game, 0);
+    for id in expansion.children() {
+        let node = tree.node_mut(id);
+        // What was expanded repeats nothing: of a game that grows, fewer moves are draws.
+        let is_judged = node.is_expanded() || node.is_proven();
+        if !is_judged && judge.open(node.played).is_none() {
+            node.verdict = Verdict::Draw;
+            node.mark(PATH, true);
+        }
+    }
+}
+
+/// Judges the moves of an expansion by the rules of the path.
 struct Judge {
     position: Chess,
+    key: u64,
+    /// Keys of the game and the path, the expansion's own last.
     keys: Vec<u64>,
     path_start: usize,
 }
@@ -108,42 +126,21 @@ impl Judge {
         let mut keys = Vec::new();
         let path_start = path_keys(tree, id, game.earlier_keys(), &mut keys);
         let slots = tree.upwards(id).map(|id| tree.expansion(id).slot());
-        let moves = slots.take_while(|slot| !slot.is_root()).map(|slot| tree.node(tree.at(slot)));
+        let below_root = slots.take_while(|slot| !slot.is_root());
+        let moves: Vec<Move> = below_root.map(|slot| tree.node(tree.at(slot)).played).collect();
         let mut position = game.position().clone();
-        for node in moves.collect::<Vec<_>>().into_iter().rev() {
-            position.play_unchecked(node.played);
+        for &played in moves.iter().rev() {
+            position.play_unchecked(played);
         }
-        Self { position, keys, path_start }
+        Self { position, key: tree.expansion(id).key, keys, path_start }
     }
 
-    /// The key behind this move, unless the move is a draw by the path.
-    fn open(&self, key: u64, played: Move) -> Option<u64> {
-        let reached = key_after(&self.position, key, played);
+    /// The key behind this move, unless the move is a draw by repetition or the fifty-move rule.
+    fn open(&self, played: Move) -> Option<u64> {
+        let reached = key_after(&self.position, self.key, played);
         let halfmoves = if played.is_zeroing() { 0 } else { self.position.halfmoves() + 1 };
         let visits = repetitions(&self.keys, self.path_start, reached, halfmoves);
         (halfmoves < 100 && !visits.is_draw()).then_some(reached)
-    }
-}
-
-/// Settles the root's moves that are drawn by repetition or the fifty-move rule as the game is now,
-/// as those of a new root are.
-pub fn settle_root_draws(tree: &mut Tree, game: &Game) {
-    let Some(expansion) = tree.expansion_of(ROOT) else { return };
-    let (root, key, halfmoves) = (game.position(), expansion.key, game.position().halfmoves() + 1);
-    let mut keys = game.earlier_keys().to_vec();
-    let path_start = keys.len();
-    keys.push(key);
-    for id in expansion.children() {
-        let node = tree.node_mut(id);
-        // What was expanded repeats nothing: of a game that grows, fewer moves are draws.
-        if node.is_expanded() || node.is_proven() || node.played.is_zeroing() {
-            continue;
-        }
-        let after = key_after(root, key, node.played);
-        if halfmoves >= 100 || repetitions(&keys, path_start, after, halfmoves).is_draw() {
-            node.verdict = Verdict::Draw;
-            node.mark(PATH, true);
-        }
     }
 }
 
@@ -156,6 +153,10 @@ mod tests {
     use crate::tree::edge::Edge;
     use crate::tree::node::Slot;
 
+    fn parse(text: &str, game: &Game) -> Move {
+        text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap()
+    }
+
     /// A tree below this game, whose root's moves in UCI are searched or drawn by the path.
     fn tree_of(game: &Game, moves: &[(&str, Verdict)]) -> Tree {
         let mut tree = Tree::new(1 << 20);
@@ -164,7 +165,7 @@ mod tests {
         let edges = legal.iter().map(|_| Edge::new(0.1, 0.25));
         let top = tree.expand(Expansion::new(key, Slot::ROOT, 0.5), edges);
         for &(text, verdict) in moves {
-            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
+            let played = parse(text, game);
             let edge = legal.iter().position(|&other| other == played).unwrap();
             let slot = Slot { parent: top, index: tree.create_child(top, edge, played).unwrap() };
             let id = tree.at(slot);
@@ -179,8 +180,7 @@ mod tests {
     fn draws_by_the_path_are_judged_anew() {
         let mut game = Game::new(Chess::new());
         for text in ["g1f3", "g8f6"] {
-            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
-            game.play(played);
+            game.play(parse(text, &game));
         }
         let start = position_key(&Chess::new());
         let passed = [Passed { key: start, value: 0.6, depth: 7.0 }];
@@ -201,13 +201,11 @@ mod tests {
                 assert!(child.has(KNOWN) && (child.depth - depth).abs() < 1e-6);
                 assert!((child.value - value).abs() < 0.01, "{child:?}");
             }
-            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
-            game.play(played);
+            game.play(parse(text, &game));
         }
         // The start position was there twice: to reach it for the third time is a draw still.
         for text in ["g1f3", "g8f6", "f3g1"] {
-            let played = text.parse::<UciMove>().unwrap().to_move(game.position()).unwrap();
-            game.play(played);
+            game.play(parse(text, &game));
         }
         let mut tree = tree_of(&game, &[("f6g8", Verdict::Draw)]);
         assert!(judge_path_draws(&mut tree, &game, &passed).is_empty());

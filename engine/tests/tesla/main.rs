@@ -79,7 +79,12 @@ fn assert_legal(game: &Game, info: &Info) {
 
 fn solve(fen: &str, count: u64) -> (String, Outcome) {
     let outcome = run(&mut engine(16), &game(fen, ""), &nodes(count));
-    (outcome.best.to_uci(CastlingMode::Standard).to_string(), outcome)
+    (best_move(&outcome), outcome)
+}
+
+/// The best move in UCI.
+fn best_move(outcome: &Outcome) -> String {
+    outcome.best.to_uci(CastlingMode::Standard).to_string()
 }
 
 #[test]
@@ -138,7 +143,7 @@ fn a_third_repetition_is_a_draw() {
     let played = game(fen, shuffle);
     let mut search = engine(16);
     let outcome = run(&mut search, &played, &nodes(300));
-    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "a1b1");
+    assert_eq!(best_move(&outcome), "a1b1");
     let row = search.root_moves()[0];
     assert_eq!(row.mv, outcome.best);
     assert!((row.value - 0.5).abs() < 0.35, "{row:?}");
@@ -181,7 +186,7 @@ fn takes_the_queen_with_no_time_at_all() {
     let clock = Clock { remaining: Duration::from_millis(5), ..Clock::default() };
     let limits = Limits { clock: Some(clock), ..Limits::default() };
     let outcome = run(&mut engine(16), &game(fen, ""), &limits);
-    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "f3h4");
+    assert_eq!(best_move(&outcome), "f3h4");
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn a_proven_leaf_that_becomes_the_root_is_searched() {
         .collect();
     run(&mut search, &game(before, ""), &limits);
     let outcome = run(&mut search, &game(before, "g1h1 f8g8"), &nodes(20_000));
-    assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "f6a6");
+    assert_eq!(best_move(&outcome), "f6a6");
     assert!(matches!(outcome.info.score, Score::Win(_)), "{:?}", outcome.info);
 }
 
@@ -236,9 +241,9 @@ fn a_perpetual_is_still_known_a_move_later() {
         let evaluator = Box::new(ClassicalEvaluator::new());
         let mut search = if puct { BestFirst::puct(evaluator) } else { BestFirst::new(evaluator) };
         let outcome = run(&mut search, &game(fen, ""), &nodes(2000));
-        assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "h5e8");
+        assert_eq!(best_move(&outcome), "h5e8");
         let outcome = run(&mut search, &game(fen, "h5e8 g8h7"), &nodes(1));
-        assert_eq!(outcome.best.to_uci(CastlingMode::Standard).to_string(), "e8h5", "{puct}");
+        assert_eq!(best_move(&outcome), "e8h5", "{puct}");
     }
 }
 
