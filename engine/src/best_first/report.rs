@@ -1,15 +1,17 @@
 //! What the search reports while it runs and at its end.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use shakmaty::Move;
 
 use crate::best_first::root;
 use crate::best_first::rule::Rule;
+use crate::chess::score::Verdict;
 use crate::search::table::Table;
 use crate::search::{Info, Task, Variation};
 use crate::tree::arena::Tree;
-use crate::tree::node::{NodeId, ROOT};
+use crate::tree::node::{NodeId, ROOT, UNEVALUATED};
 
 /// Time between reports when nothing else is new.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
@@ -98,7 +100,8 @@ impl View<'_> {
         ((table + tree) / bytes) as u32
     }
 
-    /// The lines behind the best one, as many as are wanted.
+    /// The lines behind the best one, as many as are wanted. The rule says which; they come by
+    /// falling scores, those that were searched first.
     fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
         let mut taken = vec![best];
         while taken.len() < task.limits.multipv
@@ -106,6 +109,10 @@ impl View<'_> {
         {
             taken.push(next);
         }
+        taken[1..].sort_by(|&one, &other| {
+            let (one, other) = (self.place(one), self.place(other));
+            other.partial_cmp(&one).unwrap_or(Ordering::Equal)
+        });
         let depth = depth(self.tree).max(1);
         let variation = |&id: &NodeId| Variation {
             depth,
@@ -113,5 +120,13 @@ impl View<'_> {
             pv: root::line(self.tree, self.table, task.game, id),
         };
         taken[1..].iter().map(variation).collect()
+    }
+
+    /// What a root move's line is sorted by. A move that was never searched has only the network's
+    /// action value, which says less than a score.
+    fn place(&self, id: NodeId) -> (bool, (u8, f32)) {
+        let child = self.tree.node(id);
+        let is_searched = child.verdict != Verdict::Open || !child.has(UNEVALUATED);
+        (is_searched, self.rule.score(self.tree, id).rank())
     }
 }

@@ -37,6 +37,15 @@ impl Score {
         }
     }
 
+    /// Orders scores of one side, the better one is higher: the faster mate, the slower loss.
+    pub fn rank(self) -> (u8, f32) {
+        match self {
+            Self::Win(plies) => (2, -f32::from(plies)),
+            Self::Loss(plies) => (0, f32::from(plies)),
+            Self::Estimate(_) | Self::Centipawns(_) | Self::Draw => (1, self.expected()),
+        }
+    }
+
     /// The score of the move that leads here, for the side that makes it.
     #[must_use]
     pub fn before_move(self) -> Self {
@@ -82,6 +91,21 @@ pub enum Verdict {
 #[cfg(test)]
 mod tests {
     use super::{Score, TABLE_PLIES};
+
+    #[test]
+    fn ranks_mates_around_estimates() {
+        let falling = [
+            Score::Win(1),
+            Score::Win(5),
+            Score::Estimate(1.0),
+            Score::Centipawns(30),
+            Score::Draw,
+            Score::Estimate(0.0),
+            Score::Loss(6),
+            Score::Loss(0),
+        ];
+        assert!(falling.is_sorted_by(|better, worse| better.rank() > worse.rank()));
+    }
 
     #[test]
     fn speaks_uci() {

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod lines;
 mod mates;
 mod memory;
 mod searchmoves;
