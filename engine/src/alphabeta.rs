@@ -45,8 +45,6 @@ const MAX_DEPTH: u32 = 100;
 /// Half width of the first aspiration window, in centipawns, and from which depth there is one.
 const WINDOW: i32 = 20;
 const WINDOW_DEPTH: u32 = 5;
-/// Share of the planned time after which no new iteration is begun: it would not end in time.
-const LAST_START: f64 = 0.55;
 
 /// The alpha-beta search with its table and what it has learnt of move ordering.
 #[derive(Debug)]
@@ -147,6 +145,10 @@ impl Search for AlphaBeta {
             // What an unfinished iteration has found comes first, and the last one's lines behind
             // it.
             lines.retain(|line| line.depth == worker.iteration);
+            if lines.len() > 1 {
+                lines.pop_if(|line| line.is_bound);
+            }
+            lines.sort_by_key(|line| -line.value);
             done.retain(|old| lines.iter().all(|new| new.line[0] != old.line[0]));
             lines.append(&mut done);
             lines.truncate(count);
@@ -156,7 +158,8 @@ impl Search for AlphaBeta {
             done.push(worker.blind_choice());
         }
         let info = worker.info(&done);
-        let (best, ponder) = (done[0].line[0], done[0].line.get(1).copied());
+        let best = done[0].line[0];
+        let ponder = done[0].line.get(1).copied().or_else(|| worker.reply(best));
         // Of the line that is played, not of an iteration that has found nothing yet.
         let progress = Progress { depth: done[0].depth.max(1), ..worker.progress(Some(stopped)) };
         let (error, mut account) = (worker.error, worker.account);
@@ -217,6 +220,8 @@ impl Search for AlphaBeta {
 struct Best {
     depth: u32,
     value: i32,
+    /// Whether the line is worth that at least: the search ended before it was known how much more.
+    is_bound: bool,
     line: Vec<Move>,
 }
 
@@ -225,6 +230,7 @@ impl Worker<'_> {
     fn iterate_lines(&mut self, depth: u32, lines: &mut [Best]) {
         let (before, mut deepest) = (self.selective_depth, 0);
         self.iteration = depth;
+        self.began_pondering = self.task.budget.is_pondering();
         self.taken.clear();
         for line in lines {
             self.iterate(depth, line);
@@ -238,12 +244,20 @@ impl Worker<'_> {
         self.selective_depth = deepest;
     }
 
+    /// The opponent's best move after this one, where the table knows it.
+    fn reply(&self, played: Move) -> Option<Move> {
+        let mut position = self.task.game.position().clone();
+        position.play_unchecked(played);
+        let best = self.table.probe(position_key(&position))?.best?;
+        best.find(&position.legal_moves())
+    }
+
     /// The move to play when no move was searched.
     fn blind_choice(&mut self) -> Best {
         let position = self.task.game.position();
         let value = self.static_value(position, position_key(position));
         let line = vec![self.likeliest.unwrap_or(self.root_moves[0])];
-        Best { depth: 0, value, line }
+        Best { depth: 0, value, is_bound: false, line }
     }
 
     /// One iteration, with a window around the last value that is widened until it holds.
@@ -266,9 +280,13 @@ impl Worker<'_> {
             };
             self.root_first = best.line.first().copied();
             let value = self.negamax(position, node);
-            if !self.lines[0].is_empty() {
+            let is_bound = value >= beta;
+            // A move that is better than thought keeps its line until it is known by how much.
+            let is_old =
+                is_bound && !best.is_bound && self.lines[0].first() == self.root_first.as_ref();
+            if !self.lines[0].is_empty() && !is_old {
                 best.line.clone_from(&self.lines[0]);
-                (best.depth, best.value) = (depth, self.root_value);
+                (best.depth, best.value, best.is_bound) = (depth, self.root_value, is_bound);
             }
             if self.stopped || value > alpha && value < beta {
                 return;
@@ -311,6 +329,7 @@ impl Worker<'_> {
             depth: best.depth,
             selective_depth: self.selective_depth.max(best.line.len()) as u32,
             score: to_score(best.value),
+            is_bound: best.is_bound,
             nodes: self.nodes,
             hashfull: self.table.hashfull(),
             time: self.task.budget.elapsed(),
@@ -335,7 +354,6 @@ fn is_enough(task: &Task<'_>, depth: u32, best: &Best, only_move: bool) -> bool 
     {
         return true;
     }
-    let is_planned = task.limits.clock.is_some() && task.limits.move_time.is_none();
     let is_obvious = only_move && depth >= 6 && !task.budget.is_pondering();
-    is_planned && (is_obvious || task.budget.soft_share_over(LAST_START))
+    is_obvious && task.limits.is_planned() || task.is_late()
 }

@@ -166,6 +166,7 @@ impl Minimax {
         let mut pace = Pace::default();
         for depth in 1..=deepest {
             walk.is_first_look = depth == 1 && task.limits.multipv > 1;
+            walk.began_pondering = depth > 1 && task.budget.is_pondering();
             let Some(found) = self.lines(&mut walk, task, &moves, depth) else { break };
             let mut found: Vec<_> = found.into_iter().map(|line| (depth, line)).collect();
             // Where the walk ended on the way, the other lines are the last depth's.
@@ -226,6 +227,7 @@ fn info<S: StaticValue>(task: &Task<'_>, walk: &Walk<'_, S>, found: &[(u32, Foun
         time: task.budget.elapsed(),
         pv: best.line.clone(),
         variations: others.iter().map(told).collect(),
+        is_bound: false,
         current: None,
     }
 }

@@ -67,6 +67,9 @@ pub struct Task<'a> {
 /// packed.
 const STARTING: Duration = Duration::from_millis(500);
 
+/// No iteration begins when this share of the planned time is over: it would not end in time.
+const LAST_START: f64 = 0.55;
+
 /// How often a finished search that must not answer yet looks for `stop`.
 const WAIT: Duration = Duration::from_millis(2);
 
@@ -77,6 +80,11 @@ impl Task<'_> {
         let wanted = &self.limits.search_moves;
         let allowed: Vec<Move> = legal.iter().copied().filter(|m| wanted.contains(m)).collect();
         if allowed.is_empty() { legal.to_vec() } else { allowed }
+    }
+
+    /// Whether it is too late for another iteration of a search that deepens ply by ply.
+    pub fn is_late(&self) -> bool {
+        self.limits.is_planned() && self.budget.soft_share_over(LAST_START)
     }
 
     /// Whether it is worth starting another evaluator in the place of one that failed.

@@ -309,6 +309,7 @@ impl Search for ThreeState {
             time: task.budget.elapsed(),
             pv: found.line,
             variations: Vec::new(),
+            is_bound: false,
             current: None,
         };
         let ponder = info.pv.get(1).copied();

@@ -260,3 +260,23 @@ fn lateness(pruning: Pruning, game: &Game, limits: &Limits) -> Duration {
     Minimax::new(pruning).search(&Task { game, limits, budget: &budget, stop: &stop }, &mut |_| {});
     stopper.join().unwrap().elapsed()
 }
+
+/// The depth that is under way at the hit was begun without a clock, and may take minutes.
+#[test]
+fn a_ponder_hit_ends_what_would_not_be_begun() {
+    let game = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
+    let clock = Clock { remaining: Duration::from_secs(10), ..Clock::default() };
+    let limits = Limits { clock: Some(clock), ..Limits::default() };
+    let (budget, hit) = Budget::pondering(&limits, Duration::ZERO);
+    let stop = StopToken::default();
+    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+    let hitting = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(1));
+        hit.hit();
+    });
+    Minimax::new(Pruning::AlphaBeta).search(&task, &mut |_| {});
+    hitting.join().unwrap();
+    let (took, planned) =
+        (budget.elapsed() - budget.waited(), budget.soft().unwrap() - budget.waited());
+    assert!(took < planned, "{took:?} of {planned:?}");
+}

@@ -84,6 +84,8 @@ pub(super) struct Worker<'a> {
     pub(super) iteration: u32,
     pub(super) nodes: u64,
     pub(super) selective_depth: usize,
+    /// Whether this iteration began while the opponent was to move, when no time was planned.
+    pub(super) began_pondering: bool,
     pub(super) stopped: bool,
     pub(super) error: Option<EvalError>,
     /// What the root's policy, or else the order of moves, puts first: the move of a search that
@@ -137,6 +139,7 @@ impl<'a> Worker<'a> {
             iteration: 0,
             nodes: 0,
             selective_depth: 0,
+            began_pondering: false,
             stopped: false,
             error: None,
             likeliest: None,
@@ -222,6 +225,8 @@ impl<'a> Worker<'a> {
 
     pub(super) fn look_at_clock(&mut self) {
         self.stopped |= self.task.stop.is_stopped() || self.task.budget.hard_over();
+        // An iteration may have begun that would not be begun on this clock.
+        self.stopped |= self.began_pondering && self.iteration > 1 && self.task.is_late();
         self.show();
     }
 

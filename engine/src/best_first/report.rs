@@ -88,6 +88,7 @@ impl View<'_> {
             time: task.budget.elapsed(),
             pv,
             variations: self.variations(task, best),
+            is_bound: false,
             current: None,
         }
     }

@@ -228,6 +228,7 @@ pub fn unsearched(task: &Task<'_>, error: Option<EvalError>) -> Outcome {
         time: task.budget.elapsed(),
         pv: vec![best],
         variations: Vec::new(),
+        is_bound: false,
         current: None,
     };
     Outcome { best, ponder: None, info, error, cache: None, notes: Vec::new() }

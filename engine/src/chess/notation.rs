@@ -5,6 +5,7 @@ use shakmaty::uci::UciMove;
 use shakmaty::{
     CastlingMode, Chess, Move, Position, PositionError, PositionErrorKinds, Rank, Role,
 };
+use tesla_nn::encode::MAX_PIECES;
 
 use crate::chess::game::Game;
 
@@ -58,7 +59,7 @@ pub fn parse(text: &str, chess960: bool) -> Result<Game, PositionProblem> {
         "startpos" => (Chess::default(), rest),
         "fen" => {
             let (fen, rest) = split_at_moves(rest);
-            (from_fen(fen, chess960)?, rest)
+            (from_crowded_fen(fen, chess960)?, rest)
         }
         _ => return Err(PositionProblem::NoPosition),
     };
@@ -81,6 +82,34 @@ pub fn parse(text: &str, chess960: bool) -> Result<Game, PositionProblem> {
 /// # Errors
 /// When a field is unreadable or the position cannot be played from.
 pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
+    read_fen(text, chess960, |found| found)
+}
+
+/// The same, and positions that no game from the usual start can reach, with nine pawns or three
+/// bishops of a colour: up to the [`MAX_PIECES`] that an evaluator takes.
+///
+/// # Errors
+/// The same.
+pub fn from_crowded_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
+    read_fen(text, chess960, |found| match found {
+        Err(error) if pieces(text) <= MAX_PIECES => error.ignore_too_much_material(),
+        found => found,
+    })
+}
+
+/// Pieces in the first field of a FEN.
+fn pieces(text: &str) -> usize {
+    split_word(text).0.bytes().filter(u8::is_ascii_alphabetic).count()
+}
+
+/// What shakmaty says of a position.
+type Found = Result<Chess, PositionError<Chess>>;
+
+fn read_fen(
+    text: &str,
+    chess960: bool,
+    forgive: impl FnOnce(Found) -> Found,
+) -> Result<Chess, PositionProblem> {
     // Editors of Windows mark the beginning of a file.
     let text = text.trim_start_matches('\u{feff}');
     let unreadable = |error: ParseFenError| PositionProblem::BadFen {
@@ -96,14 +125,15 @@ pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
         return Err(unreadable(ParseFenError::InvalidRemainingChecks));
     }
     let mode = if chess960 { CastlingMode::Chess960 } else { CastlingMode::detect(fen.as_setup()) };
-    fen.into_position::<Chess>(mode)
+    let found = fen
+        .into_position::<Chess>(mode)
         .or_else(PositionError::ignore_invalid_castling_rights)
         .or_else(PositionError::ignore_invalid_ep_square)
-        .or_else(PositionError::ignore_impossible_check)
-        .map_err(|error| PositionProblem::Impossible {
-            fen: shortened(text),
-            fault: position_fault(error.kinds()),
-        })
+        .or_else(PositionError::ignore_impossible_check);
+    forgive(found).map_err(|error| PositionProblem::Impossible {
+        fen: shortened(text),
+        fault: position_fault(error.kinds()),
+    })
 }
 
 /// What somebody gave as a FEN, as far as it fits into a sentence.

@@ -149,15 +149,17 @@ impl Style {
     /// An `info` line for each line of play, the best first; `hits` = positions found in endgame
     /// tables.
     pub fn info(self, info: &Info, hits: u64) -> String {
+        let bound = if info.is_bound { " lowerbound" } else { "" };
+        let best = (info.depth, info.score, bound, &info.pv[..]);
         if info.variations.is_empty() {
-            return self.line(info, "", (info.depth, info.score, &info.pv), hits);
+            return self.line(info, "", best, hits);
         }
-        let mut text = self.line(info, " multipv 1", (info.depth, info.score, &info.pv), hits);
+        let mut text = self.line(info, " multipv 1", best, hits);
         for (number, variation) in (2..).zip(&info.variations) {
             let number = format!(" multipv {number}");
             text.push('\n');
             let Variation { depth, score, pv } = variation;
-            text += &self.line(info, &number, (*depth, *score, pv), hits);
+            text += &self.line(info, &number, (*depth, *score, "", pv), hits);
         }
         text
     }
@@ -166,13 +168,13 @@ impl Style {
         self,
         info: &Info,
         number: &str,
-        (depth, score, pv): (u32, Score, &[Move]),
+        (depth, score, bound, pv): (u32, Score, &str, &[Move]),
         hits: u64,
     ) -> String {
         let per_second = info.nodes as f64 / info.time.as_secs_f64().max(0.001);
         let mut line = format!("info depth {depth} seldepth {}{number}", info.selective_depth);
         // Writing to a String cannot fail.
-        let _ = write!(line, " score {}", score.uci());
+        let _ = write!(line, " score {}{bound}", score.uci());
         if self.wdl {
             let [win, draw, loss] = win_draw_loss(score);
             let _ = write!(line, " wdl {win} {draw} {loss}");
@@ -251,6 +253,7 @@ mod tests {
             time: Duration::from_micros(10_500),
             pv: vec![castle],
             variations: Vec::new(),
+            is_bound: false,
             current: None,
         };
         let style = Style { castling: CastlingMode::Standard, wdl: true };

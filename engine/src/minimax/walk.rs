@@ -28,6 +28,8 @@ pub struct Walk<'a, S> {
     /// Set while no node limit holds, because some of the lines to report have not been searched
     /// yet.
     pub(super) is_first_look: bool,
+    /// Whether this depth began while the opponent was to move, when no time was planned.
+    pub(super) began_pondering: bool,
     nodes: u64,
     /// Keys of the positions before the current one, game and path.
     keys: Vec<u64>,
@@ -57,6 +59,7 @@ impl<'a, S: StaticValue> Walk<'a, S> {
             bounds: None,
             node_limit,
             is_first_look: false,
+            began_pondering: false,
             nodes,
             keys,
             game_keys,
@@ -123,9 +126,10 @@ impl<'a, S: StaticValue> Walk<'a, S> {
     }
 
     fn is_over(&self) -> bool {
-        self.bounds
-            .as_ref()
-            .is_some_and(|Bounds { task, is_over }| task.stop.is_stopped() || is_over(task.budget))
+        self.bounds.as_ref().is_some_and(|Bounds { task, is_over }| {
+            let is_late = self.began_pondering && task.is_late();
+            task.stop.is_stopped() || is_over(task.budget) || is_late
+        })
     }
 
     /// The value of a position where the search goes no further.

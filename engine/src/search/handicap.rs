@@ -104,6 +104,7 @@ impl Handicap {
         let Some(chosen) = info.variations.get_mut(choice) else { return };
         std::mem::swap(&mut chosen.pv, &mut info.pv);
         std::mem::swap(&mut chosen.score, &mut info.score);
+        info.is_bound = false;
         if let Some(&best) = info.pv.first() {
             (outcome.best, outcome.ponder) = (best, info.pv.get(1).copied());
         }
@@ -153,6 +154,7 @@ mod tests {
             time: Duration::ZERO,
             pv: vec![moves[0]],
             variations: (1..4).map(line).collect(),
+            is_bound: false,
             current: None,
         };
         let (error, cache, notes) = (None, None, Vec::new());

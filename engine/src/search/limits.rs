@@ -15,6 +15,13 @@ pub struct Clock {
     pub moves_to_go: Option<u32>,
 }
 
+impl Clock {
+    /// Whether no time is left and none comes in.
+    pub fn is_empty(&self) -> bool {
+        self.remaining.is_zero() && self.increment.is_zero()
+    }
+}
+
 /// When a search must end. All limits hold at once; none set means `infinite`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
@@ -37,6 +44,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether the time of the move is planned from a clock, and the search may end before it.
+    pub fn is_planned(&self) -> bool {
+        self.clock.is_some() && self.move_time.is_none()
+    }
+
     /// Whether no move may be sent before `stop`.
     pub fn waits_for_stop(&self) -> bool {
         let bounded = self.clock.is_some()

@@ -20,6 +20,8 @@ pub struct Info {
     pub selective_depth: u32,
     /// From the root's side to move.
     pub score: Score,
+    /// Whether the score is a lower bound: the search ended before it was known how much more.
+    pub is_bound: bool,
     /// Evaluations for network searches, nodes for alpha-beta.
     pub nodes: u64,
     /// Share of `Hash` in use, permille.
@@ -150,6 +152,7 @@ mod tests {
             time: Duration::ZERO,
             pv: vec![played],
             variations: Vec::new(),
+            is_bound: false,
             current: None,
         };
         let current = Current { played, number: 1, depth: 8 };

@@ -212,7 +212,8 @@ impl Tree {
     ) -> ExpansionId {
         let id = self.expansions.len() as ExpansionId;
         expansion.edges = self.edges.len() as u32;
-        // No position of chess has more than 218 legal moves.
+        // No game has a position with more than 218 legal moves. Where one is made up that has, the
+        // moves behind these are left out.
         expansion.moves = edges.len().min(usize::from(u8::MAX)) as u8;
         let above = self.expansions.get(expansion.parent as usize);
         expansion.ply = above.map_or(0, |above| above.ply.saturating_add(1));
@@ -224,10 +225,13 @@ impl Tree {
     }
 
     /// Gives a move of an expansion, by its index among the legal ones, a node of its own; returns
-    /// the node's index, or `None` where there is no room. The ids of the expansion's nodes may
-    /// change.
+    /// the node's index, or `None` where there is no room or no such move. The ids of the
+    /// expansion's nodes may change.
     pub fn create_child(&mut self, id: ExpansionId, edge: usize, played: Move) -> Option<u8> {
         let expansion = *self.expansion(id);
+        if edge >= usize::from(expansion.moves) {
+            return None;
+        }
         let spread = self.node(self.node_of(&expansion)).spread;
         let number = expansion.edges as usize + edge;
         let said = self.edges[number];

@@ -94,6 +94,9 @@ pub fn parse(text: &str, position: &Chess) -> Go {
     let limits = &mut go.limits;
     limits.clock = clock(us, them, moves_to_go);
     let counted = limits.nodes.is_some() || limits.depth.is_some() || limits.mate.is_some();
+    // Beside another limit, zeros are from a GUI that sends every field.
+    let is_limited = counted || limits.move_time.is_some();
+    limits.clock = limits.clock.filter(|clock| !(is_limited && clock.is_empty()));
     let timed = limits.clock.is_some() || limits.move_time.is_some();
     if !(counted || timed || go.ponder || limits.infinite) {
         if words.faults.is_empty() {
@@ -167,6 +170,17 @@ mod tests {
 
     fn read(text: &str) -> Go {
         parse(text, &Chess::default())
+    }
+
+    /// A clock that ran over is one, unless something else ends the search.
+    #[test]
+    fn zeros_beside_another_limit_are_no_clock() {
+        for other in ["depth 10", "nodes 5", "mate 2", "movetime 500"] {
+            let go = read(&format!("{other} wtime 0 btime 0 winc 0 binc 0"));
+            assert_eq!(go.limits.clock, None, "{other}");
+            assert!(read(&format!("{other} wtime 0 winc 9")).limits.clock.is_some(), "{other}");
+        }
+        assert!(read("wtime 0 btime 0").limits.clock.is_some());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, Position};
 
 use super::gate::Pace;
 use crate::chess::game::Game;
-use crate::chess::notation::{from_fen, parse_move};
+use crate::chess::notation::{from_crowded_fen, parse_move};
 use crate::commands::review::game::{ReadGame, games};
 use crate::search::snapshot::{self, Snapshot, written};
 use crate::setup::mode::SearchMode;
@@ -101,9 +101,8 @@ impl PositionOrder {
     pub fn game(&self) -> Result<BoardLine, Refusal> {
         let start = match &self.fen {
             None => Chess::default(),
-            Some(fen) => {
-                from_fen(fen, false).map_err(|error| Refusal::new("fen", error.to_string()))?
-            }
+            Some(fen) => from_crowded_fen(fen, false)
+                .map_err(|error| Refusal::new("fen", error.to_string()))?,
         };
         if self.moves.len() > MOST_MOVES {
             return Err(Refusal::new("moves", format!("a game has at most {MOST_MOVES} moves")));

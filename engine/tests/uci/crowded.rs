@@ -39,10 +39,14 @@ fn is_answered(search: &str, option: usize, fen: &str, limit: &str) -> Result<()
     }
     engine.ready();
     engine.send(&format!("position fen {fen}"));
+    engine.send("isready");
+    let told = engine.read_to("readyok");
+    prop_assert!(!told.iter().any(|line| line.contains("the FEN")), "{told:?}");
     let asked = Instant::now();
     engine.send(&format!("go {limit}"));
-    engine.read_to("bestmove");
+    let told = engine.read_to("bestmove");
     let waited = asked.elapsed();
+    prop_assert!(!told.iter().any(|line| line.contains("internal error")), "{told:?}");
     prop_assert!(waited < PATIENCE, "{search}, {option}, {fen}, {limit}: {waited:?}");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The moves that the tables recommend at the root.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use shakmaty::{Chess, Move, Position};
 use shakmaty_syzygy::AmbiguousWdl;
@@ -73,7 +73,12 @@ impl Tables {
         ranked.sort_by_key(|&(_, (rank, _))| Reverse(rank));
         let &(_, (best, plies)) = ranked.first()?;
         let behind = ranked.iter().position(|&(_, (rank, _))| rank != best);
-        let others = ranked.split_off(behind.unwrap_or(ranked.len()));
+        let mut others = ranked.split_off(behind.unwrap_or(ranked.len()));
+        // Ranks know no distances of moves that lose.
+        let place = |(rank, plies): (Rank, i32)| (rank.result, rank.score(plies).rank());
+        others.sort_by(|&(_, one), &(_, other)| {
+            place(other).partial_cmp(&place(one)).unwrap_or(Ordering::Equal)
+        });
         Some(Advice {
             moves: ranked.into_iter().map(|(played, _)| played).collect(),
             score: best.score(plies),

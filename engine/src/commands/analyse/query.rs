@@ -10,7 +10,7 @@ use shakmaty::Chess;
 
 use super::reply::Refusal;
 use crate::chess::game::Game;
-use crate::chess::notation::{from_fen, parse_move};
+use crate::chess::notation::{from_crowded_fen, parse_move};
 use crate::search::Limits;
 use crate::setup::mode::SearchMode;
 
@@ -260,7 +260,9 @@ impl Query {
         }
         let start = match &self.fen {
             None => Chess::default(),
-            Some(fen) => from_fen(fen, false).map_err(|fault| ("fen", fault.to_string()))?,
+            Some(fen) => {
+                from_crowded_fen(fen, false).map_err(|fault| ("fen", fault.to_string()))?
+            }
         };
         let mut games = vec![Game::new(start)];
         for (number, text) in (1..).zip(&self.moves) {
