@@ -142,17 +142,7 @@ impl Search for AlphaBeta {
         let is_proven = done.first().is_some_and(|best: &Best| best.value.abs() >= MATE_BOUND);
         let stopped = worker.reason(is_proven);
         if worker.stopped {
-            // What an unfinished iteration has found comes first, and the last one's lines behind
-            // it.
-            lines.retain(|line| line.depth == worker.iteration);
-            if lines.len() > 1 {
-                lines.pop_if(|line| line.is_bound);
-            }
-            lines.sort_by_key(|line| -line.value);
-            done.retain(|old| lines.iter().all(|new| new.line[0] != old.line[0]));
-            lines.append(&mut done);
-            lines.truncate(count);
-            done = lines;
+            done = merged(lines, done, worker.iteration);
         }
         if done.is_empty() {
             done.push(worker.blind_choice());
@@ -223,6 +213,20 @@ struct Best {
     /// Whether the line is worth that at least: the search ended before it was known how much more.
     is_bound: bool,
     line: Vec<Move>,
+}
+
+/// What an unfinished iteration has found, the best first, and the lines of the last one behind it.
+fn merged(mut lines: Vec<Best>, mut done: Vec<Best>, iteration: u32) -> Vec<Best> {
+    let count = lines.len();
+    lines.retain(|line| line.depth == iteration);
+    if lines.len() > 1 {
+        lines.pop_if(|line| line.is_bound);
+    }
+    lines.sort_by_key(|line| -line.value);
+    done.retain(|old| lines.iter().all(|new| new.line[0] != old.line[0]));
+    lines.append(&mut done);
+    lines.truncate(count);
+    lines
 }
 
 impl Worker<'_> {

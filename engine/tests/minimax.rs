@@ -276,7 +276,9 @@ fn a_ponder_hit_ends_what_would_not_be_begun() {
     });
     Minimax::new(Pruning::AlphaBeta).search(&task, &mut |_| {});
     hitting.join().unwrap();
-    let (took, planned) =
-        (budget.elapsed() - budget.waited(), budget.soft().unwrap() - budget.waited());
+    let (took, planned) = (
+        budget.elapsed().saturating_sub(budget.waited()),
+        budget.soft().unwrap().saturating_sub(budget.waited()),
+    );
     assert!(took < planned, "{took:?} of {planned:?}");
 }

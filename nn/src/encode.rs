@@ -136,21 +136,36 @@ pub struct Window {
 impl Window {
     /// The whole encode of `position`, which occurred `repetitions` times before.
     pub fn new(position: &Chess, repetitions: u8, moves: &[Move]) -> Self {
+        let mut window = Self::anchored(position.board(), position.turn());
+        window.read_out(position, repetitions, moves);
+        window
+    }
+
+    /// The whole encode of a position whose rows of the rule table are known, as [`Self::new`]
+    /// makes it without moves.
+    pub(crate) fn told(board: &Board, turn: Color, rules: [u8; RULE_FEATURES]) -> Self {
+        let mut window = Self::anchored(board, turn);
+        let board = window.tokens.iter().copied().map(board_row).collect();
+        let visible = window.visible();
+        window.readouts.push(Readout { rules, board, visible, moves: Vec::new() });
+        window
+    }
+
+    /// An anchor without its readout.
+    fn anchored(board: &Board, side: Color) -> Self {
         let mut window = Self {
-            side: position.turn(),
+            side,
             standing: [None; 64],
             tokens: Vec::with_capacity(MAX_PIECES),
             anchor_pieces: 0,
             moved: Vec::new(),
             readouts: Vec::with_capacity(1),
         };
-        let board = position.board();
         for (square, piece) in board {
             window.standing[usize::from(square)] = Some(window.tokens.len() as u8);
             window.tokens.push(window.token(board, square, piece));
         }
         window.anchor_pieces = window.tokens.len();
-        window.read_out(position, repetitions, moves);
         window
     }
 
@@ -219,8 +234,6 @@ impl Window {
         for token in &fresh {
             states[usize::from(token.square() ^ self.side.fold_wb(0, 56))] = token.state;
         }
-        let row =
-            |token: &PieceToken| token.piece_square * ATTACK_STATES as u16 + u16::from(token.state);
         let mut captures = Captures::of(board);
         let mut situation = |&m: &Move| Situation::of(position, m, &states, &mut captures);
         let legal = position.legal_moves();
@@ -233,7 +246,7 @@ impl Window {
         });
         let readout = Readout {
             rules: self.rules(position, repetitions, &legal, outlook),
-            board: fresh.iter().map(row).collect(),
+            board: fresh.into_iter().map(board_row).collect(),
             visible: self.visible(),
             moves: tokens.collect(),
         };
@@ -292,6 +305,11 @@ impl Window {
             situation: situation.row(),
         })
     }
+}
+
+/// Row of the table of the board summary.
+fn board_row(token: PieceToken) -> u16 {
+    token.piece_square * ATTACK_STATES as u16 + u16::from(token.state)
 }
 
 /// Where the moving piece (the king, when castling) stands afterwards, and the castling rook.

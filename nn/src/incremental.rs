@@ -21,5 +21,6 @@ pub(crate) mod plan;
 pub(crate) mod rebuild;
 mod session;
 pub(crate) mod slots;
+mod standing;
 
 pub use rebuild::AnchorPolicy;

@@ -27,6 +27,7 @@ use self::gpu_check::Candidate;
 pub use self::panics::panic_text;
 use self::serve::{Answer, Message, Network};
 use self::speed::Speed;
+use crate::canary;
 use crate::cpu::{Engine, Options};
 use crate::device::{self, Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, Request};
@@ -191,7 +192,7 @@ impl TransformerEvaluator {
         let mut notes: Vec<String> = chosen.note.iter().cloned().collect();
         let name = format!("network {}-{}", cpu.name(), cpu.short_hash());
         let arithmetic = cpu.arithmetic();
-        let (network, speed) = load(&chosen, &bytes, cpu, settings, &mut notes);
+        let (network, speed) = load(&chosen, &bytes, cpu, settings, &mut notes)?;
         let (on, default_batch) = match &network {
             Network::Gpu(_) => (chosen.name, GPU_BATCH),
             Network::Cpu(_) => {
@@ -237,13 +238,16 @@ impl TransformerEvaluator {
 
 /// The network on the chosen GPU where that works, else on the CPU; sentences for the user go to
 /// `notes`.
+///
+/// # Errors
+/// When the network's answers are not numbers.
 fn load(
     chosen: &Chosen,
     weights: &[u8],
     mut cpu: Engine,
     settings: TransformerSettings,
     notes: &mut Vec<String>,
-) -> (Network, Option<Speed>) {
+) -> Result<(Network, Option<Speed>), WeightsError> {
     if let Some(adapter) = &chosen.adapter {
         let name = &chosen.name;
         let (options, remarks) = settings.on_gpu(chosen, adapter);
@@ -257,13 +261,16 @@ fn load(
         };
         let candidate = Candidate { name, open: &open, options, size, cpu_size };
         if let Some((gpu, speed)) = gpu_check::start(candidate, &mut cpu, notes) {
-            return (Network::Gpu(Box::new(gpu)), Some(speed));
+            return Ok((Network::Gpu(Box::new(gpu)), Some(speed)));
         }
     }
     // The first evaluation takes many times as long as the next: not on a clock, then.
-    cpu.evaluate(&[Request::single(&shakmaty::Chess::default())]);
+    let answers = cpu.evaluate(&canary::requests());
+    if canary::difference(&answers, &answers).is_infinite() {
+        return Err(WeightsError::Overflow);
+    }
     cpu.note(0, &CacheNote::ForgetAll);
-    (Network::Cpu(Box::new(cpu)), None)
+    Ok((Network::Cpu(Box::new(cpu)), None))
 }
 
 impl Evaluator for TransformerEvaluator {

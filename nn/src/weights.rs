@@ -68,6 +68,12 @@ pub enum WeightsError {
          with tesla-train train --start-from"
     )]
     Misfit(String),
+    /// All weights are numbers, but what is computed from them is not.
+    #[error(
+        "the network's answers are not numbers; its training diverged or the file is damaged: use \
+         another one"
+    )]
+    Overflow,
     /// The name promises another content.
     #[error(
         "the weights file's name promises hash {named}, its content has {actual}; get it again"

@@ -82,7 +82,7 @@ pub fn parse(text: &str, chess960: bool) -> Result<Game, PositionProblem> {
 /// # Errors
 /// When a field is unreadable or the position cannot be played from.
 pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
-    read_fen(text, chess960, |found| found)
+    read_fen(text, chess960, 0)
 }
 
 /// The same, and positions that no game from the usual start can reach, with nine pawns or three
@@ -91,10 +91,7 @@ pub fn from_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
 /// # Errors
 /// The same.
 pub fn from_crowded_fen(text: &str, chess960: bool) -> Result<Chess, PositionProblem> {
-    read_fen(text, chess960, |found| match found {
-        Err(error) if pieces(text) <= MAX_PIECES => error.ignore_too_much_material(),
-        found => found,
-    })
+    read_fen(text, chess960, MAX_PIECES)
 }
 
 /// Pieces in the first field of a FEN.
@@ -102,14 +99,8 @@ fn pieces(text: &str) -> usize {
     split_word(text).0.bytes().filter(u8::is_ascii_alphabetic).count()
 }
 
-/// What shakmaty says of a position.
-type Found = Result<Chess, PositionError<Chess>>;
-
-fn read_fen(
-    text: &str,
-    chess960: bool,
-    forgive: impl FnOnce(Found) -> Found,
-) -> Result<Chess, PositionProblem> {
+/// Reads a FEN; with up to `crowded` pieces they may be more than a game gives.
+fn read_fen(text: &str, chess960: bool, crowded: usize) -> Result<Chess, PositionProblem> {
     // Editors of Windows mark the beginning of a file.
     let text = text.trim_start_matches('\u{feff}');
     let unreadable = |error: ParseFenError| PositionProblem::BadFen {
@@ -130,7 +121,12 @@ fn read_fen(
         .or_else(PositionError::ignore_invalid_castling_rights)
         .or_else(PositionError::ignore_invalid_ep_square)
         .or_else(PositionError::ignore_impossible_check);
-    forgive(found).map_err(|error| PositionProblem::Impossible {
+    let found = if pieces(text) <= crowded {
+        found.or_else(PositionError::ignore_too_much_material)
+    } else {
+        found
+    };
+    found.map_err(|error| PositionProblem::Impossible {
         fen: shortened(text),
         fault: position_fault(error.kinds()),
     })

@@ -28,8 +28,11 @@ fn a_ponder_hit_ends_an_iteration_that_would_not_be_begun() {
         let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
         AlphaBeta::classical(HASH_MB).search(&task, &mut |_| {});
         hitting.join().unwrap();
-        let planned = budget.soft().unwrap() - budget.waited();
-        shares.push((budget.elapsed() - budget.waited()).as_secs_f64() / planned.as_secs_f64());
+        let planned = budget.soft().unwrap().saturating_sub(budget.waited());
+        shares.push(
+            (budget.elapsed().saturating_sub(budget.waited())).as_secs_f64()
+                / planned.as_secs_f64(),
+        );
     }
     shares.sort_by(f64::total_cmp);
     // Now and then an iteration ends right behind the hit and another begins, as without pondering.

@@ -5,8 +5,9 @@
 //! of the tensors there, and the slot here is only its number. A *node* is an evaluated position
 //! with its *tokens*: the slots of the pieces that stand in it and of the readouts of its chain.
 //! Slots are counted by the nodes that hold them, so a node's tokens may be evicted while its
-//! descendants keep what they see of them. The position itself, which is small, stays for a while:
+//! descendants keep what they see of them. The position itself is small and stays much longer:
 //! when it is needed again as a parent, its tokens are rebuilt, and its children are cheap again.
+//! Once it is forgotten, every child of it is encoded whole.
 //!
 //! Every *session* (one search) has nodes of its own and the same bound, so that its answers depend
 //! on its own requests only. Where the number of sessions is limited, a session beyond the limit
@@ -28,8 +29,9 @@ const HEAVY: f64 = 1e100;
 /// Memory beside a slot's content, bytes: its share of a node's lists, hash entries and
 /// allocations, and of the positions whose tokens are evicted.
 const OVERHEAD: usize = 2000;
-/// Positions that are known, in slots: most have no tokens where memory is short.
-const POSITIONS: usize = 4;
+/// Positions that are known, in slots: most have no tokens where memory is short. With the default
+/// `KVCache` they are more than a tree of the default `Hash` has.
+const POSITIONS: usize = 12;
 
 /// Slots of `bytes` each that fit into a bound, the memory of their nodes included.
 pub(crate) fn slots_within(bound: usize, bytes: usize) -> usize {

@@ -71,7 +71,8 @@ pub(super) fn order(
     places.reserve(count);
     for (id, filled) in session.with_tokens() {
         let attention = filled.own().iter().map(|&slot| attention(slot)).fold(0.0, f64::max);
-        // Descendants have later names than their parents, so a parent's place is known.
+        // Descendants have later names than their parents, so a parent's place is known. A node
+        // that was reached from a later one (`Session::reach`) ranks without it.
         parents.push(filled.parent.and_then(|parent| places.get(&parent).copied()));
         places.insert(id, ranks.len() as u32);
         ranks.push(Rank { id, attention, height: 0 });

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use shakmaty::Move;
+use shakmaty::{Move, Position as _};
 
 use super::cache::Cache;
 use super::node::{Node, Tokens};
-use super::plan::{CHILD_ROWS, Job, Plan, Source, whole_rows};
+use super::plan::{CHILD_ROWS, Job, Plan, Source, Subject, whole_rows};
 use super::rebuild::{AnchorPolicy, LONGEST_CHAIN, Rebuild, Schedule};
 use crate::evaluator::{CacheFigures, CacheNote, Handle, Request};
 
@@ -134,7 +134,7 @@ impl<T: Default> CacheManager<T> {
         let kept = requests.iter().filter(|request| request.keep);
         let rows = kept.map(|request| match parent_of(request).filter(is_known) {
             Some(_) => CHILD_ROWS,
-            None => whole_rows(&request.position),
+            None => whole_rows(request.position.board().occupied().count()),
         });
         let rows: usize = rows.sum();
         let wanted = rows + own.map(|rebuild| rebuild.rows).sum::<usize>();
@@ -158,18 +158,17 @@ impl<T: Default> CacheManager<T> {
             Some(base) => Some(self.parent(rebuild.session, base)?),
             None => None,
         };
-        let (position, repetitions) = (&node.position, node.repetitions);
-        Some(Job { position, moves: &[], repetitions, parent, keep: true })
+        Some(Job { subject: Subject::Kept(&node.standing), parent, keep: true })
     }
 
     /// The batch as jobs.
     pub(crate) fn jobs<'a>(&'a self, requests: &'a [Request]) -> Vec<Job<'a>> {
         let job = |request: &'a Request| {
             let parent = request.parent.map(|(handle, played)| (handle.0, played));
+            let Request { position, moves, repetitions, .. } = request;
+            let subject = Subject::Asked { position, moves, repetitions: *repetitions };
             Job {
-                position: &request.position,
-                moves: &request.moves,
-                repetitions: request.repetitions,
+                subject,
                 parent: parent.and_then(|parent| self.parent(request.session, parent)),
                 keep: request.keep && self.keeps,
             }
@@ -226,8 +225,7 @@ impl<T: Default> CacheManager<T> {
         let tokens = self.store(request.session, plan, blocks, attention);
         let own = tokens.as_ref().map(|tokens| tokens.own.clone());
         let node = Node {
-            position: request.position.clone(),
-            repetitions: request.repetitions,
+            standing: plan.standing(&request.position),
             parent: request.parent.map(|(handle, played)| (handle.0, played)),
             work: 0,
             tokens: tokens.map(Box::new),

@@ -1,14 +1,14 @@
 //! An evaluated position, and which slots hold what its children see.
 
-use shakmaty::{Chess, Color, Move, Square};
+use shakmaty::{Color, Move, Square};
+
+use super::standing::Standing;
 
 /// A kept position.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// The position, to be encoded whole when it becomes an anchor.
-    pub(crate) position: Chess,
-    /// How often it occurred before on its path.
-    pub(crate) repetitions: u8,
+    /// The position, to be encoded anew.
+    pub(crate) standing: Standing,
     /// The node it was made from, and by which move.
     pub(crate) parent: Option<(u32, Move)>,
     /// Evaluations below it.

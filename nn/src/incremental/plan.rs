@@ -1,8 +1,9 @@
 //! A job as rows of the network's tables and lists of the tokens that it sees.
 
-use shakmaty::{Chess, Color, Move, Position, Square};
+use shakmaty::{Board, Chess, Color, Move, Position, Square};
 
 use super::node::Node;
+use super::standing::Standing;
 use crate::encode::tactics::mirrored;
 use crate::encode::{
     ATTACK_STATES, MoveToken, PLAIN_RULE_ROWS, READOUT_SQUARE, RULE_FEATURES, Window, arrivals,
@@ -15,15 +16,54 @@ pub(crate) const CHILD_ROWS: usize = 3;
 /// sooner; a longer one would be encoded whole.
 pub(crate) const MAX_SOURCES: usize = 48;
 
-/// One position to evaluate.
+/// The position of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Subject<'a> {
+    /// One to evaluate; the answer is from its side to move.
+    Asked {
+        /// The position.
+        position: &'a Chess,
+        /// Its legal moves.
+        moves: &'a [Move],
+        /// How often it occurred before (0, 1 or 2).
+        repetitions: u8,
+    },
+    /// One that was evaluated; only its tokens are wanted.
+    Kept(&'a Standing),
+}
+
+impl Subject<'_> {
+    fn board(&self) -> Board {
+        match self {
+            Self::Asked { position, .. } => position.board().clone(),
+            Self::Kept(standing) => standing.board(),
+        }
+    }
+
+    fn turn(&self) -> Color {
+        match self {
+            Self::Asked { position, .. } => position.turn(),
+            Self::Kept(standing) => standing.turn,
+        }
+    }
+
+    /// Its whole encode. The rows of the rule table are the costly part: they tell the fights that
+    /// every legal move leads to.
+    fn window(&self) -> Window {
+        match self {
+            Self::Asked { position, moves, repetitions } => {
+                Window::new(position, *repetitions, moves)
+            }
+            Self::Kept(standing) => Window::told(&standing.board(), standing.turn, standing.rules),
+        }
+    }
+}
+
+/// One position to encode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'a> {
-    /// The position; the answer is from its side to move.
-    pub(crate) position: &'a Chess,
-    /// Its legal moves, or none where only its tokens are wanted.
-    pub(crate) moves: &'a [Move],
-    /// How often it occurred before (0, 1 or 2).
-    pub(crate) repetitions: u8,
+    /// The position.
+    pub(crate) subject: Subject<'a>,
     /// A kept node and the move that led from it here. Without one the position is encoded whole.
     pub(crate) parent: Option<(&'a Node, Move)>,
     /// The position will be kept as a node for its children.
@@ -33,13 +73,17 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Rows that it may take.
     pub(crate) fn most_rows(&self) -> usize {
-        if self.parent.is_some() { CHILD_ROWS } else { whole_rows(self.position) }
+        match self.subject {
+            _ if self.parent.is_some() => CHILD_ROWS,
+            Subject::Asked { position, .. } => whole_rows(position.board().occupied().count()),
+            Subject::Kept(standing) => whole_rows(standing.pieces()),
+        }
     }
 }
 
 /// Rows of a position that is encoded whole: its pieces and the readout.
-pub(super) fn whole_rows(position: &Chess) -> usize {
-    position.board().occupied().count() + 1
+pub(super) fn whole_rows(pieces: usize) -> usize {
+    pieces + 1
 }
 
 /// A token that the job sees.
@@ -54,7 +98,7 @@ pub(crate) enum Source {
 }
 
 /// What the network needs of a job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Side to move at the chain's anchor.
     pub(crate) side: Color,
@@ -79,28 +123,24 @@ pub(crate) struct Plan {
 impl Plan {
     /// Plans `job`. A parent that is not the position's is no parent.
     pub(crate) fn new(job: &Job<'_>) -> Self {
-        let window = Window::new(job.position, job.repetitions, job.moves);
+        let window = job.subject.window();
         let child = job.parent.and_then(|(node, played)| Self::child(job, &window, node, played));
         child.unwrap_or_else(|| Self::whole(job, &window))
     }
 
     fn base(job: &Job<'_>, window: &Window, side: Color) -> Self {
-        let flip = side != job.position.turn();
+        let flip = side != job.subject.turn();
         let readout = &window.readouts[0];
         let mut rules = readout.rules;
         let mut board = readout.board.clone();
         if flip {
-            rules[0] ^= 1;
-            let castling = rules[1] - 2;
-            rules[1] = 2 + (castling >> 2 | (castling & 0b11) << 2);
-            let first = PLAIN_RULE_ROWS as u8;
-            rules[5] = first + mirrored(rules[5] - first);
+            rules = turned_rules(rules);
             for row in &mut board {
                 let state = *row % ATTACK_STATES as u16;
                 *row = turned(*row / ATTACK_STATES as u16) * ATTACK_STATES as u16 + state;
             }
         }
-        let turn = job.position.turn().fold_wb(0, 56);
+        let turn = job.subject.turn().fold_wb(0, 56);
         let count = window.tokens.len();
         let squares = window.tokens.iter().map(|t| t.square() ^ if flip { 0b111_000 } else { 0 });
         let standing = window.tokens.iter().map(|t| Square::new(u32::from(t.square() ^ turn)));
@@ -118,7 +158,7 @@ impl Plan {
     }
 
     fn whole(job: &Job<'_>, window: &Window) -> Self {
-        let mut plan = Self::base(job, window, job.position.turn());
+        let mut plan = Self::base(job, window, job.subject.turn());
         for (index, token) in window.tokens.iter().enumerate() {
             plan.tokens
                 .push((token.piece_square, token.kind() * ATTACK_STATES as u8 + token.state));
@@ -130,8 +170,8 @@ impl Plan {
 
     /// Nothing when the position is not what `played` makes of the node's.
     fn child(job: &Job<'_>, window: &Window, node: &Node, played: Move) -> Option<Self> {
-        let after = node.position.clone().play(played).ok()?;
-        if after.board() != job.position.board() || after.turn() != job.position.turn() {
+        let (kept, turn) = (&node.standing, job.subject.turn());
+        if kept.turn == turn || kept.after(played) != job.subject.board() {
             return None;
         }
         let tokens = node.tokens.as_ref()?;
@@ -139,12 +179,12 @@ impl Plan {
             return None;
         }
         let mut plan = Self::base(job, window, tokens.side);
-        let flip = tokens.side != job.position.turn();
+        let flip = tokens.side != turn;
         let mut slots = [None; 64];
         for &(square, slot) in &tokens.pieces {
             slots[usize::from(square)] = Some(slot);
         }
-        let (to, rook_to) = arrivals(played, node.position.turn());
+        let (to, rook_to) = arrivals(played, kept.turn);
         for (index, &square) in plan.standing.iter().enumerate() {
             if square != to && Some(square) != rook_to {
                 plan.sources.push(Source::Cached(slots[usize::from(square)]?));
@@ -183,10 +223,27 @@ impl Plan {
         }
     }
 
+    /// What is kept of the position that was planned.
+    pub(super) fn standing(&self, position: &Chess) -> Standing {
+        let is_turned = self.side != position.turn();
+        let rules = if is_turned { turned_rules(self.rules) } else { self.rules };
+        Standing::new(position, rules)
+    }
+
     /// Rows of the batch that the job takes.
     pub(crate) fn rows(&self) -> usize {
         self.tokens.len() + 1
     }
+}
+
+/// Rows of the rule table as the other side sees them; turned twice they are the same again.
+fn turned_rules(mut rules: [u8; RULE_FEATURES]) -> [u8; RULE_FEATURES] {
+    rules[0] ^= 1;
+    let castling = rules[1] - 2;
+    rules[1] = 2 + (castling >> 2 | (castling & 0b11) << 2);
+    let first = PLAIN_RULE_ROWS as u8;
+    rules[5] = first + mirrored(rules[5] - first);
+    rules
 }
 
 /// The piece-square as the other side sees it.

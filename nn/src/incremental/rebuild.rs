@@ -59,7 +59,7 @@ impl Rebuild {
     }
 
     fn whole(session: u32, id: u32, node: &Node) -> Self {
-        Self { session, id, base: None, level: 0, rows: whole_rows(&node.position) }
+        Self { session, id, base: None, level: 0, rows: whole_rows(node.standing.pieces()) }
     }
 }
 

@@ -70,7 +70,7 @@ impl Filled {
 /// One search's nodes, and what they use of the cache.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// By name; a descendant's is later than its ancestors'.
+    /// By name; a descendant's is later than its ancestors', unless it was reached again.
     nodes: HashMap<u32, Node, BuildHasherDefault<NameHasher>>,
     /// Those that have tokens, a part of them where memory is short.
     with_tokens: BTreeMap<u32, Filled>,

@@ -3,6 +3,8 @@
 use shakmaty::{Chess, Color, Position as _, Square};
 
 use super::*;
+use crate::encode::PLAIN_RULES;
+use crate::incremental::standing::Standing;
 
 fn node(own: &[u32], parent: Option<u32>, seen: &[u32]) -> Node {
     let tokens = Tokens {
@@ -13,7 +15,7 @@ fn node(own: &[u32], parent: Option<u32>, seen: &[u32]) -> Node {
     };
     let (position, tokens) = (Chess::default(), Some(Box::new(tokens)));
     let parent = parent.map(|id| (id, position.legal_moves()[0]));
-    Node { position, repetitions: 0, parent, work: 0, tokens }
+    Node { standing: Standing::new(&position, PLAIN_RULES), parent, work: 0, tokens }
 }
 
 fn blocks(count: usize) -> Vec<[f32; 8]> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use shakmaty::{Chess, Piece, Position as _, Square};
+use shakmaty::{Board, Chess, Piece, Position as _, Square};
 
 use super::*;
 use crate::canary;
@@ -12,14 +12,20 @@ use crate::canary;
 struct Shadow {
     manager: CacheManager<()>,
     pieces: HashMap<u32, (Square, Piece)>,
+    /// What was evaluated, by handle.
+    positions: HashMap<u32, Chess>,
 }
 
 impl Shadow {
-    fn note(&mut self, plan: &Plan, own: Option<&Vec<u32>>, position: &Chess) {
+    fn new(manager: CacheManager<()>) -> Self {
+        Self { manager, pieces: HashMap::new(), positions: HashMap::new() }
+    }
+
+    fn note(&mut self, plan: &Plan, own: Option<&Vec<u32>>, board: &Board) {
         let Some(own) = own else { return };
         for (&square, source) in plan.standing.iter().zip(&plan.sources) {
             if let &Source::New(token) = source {
-                let piece = position.board().piece_at(square);
+                let piece = board.piece_at(square);
                 self.pieces.extend(piece.map(|piece| (own[usize::from(token)], (square, piece))));
             }
         }
@@ -31,20 +37,27 @@ impl Shadow {
         for level in rebuilds.chunk_by(|a, b| a.level == b.level) {
             let job = |&rebuild: &Rebuild| {
                 let job = self.manager.job(rebuild)?;
-                Some((rebuild, job.position.clone(), Plan::new(&job)))
+                let position = &self.positions[&rebuild.id];
+                let asked = Subject::Asked { position, moves: &[], repetitions: 0 };
+                let plan = Plan::new(&job);
+                // Nothing is lost with the moves and the clock.
+                assert_eq!(plan, Plan::new(&Job { subject: asked, ..job }));
+                Some((rebuild, position.board().clone(), plan))
             };
             let plans: Vec<_> = level.iter().filter_map(job).collect();
-            for (rebuild, position, plan) in plans {
+            for (rebuild, board, plan) in plans {
                 let own = self.manager.rebuild(rebuild, &plan, vec![(); plan.rows()], &[]);
-                self.note(&plan, own.as_ref(), &position);
+                self.note(&plan, own.as_ref(), &board);
             }
         }
         let plans: Vec<Plan> = self.manager.jobs(requests).iter().map(Plan::new).collect();
         let keep = |(request, plan): (&Request, Plan)| {
+            self.manager.count(&plan);
             let attention = vec![0.1; plan.sources.len()];
             let blocks = vec![(); plan.rows()];
             let (handle, own) = self.manager.admit(request, &plan, blocks, &attention);
-            self.note(&plan, own.as_ref(), &request.position);
+            self.note(&plan, own.as_ref(), request.position.board());
+            self.positions.insert(handle.0, request.position.clone());
             handle
         };
         requests.iter().zip(plans).map(keep).collect()
@@ -71,7 +84,7 @@ fn found(position: &Chess, from: Square, to: Square) -> Move {
 #[test]
 fn what_is_reached_again_is_rebuilt_from_there() {
     let manager = CacheManager::new(Cache::new(400, 1), AnchorPolicy::default(), true);
-    let mut shadow = Shadow { manager, pieces: HashMap::new() };
+    let mut shadow = Shadow::new(manager);
     let root = Request { keep: true, ..Request::single(&Chess::new()) };
     let start = (shadow.evaluate(std::slice::from_ref(&root))[0], root.position);
     let (e2, e4, e7, e5) = (Square::E2, Square::E4, Square::E7, Square::E5);
@@ -101,6 +114,38 @@ fn what_is_reached_again_is_rebuilt_from_there() {
     assert_eq!(manager.cache().node(0, child.0.0).unwrap().parent.unwrap().0, (dropped.0).0);
 }
 
+/// A search comes back to positions near its root, long after others took the place of their
+/// tokens: their children still cost a child's tokens, and the tokens of what is between.
+#[test]
+fn old_positions_stay_known() {
+    let manager = CacheManager::new(Cache::new(200, 1), AnchorPolicy::default(), true);
+    let mut shadow = Shadow::new(manager);
+    let root = Request { keep: true, ..Request::single(&Chess::new()) };
+    let start = (shadow.evaluate(std::slice::from_ref(&root))[0], root.position);
+    let first = shadow.play(&start, Square::A2, Square::A3);
+    let mut line = vec![shadow.play(&start, Square::E2, Square::E4)];
+    for number in 0..1_500 {
+        let (parent, position) = &line[line.len() - 1 - number % 7 % line.len()];
+        let moves = position.legal_moves();
+        let played = moves[number % moves.len()];
+        let (from, to) = (played.from().unwrap(), played.to());
+        let node = shadow.play(&(*parent, position.clone()), from, to);
+        if node.1.legal_moves().is_empty() {
+            continue;
+        }
+        line.push(node);
+    }
+    let before = shadow.manager.figures();
+    shadow.play(&first, Square::E7, Square::E5);
+    let cost = shadow.manager.figures().since(&before);
+    // The root has become an anchor again, or has its tokens.
+    assert!(cost.whole == 0 && cost.anchored <= 1 && cost.rebuilt <= 1, "{cost:?}");
+    let before = shadow.manager.figures();
+    shadow.play(&first, Square::D7, Square::D5);
+    let cost = shadow.manager.figures().since(&before);
+    assert!(cost.whole == 0 && cost.tokens <= 2 * CHILD_ROWS as u64, "{cost:?}");
+}
+
 proptest! {
     /// Whatever was evicted and rebuilt, a kept node's slots hold the pieces that stand in
     /// its position, each on its square, and no others.
@@ -115,7 +160,7 @@ proptest! {
     ) {
         let cache = Cache::new(slots, 1);
         let manager = CacheManager::new(cache, AnchorPolicy { work: 6, staleness: 1 }, true);
-        let mut shadow = Shadow { manager, pieces: HashMap::new() };
+        let mut shadow = Shadow::new(manager);
         let starts = canary::requests();
         let root = Request { keep: true, ..starts[start % starts.len()].clone() };
         let handle = shadow.evaluate(std::slice::from_ref(&root))[0];
