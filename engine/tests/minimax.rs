@@ -3,8 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
+#[path = "common/ponder.rs"]
+mod ponder;
+
 use std::time::{Duration, Instant};
 
+use ponder::share_after_hit;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use shakmaty::fen::Fen;
@@ -265,20 +269,7 @@ fn lateness(pruning: Pruning, game: &Game, limits: &Limits) -> Duration {
 #[test]
 fn a_ponder_hit_ends_what_would_not_be_begun() {
     let game = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");
-    let clock = Clock { remaining: Duration::from_secs(10), ..Clock::default() };
-    let limits = Limits { clock: Some(clock), ..Limits::default() };
-    let (budget, hit) = Budget::pondering(&limits, Duration::ZERO);
-    let stop = StopToken::default();
-    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-    let hitting = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(1));
-        hit.hit();
-    });
-    Minimax::new(Pruning::AlphaBeta).search(&task, &mut |_| {});
-    hitting.join().unwrap();
-    let (took, planned) = (
-        budget.elapsed().saturating_sub(budget.waited()),
-        budget.soft().unwrap().saturating_sub(budget.waited()),
-    );
-    assert!(took < planned, "{took:?} of {planned:?}");
+    let (mut search, second) = (Minimax::new(Pruning::AlphaBeta), Duration::from_secs(1));
+    let share = share_after_hit(&mut search, &game, 10 * second, second);
+    assert!(share < 1.0, "{share}");
 }

@@ -173,11 +173,7 @@ impl Window {
     pub fn push(&mut self, played: Move, position: &Chess, repetitions: u8, moves: &[Move]) {
         let first = self.tokens.len();
         let mover = !position.turn();
-        let left = match played {
-            Move::Castle { king, rook } => [Some(king), Some(rook)],
-            _ => [played.from(), captured_square(played, mover)],
-        };
-        for square in left.into_iter().flatten() {
+        for square in departures(played, mover).into_iter().flatten() {
             self.standing[usize::from(square)] = None;
         }
         let (to, rook_to) = arrivals(played, mover);
@@ -317,6 +313,15 @@ pub(crate) fn arrivals(m: Move, mover: Color) -> (Square, Option<Square>) {
     match m.castling_side() {
         Some(side) => (side.king_to(mover), Some(side.rook_to(mover))),
         None => (m.to(), None),
+    }
+}
+
+/// The squares that a move empties, for a while at least: those of the pieces that move, and of the
+/// one that is captured.
+pub(crate) fn departures(m: Move, mover: Color) -> [Option<Square>; 2] {
+    match m {
+        Move::Castle { king, rook } => [Some(king), Some(rook)],
+        _ => [m.from(), captured_square(m, mover)],
     }
 }
 

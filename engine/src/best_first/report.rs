@@ -1,6 +1,6 @@
 //! What the search reports while it runs and at its end.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use shakmaty::Move;
@@ -110,10 +110,7 @@ impl View<'_> {
         {
             taken.push(next);
         }
-        taken[1..].sort_by(|&one, &other| {
-            let (one, other) = (self.place(one), self.place(other));
-            other.partial_cmp(&one).unwrap_or(Ordering::Equal)
-        });
+        taken[1..].sort_by_key(|&id| Reverse(self.place(id)));
         let depth = depth(self.tree).max(1);
         let variation = |&id: &NodeId| Variation {
             depth,
@@ -125,7 +122,7 @@ impl View<'_> {
 
     /// What a root move's line is sorted by. A move that was never searched has only the network's
     /// action value, which says less than a score.
-    fn place(&self, id: NodeId) -> (bool, (u8, f32)) {
+    fn place(&self, id: NodeId) -> (bool, (u8, u32)) {
         let child = self.tree.node(id);
         let is_searched = child.verdict != Verdict::Open || !child.has(UNEVALUATED);
         (is_searched, self.rule.score(self.tree, id).rank())

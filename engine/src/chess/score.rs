@@ -38,11 +38,12 @@ impl Score {
     }
 
     /// Orders scores of one side, the better one is higher: the faster mate, the slower loss.
-    pub fn rank(self) -> (u8, f32) {
+    pub fn rank(self) -> (u8, u32) {
         match self {
-            Self::Win(plies) => (2, -f32::from(plies)),
-            Self::Loss(plies) => (0, f32::from(plies)),
-            Self::Estimate(_) | Self::Centipawns(_) | Self::Draw => (1, self.expected()),
+            Self::Win(plies) => (2, u32::MAX - u32::from(plies)),
+            Self::Loss(plies) => (0, u32::from(plies)),
+            // Numbers that are not negative have the order of their bits.
+            Self::Estimate(_) | Self::Centipawns(_) | Self::Draw => (1, self.expected().to_bits()),
         }
     }
 

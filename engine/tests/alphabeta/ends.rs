@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tesla_engine::alphabeta::AlphaBeta;
-use tesla_engine::search::clock::Budget;
-use tesla_engine::search::{Clock, Limits, Search as _, StopToken, Task};
+use tesla_engine::search::Limits;
 
+use super::ponder::share_after_hit;
 use super::{HASH_MB, game, nodes, run};
 
 /// The iteration that is under way at the hit was begun without a clock.
@@ -17,22 +17,8 @@ fn a_ponder_hit_ends_an_iteration_that_would_not_be_begun() {
         "2rq1rk1/pb1nbppp/1p2pn2/3p4/2PP4/1P3NP1/PB1N1PBP/R2Q1RK1 b - - 4 12",
         "4rrk1/pp1n3p/3q2pQ/2p1pb2/2PP4/2P3N1/P2B2PP/4RRK1 b - - 7 19",
     ] {
-        let clock = Clock { remaining: Duration::from_secs(3), ..Clock::default() };
-        let limits = Limits { clock: Some(clock), ..Limits::default() };
-        let (budget, hit) = Budget::pondering(&limits, Duration::ZERO);
-        let hitting = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_secs(2));
-            hit.hit();
-        });
-        let (game, stop) = (game(fen), StopToken::default());
-        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
-        AlphaBeta::classical(HASH_MB).search(&task, &mut |_| {});
-        hitting.join().unwrap();
-        let planned = budget.soft().unwrap().saturating_sub(budget.waited());
-        shares.push(
-            (budget.elapsed().saturating_sub(budget.waited())).as_secs_f64()
-                / planned.as_secs_f64(),
-        );
+        let (mut search, second) = (AlphaBeta::classical(HASH_MB), Duration::from_secs(1));
+        shares.push(share_after_hit(&mut search, &game(fen), 3 * second, 2 * second));
     }
     shares.sort_by(f64::total_cmp);
     // Now and then an iteration ends right behind the hit and another begins, as without pondering.
@@ -67,7 +53,7 @@ fn lines_of_an_unfinished_iteration_are_in_order() {
         let lines = info.variations.iter().map(|line| (line.depth, line.score.rank()));
         let all: Vec<_> = std::iter::once((info.depth, info.score.rank())).chain(lines).collect();
         let is_sorted =
-            |one: &(u32, (u8, f32)), other: &(u32, (u8, f32))| one.0 > other.0 || one.1 >= other.1;
+            |one: &(u32, (u8, u32)), other: &(u32, (u8, u32))| one.0 > other.0 || one.1 >= other.1;
         assert!(all.is_sorted_by(is_sorted), "{limit}: {info:?}");
     }
 }

@@ -4,6 +4,8 @@
 
 mod ends;
 mod mates;
+#[path = "../common/ponder.rs"]
+mod ponder;
 
 use std::time::{Duration, Instant};
 
@@ -50,7 +52,11 @@ fn run_with(
 fn check_legal(position: &Chess, outcome: &Outcome, news: &[Info]) {
     assert_eq!(outcome.info.pv.first(), Some(&outcome.best));
     // A line of one move may have a reply from the table.
-    assert!(outcome.info.pv.len() == 1 || outcome.info.pv.get(1) == outcome.ponder.as_ref());
+    if let (&[best], Some(reply)) = (&outcome.info.pv[..], outcome.ponder) {
+        assert!(position.clone().play(best).unwrap().is_legal(reply), "{reply}");
+    } else {
+        assert_eq!(outcome.info.pv.get(1), outcome.ponder.as_ref());
+    }
     for info in news.iter().chain([&outcome.info]) {
         let mut position = position.clone();
         for &played in &info.pv {

@@ -1,6 +1,6 @@
 //! The moves that the tables recommend at the root.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 
 use shakmaty::{Chess, Move, Position};
 use shakmaty_syzygy::AmbiguousWdl;
@@ -75,10 +75,7 @@ impl Tables {
         let behind = ranked.iter().position(|&(_, (rank, _))| rank != best);
         let mut others = ranked.split_off(behind.unwrap_or(ranked.len()));
         // Ranks know no distances of moves that lose.
-        let place = |(rank, plies): (Rank, i32)| (rank.result, rank.score(plies).rank());
-        others.sort_by(|&(_, one), &(_, other)| {
-            place(other).partial_cmp(&place(one)).unwrap_or(Ordering::Equal)
-        });
+        others.sort_by_key(|&(_, (rank, plies))| Reverse((rank.result, rank.score(plies).rank())));
         Some(Advice {
             moves: ranked.into_iter().map(|(played, _)| played).collect(),
             score: best.score(plies),
