@@ -7,6 +7,7 @@
 pub mod backprop;
 mod config;
 mod precision;
+mod pruning;
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};

@@ -2,6 +2,7 @@
 //! and by how a position was reached; and puzzles by rating.
 
 mod figures;
+pub mod idle;
 mod phase;
 pub mod puzzles;
 mod report;
@@ -105,15 +106,8 @@ pub struct Evaluated {
     pub puzzles: Vec<Solved>,
 }
 
-/// Evaluates every `every`-th game of the data set with `threads` threads.
-pub fn evaluate(
-    model: &Model,
-    dataset: &Dataset,
-    every: usize,
-    threads: usize,
-    device: &Device,
-) -> Figures {
-    let mut batches: Vec<Vec<WindowRef>> = Vec::new();
+/// The windows that begin at each ply of every `every`-th game, in batches.
+fn batches(dataset: &Dataset, every: usize) -> Vec<Vec<WindowRef>> {
     let mut windows: Vec<WindowRef> = (0..dataset.games())
         .step_by(every.max(1))
         .flat_map(|game| {
@@ -126,7 +120,18 @@ pub fn evaluate(
         })
         .collect();
     windows.sort_by_key(|window| window.length);
-    batches.extend(windows.chunks(BATCH).map(<[WindowRef]>::to_vec));
+    windows.chunks(BATCH).map(<[WindowRef]>::to_vec).collect()
+}
+
+/// Evaluates every `every`-th game of the data set with `threads` threads.
+pub fn evaluate(
+    model: &Model,
+    dataset: &Dataset,
+    every: usize,
+    threads: usize,
+    device: &Device,
+) -> Figures {
+    let batches = batches(dataset, every);
     let bar = bar(batches.len() as u64, "batches");
     let next = AtomicUsize::new(0);
     let work = || {

@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-8df20f7a`:
-//! `benches/results/2026-11-26-elo.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-8df20f7a`, which
+//! is `small-e6f23424` before it was pruned: `benches/results/2026-11-26-elo.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -100,7 +100,8 @@ impl<'a> Chunk<'a> {
         for buffer in [&mut scratch.x, &mut scratch.normed, &mut scratch.mixed] {
             buffer.reserve(rows * d);
         }
-        scratch.hidden.reserve(rows * config.feed_forward.max(config.value_hidden));
+        let hidden = self.network.blocks.iter().map(|block| block.hidden).max();
+        scratch.hidden.reserve(rows * hidden.unwrap_or(0).max(config.value_hidden));
         scratch.tokens.reserve(self.pieces * 2 * config.move_hidden);
         scratch.readouts.reserve(self.plans.len() * config.move_hidden);
         scratch.values.reserve(self.plans.len() * (VALUE_BINS + 1));

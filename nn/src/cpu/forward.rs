@@ -121,7 +121,7 @@ impl Chunk<'_> {
     #[inline(always)]
     fn block<S: Simd>(&self, simd: S, block: &Block, layer: usize, scratch: &mut Scratch) {
         let (rows, d) = (self.rows, self.network.config.width);
-        let hidden = rows * self.network.config.feed_forward;
+        let hidden = rows * block.hidden;
         simd.vectorize(Normalise(scratch.x.get(), scratch.normed.get_mut(), rows, d));
         let short = self.network.short.as_ref();
         let kept = if short.is_some() { 0 } else { layer };

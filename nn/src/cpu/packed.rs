@@ -19,9 +19,11 @@ pub(super) struct Block {
     /// `[65][65][16]`: bias by query square and key square; the heads repeat. In integers
     /// `[65][65][heads]`.
     pub(super) bias: Aligned,
-    /// `[d, feed_forward]`, the norm's scale in it.
+    /// Hidden units that run: those of the file that something is taken of, in whole vectors.
+    pub(super) hidden: usize,
+    /// `[d, hidden]`, the norm's scale in it.
     pub(super) up: Product,
-    /// `[feed_forward, d]`.
+    /// `[hidden, d]`.
     pub(super) down: Product,
 }
 
@@ -111,6 +113,25 @@ impl Linear {
     }
 }
 
+/// The layers `up` and `down` without the hidden units that nothing is taken of, whose rows of
+/// `down` are zeros; filled up with zeros to whole vectors of pairs.
+fn without_idle(up: &Linear, down: Linear) -> (Linear, Linear) {
+    let is_taken = |unit: &usize| down.weights[unit * down.m..][..down.m].iter().any(|w| *w != 0.0);
+    let taken: Vec<usize> = (0..up.m).filter(is_taken).collect();
+    let hidden = taken.len().max(1).next_multiple_of(2 * LINE);
+    let columns = |row: &[f32]| {
+        let mut row: Vec<f32> = taken.iter().map(|&unit| row[unit]).collect();
+        row.resize(hidden, 0.0);
+        row
+    };
+    let mut rows: Vec<f32> =
+        taken.iter().flat_map(|&unit| &down.weights[unit * down.m..][..down.m]).copied().collect();
+    rows.resize(hidden * down.m, 0.0);
+    let weights = up.weights.chunks_exact(up.m).flat_map(columns).collect();
+    let up = Linear { weights, bias: columns(&up.bias), k: up.k, m: hidden };
+    (up, Linear { weights: rows, k: hidden, ..down })
+}
+
 /// A layer's block, and the grids of its keys and values.
 fn block(
     source: &Source<'_>,
@@ -144,12 +165,16 @@ fn block(
         }
     }
     let feed = source.read(&named("feed_norm.scale"), &[d])?;
+    let up = source.linear(&named("up"), d, config.feed_forward, &feed)?;
+    let down = source.linear(&named("down"), config.feed_forward, d, &[])?;
+    let (up, down) = without_idle(&up, down);
     let block = Block {
         query_key_value: Linear::beside(&parts, unit),
         out: out.packed(unit),
         bias,
-        up: source.linear(&named("up"), d, config.feed_forward, &feed)?.packed(unit),
-        down: source.linear(&named("down"), config.feed_forward, d, &[])?.packed(unit),
+        hidden: up.m,
+        up: up.packed(unit),
+        down: down.packed(unit),
     };
     Ok((block, grids))
 }

@@ -122,6 +122,14 @@ pub struct Workspace {
     heads: KeptHeads,
 }
 
+impl Workspace {
+    /// What the hidden units of each layer's feed-forward part gave before it was squared, in the
+    /// last pass: `[tokens, feed_forward]`, a window's padding left out.
+    pub fn hidden_units(&self) -> impl Iterator<Item = &[f32]> {
+        self.blocks.iter().map(|kept| kept.up.as_slice())
+    }
+}
+
 impl Backprop {
     /// Packs the weights of `model`. Products are in bf16 in tiles where the precision is bf16 and
     /// [`Self::has_tiles`], in f32 otherwise.

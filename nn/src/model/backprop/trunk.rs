@@ -34,7 +34,7 @@ pub(super) struct Kept {
     middle: Vec<f32>,
     feed_inverses: Vec<f32>,
     feed_normed: Vec<f32>,
-    up: Vec<f32>,
+    pub(super) up: Vec<f32>,
 }
 
 /// Matrices that no block keeps.
