@@ -80,8 +80,9 @@ mod known {
             (
                 "parameters",
                 format!(
-                    "{} in {} tensors, stored as {}",
+                    "{} ({} not zero) in {} tensors, stored as {}",
                     grouped(network.parameters),
+                    grouped(network.nonzero),
                     network.tensors,
                     network.types.join(" and ")
                 ),

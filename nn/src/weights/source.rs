@@ -99,7 +99,11 @@ impl Source<'_> {
     }
 }
 
-fn floats(name: &str, tensor: &TensorView<'_>) -> Result<Vec<f32>, WeightsError> {
+/// The numbers of a tensor.
+///
+/// # Errors
+/// When they are neither f16 nor f32.
+pub(super) fn floats(name: &str, tensor: &TensorView<'_>) -> Result<Vec<f32>, WeightsError> {
     match tensor.dtype() {
         Dtype::F16 => {
             let halves = tensor.data().as_chunks::<2>().0.iter();
