@@ -62,7 +62,9 @@ mod tests {
         assert!((file_bytes..file_bytes + (1 << 14)).contains(&bytes.len()));
         // Without a hidden unit in each layer: its inputs, its bias and its outputs.
         let mut factors = vec![vec![1.0; config.feed_forward]; config.layers];
-        factors.iter_mut().for_each(|layer| layer[3] = 0.0);
+        for layer in &mut factors {
+            layer[3] = 0.0;
+        }
         let pruned = describe(&to_bytes(&model.scale_units(&factors), &config).unwrap()).unwrap();
         assert_eq!(pruned.parameters, described.parameters);
         assert_eq!(described.nonzero - pruned.nonzero, config.layers * (2 * config.width + 1));
