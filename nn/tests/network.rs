@@ -2,9 +2,12 @@
 #![cfg(feature = "net")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "common/canaries.rs"]
+mod common;
+
 use std::collections::HashMap;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use shakmaty::{Chess, Position};
@@ -20,6 +23,8 @@ use tesla_nn::transformer::{
     AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
 };
 use tesla_nn::weights::{self, Loaded, WeightsError};
+
+use common::{canaries, host};
 
 fn tiny() -> (Model, ModelConfig, Device) {
     let device = Device::flex();
@@ -42,10 +47,6 @@ fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
         anchors: AnchorPolicy::default(),
     };
     TransformerEvaluator::start(WeightsSource::Bytes(&bytes), settings).unwrap()
-}
-
-fn host(tensor: Tensor<1>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
 }
 
 /// Bit by bit: games that share a device's batches are the games that each would play alone.
@@ -214,15 +215,6 @@ fn a_hash_in_the_name_is_checked() {
     std::fs::remove_dir_all(&folder).unwrap();
     let error = weights::load_file(&lying, &device).map(|_| ()).unwrap_err();
     assert!(matches!(error, WeightsError::File(_)));
-}
-
-/// The canary positions, packed.
-fn canaries() -> Batch {
-    let windows: Vec<_> = canary::requests()
-        .iter()
-        .map(|request| Window::new(&request.position, request.repetitions, &request.moves))
-        .collect();
-    Batch::pack(&windows)
 }
 
 /// The weights file of a network that knows nothing of what its tables tell since 2026-11-24, and

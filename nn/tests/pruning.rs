@@ -2,26 +2,17 @@
 #![cfg(feature = "net")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-use burn::tensor::{Device, Tensor};
-use tesla_nn::batch::Batch;
+#[path = "common/canaries.rs"]
+mod common;
+
+use burn::tensor::Device;
 use tesla_nn::canary;
 use tesla_nn::cpu::{Arithmetic, Engine, Options};
-use tesla_nn::encode::Window;
 use tesla_nn::evaluator::Evaluation;
 use tesla_nn::model::{Model, ModelConfig};
 use tesla_nn::weights;
 
-fn host(tensor: Tensor<1>) -> Vec<f32> {
-    tensor.into_data().try_to_vec().unwrap()
-}
-
-fn canaries() -> Batch {
-    let windows: Vec<_> = canary::requests()
-        .iter()
-        .map(|request| Window::new(&request.position, request.repetitions, &request.moves))
-        .collect();
-    Batch::pack(&windows)
-}
+use common::{canaries, host};
 
 fn network(config: &ModelConfig) -> Model {
     let device = Device::flex();

@@ -106,8 +106,35 @@ pub struct Evaluated {
     pub puzzles: Vec<Solved>,
 }
 
-/// The windows that begin at each ply of every `every`-th game, in batches.
-fn batches(dataset: &Dataset, every: usize) -> Vec<Vec<WindowRef>> {
+/// Evaluates every `every`-th game of the data set with `threads` threads.
+pub fn evaluate(
+    model: &Model,
+    dataset: &Dataset,
+    every: usize,
+    threads: usize,
+    device: &Device,
+) -> Figures {
+    let parts = fold(dataset, every, threads, Figures::default, |figures, windows| {
+        let (batch, labels) = dataset.batch(windows);
+        let answers = Answers::of(model, &batch, device);
+        figures.add(&measure(&answers, dataset, windows, &batch, &labels));
+    });
+    let mut total = Figures::default();
+    for part in &parts {
+        total.add(part);
+    }
+    total
+}
+
+/// Hands `threads` threads the windows that begin at each ply of every `every`-th game, batch by
+/// batch; what each of them makes of its batches, beginning with `start`.
+fn fold<T: Send>(
+    dataset: &Dataset,
+    every: usize,
+    threads: usize,
+    start: impl Fn() -> T + Sync,
+    add: impl Fn(&mut T, &[WindowRef]) + Sync,
+) -> Vec<T> {
     let mut windows: Vec<WindowRef> = (0..dataset.games())
         .step_by(every.max(1))
         .flat_map(|game| {
@@ -120,42 +147,24 @@ fn batches(dataset: &Dataset, every: usize) -> Vec<Vec<WindowRef>> {
         })
         .collect();
     windows.sort_by_key(|window| window.length);
-    windows.chunks(BATCH).map(<[WindowRef]>::to_vec).collect()
-}
-
-/// Evaluates every `every`-th game of the data set with `threads` threads.
-pub fn evaluate(
-    model: &Model,
-    dataset: &Dataset,
-    every: usize,
-    threads: usize,
-    device: &Device,
-) -> Figures {
-    let batches = batches(dataset, every);
+    let batches: Vec<&[WindowRef]> = windows.chunks(BATCH).collect();
     let bar = bar(batches.len() as u64, "batches");
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut figures = Figures::default();
+        let mut part = start();
         while let Some(windows) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (batch, labels) = dataset.batch(windows);
-            let answers = Answers::of(model, &batch, device);
-            figures.add(&measure(&answers, dataset, windows, &batch, &labels));
+            add(&mut part, windows);
             bar.inc(1);
         }
-        figures
+        part
     };
-    let mut total = Figures::default();
-    thread::scope(|scope| {
+    let parts = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            match worker.join() {
-                Ok(figures) => total.add(&figures),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
+        let ended = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        ended.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     bar.finish_and_clear();
-    total
+    parts
 }
 
 /// What the network says about a batch, on the host.

@@ -29,8 +29,9 @@ pub fn describe(bytes: &[u8]) -> Result<Described, WeightsError> {
     let (tensors, config) = open(bytes)?;
     let (mut parameters, mut nonzero, mut types) = (0, 0, Vec::new());
     for (name, tensor) in tensors.iter() {
-        parameters += tensor.shape().iter().product::<usize>();
-        nonzero += floats(name, &tensor)?.iter().filter(|weight| **weight != 0.0).count();
+        let weights = floats(name, &tensor)?;
+        parameters += weights.len();
+        nonzero += weights.iter().filter(|weight| **weight != 0.0).count();
         types.push(format!("{:?}", tensor.dtype()));
     }
     types.sort();

@@ -1,13 +1,9 @@
 //! Hidden units of a network that give next to nothing.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
-use tesla_engine::console::terminal::bar;
 use tesla_nn::model::backprop::{Backprop, Workspace};
 use tesla_nn::model::{Model, Precision};
 
-use super::batches;
+use super::fold;
 use crate::train::dataset::Dataset;
 
 /// Idle units together give at most this share of what the units of their layer give.
@@ -57,33 +53,21 @@ fn energies(
     every: usize,
     threads: usize,
 ) -> Vec<Vec<f64>> {
-    let batches = batches(dataset, every);
-    let bar = bar(batches.len() as u64, "batches");
-    let next = AtomicUsize::new(0);
     let backprop = Backprop::new(model, Precision::F32);
     let zeros = || shape.iter().map(|layer| vec![0.0; layer.len()]).collect::<Vec<_>>();
-    let work = || {
-        let (mut energies, mut memory) = (zeros(), Workspace::default());
-        while let Some(windows) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            backprop.forward(&dataset.batch(windows).0, &mut memory);
-            for (sums, units) in energies.iter_mut().zip(memory.hidden_units()) {
-                add_squares(sums, units);
-            }
-            bar.inc(1);
-        }
-        energies
-    };
-    let mut total = zeros();
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            let energies = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (sum, more) in total.iter_mut().flatten().zip(energies.iter().flatten()) {
-                *sum += more;
-            }
+    let start = || (zeros(), Workspace::default());
+    let parts = fold(dataset, every, threads, start, |(energies, memory), windows| {
+        backprop.forward(&dataset.batch(windows).0, memory);
+        for (sums, units) in energies.iter_mut().zip(memory.hidden_units()) {
+            add_squares(sums, units);
         }
     });
-    bar.finish_and_clear();
+    let mut total = zeros();
+    for (energies, _) in parts {
+        for (sum, more) in total.iter_mut().flatten().zip(energies.iter().flatten()) {
+            *sum += more;
+        }
+    }
     total
 }
 
