@@ -1,17 +1,15 @@
 //! What the long commands of the program share: progress on standard error, an end by Ctrl-C, and
 //! sentences for people.
 
-use std::fmt;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{
-    HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
-};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
+use super::time_left::TimeLeft;
 use crate::search::StopToken;
 use crate::search::clock::Stopwatch;
 
@@ -24,41 +22,33 @@ const FAULT: u8 = 2;
 /// How often a line of progress is printed where it cannot be drawn.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Longest time left that is told.
-const LONGEST: Duration = Duration::from_hours(24 * 60);
-
 /// Wide enough for all that is said of any work.
 const PLAIN_WIDTH: u16 = 240;
 
 /// Progress on standard error, for so many of `what`: a bar on a terminal, elsewhere a plain line
 /// now and then.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
+    resumed(length, 0, what)
+}
+
+/// The same for work of which so much was done before: that says nothing about today's pace.
+pub fn resumed(length: u64, done: u64, what: &str) -> ProgressBar {
     let counts =
         format!("{{pos}}/{{len}} {what}, {{elapsed}} elapsed, {{left}} left  {{wide_msg}}");
-    shown(Some(length), "{bar:20} ", &counts)
+    shown(Some(length), done, "{bar:20} ", &counts)
 }
 
 /// Progress with this template, before which a terminal shows `drawn`.
-fn shown(length: Option<u64>, drawn: &str, template: &str) -> ProgressBar {
+fn shown(length: Option<u64>, done: u64, drawn: &str, template: &str) -> ProgressBar {
     let (drawn, target) = if std::io::stderr().is_terminal() {
         (drawn, ProgressDrawTarget::stderr())
     } else {
         ("", ProgressDrawTarget::term_like_with_hz(Box::new(PlainLines::default()), 1))
     };
     let style = ProgressStyle::with_template(&format!("{drawn}{template}"));
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key(
-        "left",
-        |state: &ProgressState, text: &mut dyn fmt::Write| {
-            // A line that is cut short is drawn anew.
-            let _ = text.write_str(&left(state.eta()));
-        },
-    );
-    ProgressBar::with_draw_target(length, target).with_style(style)
-}
-
-/// The time left, where it can be guessed: after a pause the estimate grows beyond all bounds.
-fn left(time: Duration) -> String {
-    if time < LONGEST { format!("{:#}", HumanDuration(time)) } else { "?".to_owned() }
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = style.with_key("left", TimeLeft::new(done));
+    ProgressBar::with_draw_target(length, target).with_position(done).with_style(style)
 }
 
 /// What bars are drawn on that are not on a terminal.
@@ -141,7 +131,7 @@ pub struct LiveLine {
 
 impl Default for LiveLine {
     fn default() -> Self {
-        Self::new(shown(None, "{spinner} ", "{elapsed}  {wide_msg}"))
+        Self::new(shown(None, 0, "{spinner} ", "{elapsed}  {wide_msg}"))
     }
 }
 
@@ -196,15 +186,4 @@ pub fn finish(result: Result<ExitCode, String>) -> ExitCode {
 /// All that was said has been written.
 pub fn end_at_once() -> ! {
     signal_hook::low_level::exit(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_left_is_told_where_it_can_be_guessed() {
-        assert_eq!(left(Duration::from_mins(4)), "4m");
-        assert_eq!(left(Duration::from_secs(u64::MAX)), "?");
-    }
 }

@@ -12,7 +12,7 @@ use shakmaty::{Color, KnownOutcome, Move, Position};
 use super::{Memory, ThreeState, played, report};
 use crate::chess::game::Game;
 use crate::console::output::Output;
-use crate::console::terminal::bar;
+use crate::console::terminal::resumed;
 use crate::minimax::{Material, Pruning, solve};
 use crate::search::clock::Budget;
 use crate::search::{Clock, Limits, Search, StopToken, Task};
@@ -97,9 +97,7 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
         output.print(&sentence);
     }
     let done = || memory.ask(|experience| experience.totals().games);
-    let bar = bar(u64::from(args.games), "games");
-    bar.set_position(u64::from(done()));
-    bar.reset_eta();
+    let bar = resumed(u64::from(args.games), u64::from(done()), "games");
     let (own, _) = Memory::open(&args.file, args.size).map_err(|error| error.to_string())?;
     let mut search = ThreeState::new(own, args.seed);
     if let Some(book) = &args.book {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
-use tesla_engine::console::terminal::bar;
+use tesla_engine::console::terminal::resumed;
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
 use tesla_nn::files::sha256;
@@ -209,8 +209,8 @@ fn examine(
     let path = folder.join(&name);
     let Resumed { mut journal, mut records, .. } =
         Journal::<Record>::open(&path, &fingerprint(identity, suite))?;
-    let bar = bar(suite.items.len() as u64, &format!("of {name}"));
-    bar.set_position(records.len() as u64);
+    let done = records.len() as u64;
+    let bar = resumed(suite.items.len() as u64, done, &format!("of {name}"));
     let keep = |record: &Record| journal.append(record);
     let is_whole = exam.ask(&suite.items, keep, &mut records, &bar)?;
     bar.finish_and_clear();

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use tesla_engine::console::terminal::{LiveLine, bar};
+use tesla_engine::console::terminal::{LiveLine, resumed};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
@@ -72,10 +72,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     if done > 0 {
         say(&format!("{done} of {} games were made before; the run resumes", config.games));
     }
-    let progress = LiveLine::new(bar(config.games, "games"));
-    progress.bar.set_position(done);
-    // What was played before says nothing about this run's pace.
-    progress.bar.reset_eta();
+    let progress = LiveLine::new(resumed(config.games, done, "games"));
     let mut results =
         Results { store, progress, say, done, made: 0, positions: 0, started: Instant::now() };
     let forest = Forest::new(config.paths);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use tesla_engine::console::terminal::{LiveLine, bar};
+use tesla_engine::console::terminal::{LiveLine, resumed};
 use tesla_engine::search::StopToken;
 use tesla_nn::shared::Usage;
 
@@ -82,10 +82,7 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
         ));
     }
     let setting = Setting { config, plan, book, rules, devices: &devices };
-    let progress = LiveLine::new(bar(setting.plan.games(), "games"));
-    progress.bar.set_position(tally.games());
-    // What was played before says nothing about this run's pace.
-    progress.bar.reset_eta();
+    let progress = LiveLine::new(resumed(setting.plan.games(), tally.games(), "games"));
     let mut results = Results { files, tally, kept, config, progress, played: 0 };
     let started = Instant::now();
     let outcome = if results.tally.is_over() { Ok(()) } else { results.play(&setting, context) };

@@ -20,6 +20,8 @@ use crate::game::limit::Limit;
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
 /// runs has one for each side.
 const OWN_HASH_MB: &str = "16";
+/// What they keep back of each move's time, ms: no GUI and no connection takes any.
+const OWN_OVERHEAD_MS: &str = "0";
 
 /// One side of a match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -275,6 +277,7 @@ impl Side {
     pub fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::default();
         settings.set("Hash", OWN_HASH_MB)?;
+        settings.set("Move Overhead", OWN_OVERHEAD_MS)?;
         for (option, value) in &self.option.0 {
             match settings.set(option, value) {
                 Ok(Change::Clamped(fault)) => bail!("side {}: {fault}", self.name),
@@ -296,6 +299,8 @@ impl Side {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn parse(text: &str) -> Result<Vec<Side>> {
@@ -316,7 +321,8 @@ mod tests {
         assert!(sides[0].is_own() && !sides[1].is_own());
         assert_eq!(sides[0].machine().unwrap().batch_size, Some(8));
         assert_eq!(sides[0].machine().unwrap().search.name(), "AlphaBeta");
-        assert_eq!(sides[0].settings().unwrap().hash_mb, 16);
+        let settings = sides[0].settings().unwrap();
+        assert_eq!((settings.hash_mb, settings.move_overhead), (16, Duration::ZERO));
         assert_eq!(sides[1].args, ["--x"]);
         assert!(sides[1].restart && sides[1].limit.is_timed());
         let text = toml::to_string(&sides[1]).unwrap();

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
-use tesla_engine::console::terminal::bar;
+use tesla_engine::console::terminal::resumed;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::{self, FileError};
 use tesla_nn::model::Model;
@@ -241,10 +241,7 @@ impl Trainer {
         say: &dyn Fn(&str),
     ) -> Result<(), TrainError> {
         let end = end.min(self.config.steps);
-        let bar = bar(self.config.steps, "steps");
-        // The time that is left follows from the steps of this session only.
-        bar.set_position(self.progress.step);
-        bar.reset_eta();
+        let bar = resumed(self.config.steps, self.progress.step, "steps");
         let mut log = Log::open(&self.folder, self.progress.step)?;
         if self.progress.step == 0 {
             // From here on a kill finds a run to resume, its start included.

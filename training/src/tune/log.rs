@@ -11,7 +11,7 @@ use serde_json::json;
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position};
 use tesla_engine::chess::game::Game;
-use tesla_engine::console::terminal::bar;
+use tesla_engine::console::terminal::resumed;
 use tesla_engine::search::StopToken;
 
 use super::observe::{Observation, Observer};
@@ -116,8 +116,7 @@ pub fn collect(
         Journal::<Observation>::open(&context.folder.join(FILE), &fingerprint)?;
     let known: HashSet<u32> = records.iter().map(|seen: &Observation| seen.position).collect();
     let missing = (0..plan.positions).filter(|number| !known.contains(number)).collect();
-    let bar = bar(u64::from(plan.positions), "positions");
-    bar.set_position(records.len() as u64);
+    let bar = resumed(u64::from(plan.positions), records.len() as u64, "positions");
     let worker = |stop: StopToken| {
         let mut observer =
             devices.tree_search(side).map(|search| Observer::new(search, stop.clone()));

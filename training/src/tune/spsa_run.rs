@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use serde_json::json;
 use tesla_engine::best_first::params::Params;
-use tesla_engine::console::terminal::bar;
+use tesla_engine::console::terminal::resumed;
 use tesla_engine::search::StopToken;
 use tesla_nn::files::{self};
 
@@ -101,11 +101,10 @@ pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -
     if !records.is_empty() {
         say(&format!("{} of {} pairs were played before", records.len(), schedule.pairs));
     }
-    let bar = bar(schedule.pairs, "pairs");
+    let bar = resumed(schedule.pairs, records.len() as u64, "pairs");
     let mut path = Path::of(schedule, start.clone(), &records);
     let mut written = Instant::now();
     while path.batches() < schedule.batches() && !pool.interrupted.is_stopped() {
-        bar.set_position(records.len() as u64);
         bar.set_message(text(schedule, path.point()));
         let is_open = |pair: &u64| !path.open.iter().any(|known| known.pair == *pair);
         let missing = schedule.pairs_of(path.batches()).filter(is_open).collect();
