@@ -40,6 +40,9 @@ fn info(line: &str) -> BTreeMap<String, String> {
                 let (kind, number) = (next(), next());
                 assert!(["cp", "mate"].contains(&kind), "{line}");
                 whole(number);
+                // Of a search that was stopped before a wider window had answered.
+                let bounds = ["lowerbound", "upperbound"];
+                let _ = words.next_if(|word| bounds.contains(word));
                 format!("{kind} {number}")
             }
             "wdl" => {
@@ -132,6 +135,12 @@ fn fastchess_finds_nothing_to_complain_about() {
         engine.send("quit");
         assert!(engine.exit().success(), "{mode}");
     }
+}
+
+#[test]
+fn a_score_may_be_a_bound() {
+    let told = info("info depth 11 seldepth 19 score cp 32 lowerbound nodes 24480 pv e2e4");
+    assert_eq!((&*told["score"], &*told["pv"]), ("cp 32", "e2e4"));
 }
 
 /// `isready` is answered at once during a search, before its `bestmove`; the second search is as
