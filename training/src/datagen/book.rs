@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use shakmaty::fen::Epd;
 use shakmaty::{Chess, EnPassantMode, Position};
-use tesla_engine::console::terminal::{LiveLine, bar};
+use tesla_engine::console::terminal::{LiveLine, resumed};
 use tesla_engine::search::StopToken;
 use tesla_nn::files;
 
@@ -158,16 +158,17 @@ pub fn run(plan: &BookPlan, context: &RunContext<'_>) -> Result<Made> {
     let path = folder.join("rounds.jsonl");
     let Resumed { journal, records, .. } =
         Journal::<Round>::open(&path, &plan.fingerprint(&devices, name))?;
-    let mut found = Found::new(plan.size, journal);
     if !records.is_empty() {
         say(&format!("{} candidates were judged before", ROUND * records.len() as u64));
     }
     let done: HashSet<u64> = records.iter().map(|round| round.number).collect();
+    let mut found = Found::new(plan.size);
     for round in records {
         found.take(round);
     }
     let most = (plan.size * MOST_CANDIDATES).div_ceil(ROUND);
     let rounds = (0..most).filter(|round| !done.contains(round) && !found.is_whole()).collect();
+    let mut making = Making::new(found, journal);
     let worker = |stop: StopToken| {
         let (devices, mut teacher) = (&devices, None);
         move |number| {
@@ -181,13 +182,13 @@ pub fn run(plan: &BookPlan, context: &RunContext<'_>) -> Result<Made> {
             plan.round(number, teacher.as_mut())
         }
     };
-    let outcome = pool.run(rounds, worker, |round| found.hear(round));
-    found.progress.bar.finish_and_clear();
+    let outcome = pool.run(rounds, worker, |round| making.hear(round));
+    making.progress.bar.finish_and_clear();
     outcome?;
+    let found = making.found;
     ensure!(found.is_whole() || pool.interrupted.is_stopped(), found.lack());
+    let (is_complete, size) = (found.is_whole(), found.len());
     let Found { next, mut openings, .. } = found;
-    let is_complete = openings.len() as u64 == plan.size;
-    let size = openings.len() as u64;
     if is_complete {
         // Like lines beside each other compress well, and a match shuffles them anyway.
         openings.sort_unstable();
@@ -202,8 +203,6 @@ pub fn run(plan: &BookPlan, context: &RunContext<'_>) -> Result<Made> {
 /// The openings found so far.
 struct Found {
     size: u64,
-    journal: Journal<Round>,
-    progress: LiveLine,
     /// The first round that is not judged; what was kept of later ones waits.
     next: u64,
     waiting: BTreeMap<u64, Vec<String>>,
@@ -214,14 +213,17 @@ struct Found {
 }
 
 impl Found {
-    fn new(size: u64, journal: Journal<Round>) -> Self {
-        let progress = LiveLine::new(bar(size, "openings"));
+    fn new(size: u64) -> Self {
         let (waiting, openings, seen) = (BTreeMap::new(), Vec::new(), HashSet::new());
-        Self { size, journal, progress, next: 0, waiting, openings, seen, repeats: 0 }
+        Self { size, next: 0, waiting, openings, seen, repeats: 0 }
+    }
+
+    fn len(&self) -> u64 {
+        self.openings.len() as u64
     }
 
     fn is_whole(&self) -> bool {
-        self.openings.len() as u64 >= self.size
+        self.len() >= self.size
     }
 
     /// Takes the openings in the order of the candidates, whichever was judged first.
@@ -240,13 +242,12 @@ impl Found {
                 }
             }
         }
-        self.progress.bar.set_position(self.openings.len() as u64);
     }
 
     /// Why the book is not whole: too few candidates are even, or they are the same over and over.
     fn lack(&self) -> String {
         let Self { size, repeats, .. } = *self;
-        let (candidates, found) = (ROUND * self.next, self.openings.len() as u64);
+        let (candidates, found) = (ROUND * self.next, self.len());
         if found + repeats < size {
             return format!(
                 "of {candidates} candidates only {found} different ones are even; raise --bound, \
@@ -259,6 +260,21 @@ impl Found {
             found + repeats
         )
     }
+}
+
+/// A book in the making.
+struct Making {
+    found: Found,
+    journal: Journal<Round>,
+    progress: LiveLine,
+}
+
+impl Making {
+    /// Goes on from what was `found` before.
+    fn new(found: Found, journal: Journal<Round>) -> Self {
+        let progress = LiveLine::new(resumed(found.size, found.len(), "openings"));
+        Self { found, journal, progress }
+    }
 
     fn hear(&mut self, round: Option<Result<Round, Mishap>>) -> Result<bool> {
         match round {
@@ -269,11 +285,12 @@ impl Found {
             }
             Some(Ok(round)) => {
                 self.journal.append(&round)?;
-                self.take(round);
-                self.progress.show(format!("of {} candidates", ROUND * self.next));
+                self.found.take(round);
+                self.progress.bar.set_position(self.found.len());
+                self.progress.show(format!("of {} candidates", ROUND * self.found.next));
             }
         }
-        Ok(!self.is_whole())
+        Ok(!self.found.is_whole())
     }
 }
 
