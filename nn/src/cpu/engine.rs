@@ -20,8 +20,8 @@ use crate::weights::WeightsError;
 
 /// Rows that run through the layers together: more fall out of a core's second-level cache.
 const CHUNK_ROWS: usize = 192;
-/// Rows below which a second thread costs more than it brings.
-const SHARE_ROWS: usize = 12;
+/// Rows below which a second thread costs more than it brings: those of one child.
+const SHARE_ROWS: usize = 3;
 
 /// Part of a batch that goes to the threads that are done first.
 const SPARE: f32 = 0.3;
@@ -138,6 +138,11 @@ impl Engine {
     /// A request's answer depends on its session's earlier batches and its own batch's requests of
     /// the same session, bit by bit, and on nobody else's.
     pub fn evaluate(&mut self, requests: &[Request]) -> Vec<Evaluation> {
+        if self.options.threads > 1 && requests.len() > 1 {
+            // A thread that sleeps takes as long to wake as a child takes to run: it wakes while
+            // this one prepares.
+            rayon::spawn(|| ());
+        }
         let rebuilds = self.manager.prepare(requests, |_| []);
         for level in rebuilds.chunk_by(|a, b| a.level == b.level) {
             let jobs = level.iter().filter_map(|&node| Some((node, self.manager.job(node)?)));
