@@ -170,18 +170,18 @@ params! {
     /// in a game's next trees; 0 = every time.
     evaluations_share = 0.15 in 0.0..=0.5 step 0.05;
     /// PUCT: weight of the policy against the value (lc0's `CPuct`, for values in [-1, 1]).
-    puct_exploration = 0.93 in 0.0..=10.0 step 0.2;
+    puct_exploration = 1.0 in 0.0..=10.0 step 0.2;
     /// PUCT: growth of that weight with the logarithm of the visits (`CPuctFactor`).
     puct_growth = 3.894 in 0.0..=20.0 step 0.5;
     /// PUCT: visits at which the growth sets in (`CPuctBase`).
     puct_base = 38739.0 in 1.0..=1_000_000.0 step 2000.0;
     /// PUCT: how far a child never visited starts below its parent's value, per square root of the
     /// policy visited (`FpuValue`, for values in [-1, 1]).
-    puct_reduction = 0.22 in 0.0..=2.0 step 0.05;
+    puct_reduction = 0.12 in 0.0..=2.0 step 0.05;
     /// PUCT: temperature of the policy (`PolicyTemperature`); larger = flatter.
-    puct_temperature = 1.39 in 0.1..=5.0 step 0.1;
+    puct_temperature = 1.17 in 0.1..=5.0 step 0.1;
     /// PUCT: share of minimax in the backup; the rest is the average of all visits.
-    puct_minimax = 0.17 in 0.0..=1.0 step 0.1;
+    puct_minimax = 0.35 in 0.0..=1.0 step 0.1;
     /// Plies to which the rules alone look for a mate at a leaf: 1 = a mate in one, 2 = moves that
     /// all allow one too, 3 = a mate in two by a check too. From 2 on all moves of the root are
     /// looked through for a mate in two.
