@@ -14,14 +14,12 @@ use crate::evaluator::{CacheFigures, CacheNote, Evaluation, Request};
 use crate::incremental::AnchorPolicy;
 use crate::incremental::cache::{self, Cache};
 use crate::incremental::manager::CacheManager;
-use crate::incremental::plan::{Job, Plan};
+use crate::incremental::plan::{CHILD_ROWS, Job, Plan};
 use crate::incremental::rebuild::Rebuild;
 use crate::weights::WeightsError;
 
 /// Rows that run through the layers together: more fall out of a core's second-level cache.
 const CHUNK_ROWS: usize = 192;
-/// Rows below which a second thread costs more than it brings: those of one child.
-const SHARE_ROWS: usize = 3;
 
 /// Part of a batch that goes to the threads that are done first.
 const SPARE: f32 = 0.3;
@@ -187,7 +185,8 @@ fn run(
     order.sort_by_cached_key(|&index| kin(&jobs[index]));
     let sorted: Vec<Job<'_>> = order.iter().map(|&index| jobs[index]).collect();
     let rows: Vec<usize> = sorted.iter().map(Job::most_rows).collect();
-    let threads = options.threads.min(rows.iter().sum::<usize>() / SHARE_ROWS).max(1);
+    // Less than a child for each costs more than it brings.
+    let threads = options.threads.min(rows.iter().sum::<usize>() / CHILD_ROWS).max(1);
     let shares = split(&sorted, &rows, &portions(threads));
     let taken = AtomicUsize::new(0);
     let work = |scratch: &mut Scratch, done: &mut Vec<(usize, Vec<Answer>)>| {
