@@ -27,6 +27,7 @@ use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
 use crate::best_first::params::Params;
 use crate::best_first::puct::formula::numbered;
+use crate::best_first::root::queen_for;
 use crate::best_first::rule::Rule;
 use crate::best_first::stop::Spent;
 use crate::chess::game::position_key;
@@ -324,11 +325,11 @@ impl Rule for Puct {
                 Verdict::Draw | Verdict::Open => (1, child.visits, child_value(child, &self.model)),
             }
         };
-        let children = expansion.children().zip(tree.children(expansion));
-        let allowed = children.filter(|(id, child)| !child.has(EXCLUDED) && !taken.contains(id));
+        let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
+        let left = || expansion.children().zip(tree.children(expansion)).filter(is_left);
         let best =
-            allowed.reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
-        best.map(|(id, _)| id)
+            left().reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
+        best.map(|(id, _)| queen_for(id, tree, &self.model, left()))
     }
 
     /// lc0's smart pruning: no other move can become the most visited one.

@@ -82,7 +82,7 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
 
 /// The promotion to a queen where the same pawn's to a rook or a bishop is no better. Once it is
 /// taken back all are one position, and the move with the most visits is the policy's.
-fn queen_for<'a>(
+pub(super) fn queen_for<'a>(
     best: NodeId,
     tree: &Tree,
     model: &Model,
@@ -250,21 +250,21 @@ mod tests {
 
     /// A search of the start position that has evaluated nothing else.
     fn one_evaluation() -> BestFirst {
-        one_evaluation_of(Chess::default())
+        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
+        evaluate_once(&mut search, Chess::default());
+        search
     }
 
-    fn one_evaluation_of(position: Chess) -> BestFirst {
-        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::new()));
+    fn evaluate_once(search: &mut BestFirst, position: Chess) {
         let limits = Limits { nodes: Some(1), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
         let (game, stop) = (Game::new(position), StopToken::default());
         let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
         search.search(&task, &mut |_| {});
-        search
     }
 
     fn chosen(search: &BestFirst) -> NodeId {
-        choose(search.tree(), search.model(), search.params(), &[]).unwrap()
+        search.rule.choose(search.tree(), &[]).unwrap()
     }
 
     #[test]
@@ -301,8 +301,14 @@ mod tests {
     /// 1...dxc1 is taken back whatever it becomes.
     #[test]
     fn a_pawn_becomes_a_queen_where_a_rook_is_no_better() {
+        for search in [BestFirst::new, BestFirst::puct] {
+            promotes(search(Box::new(ClassicalEvaluator::new())));
+        }
+    }
+
+    fn promotes(mut search: BestFirst) {
         let fen = "r4rk1/5ppp/8/8/8/8/3p1PPP/2BR2K1 b - - 0 1";
-        let mut search = one_evaluation_of(from_fen(fen, false).unwrap());
+        evaluate_once(&mut search, from_fen(fen, false).unwrap());
         let played = |search: &BestFirst| search.tree().node(chosen(search)).played.promotion();
         let promoted = |role| {
             let (first, children) = root_children(search.tree());
