@@ -27,7 +27,7 @@ use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
 use crate::best_first::params::Params;
 use crate::best_first::puct::formula::numbered;
-use crate::best_first::root::queen_for;
+use crate::best_first::root::{playable, queen_for};
 use crate::best_first::rule::Rule;
 use crate::best_first::stop::Spent;
 use crate::chess::game::position_key;
@@ -316,7 +316,6 @@ impl Rule for Puct {
     /// The root move to play: the shortest mate, else the most visited that does not lose, else the
     /// longest resistance.
     fn choose(&self, tree: &Tree, taken: &[NodeId]) -> Option<NodeId> {
-        let expansion = tree.expansion_of(ROOT)?;
         let rank = |child: &Node| -> (u8, u32, f32) {
             match child.verdict {
                 Verdict::Loss(plies) => (2, u32::from(u16::MAX - plies), 0.0),
@@ -325,11 +324,9 @@ impl Rule for Puct {
                 Verdict::Draw | Verdict::Open => (1, child.visits, child_value(child, &self.model)),
             }
         };
-        let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
-        let left = || expansion.children().zip(tree.children(expansion)).filter(is_left);
-        let best =
-            left().reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
-        best.map(|(id, _)| queen_for(id, tree, &self.model, left()))
+        let best = playable(tree, taken)
+            .reduce(|best, next| if rank(next.1) > rank(best.1) { next } else { best });
+        best.map(|(id, _)| queen_for(id, tree, &self.model, taken))
     }
 
     /// lc0's smart pruning: no other move can become the most visited one.

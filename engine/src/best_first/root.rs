@@ -41,14 +41,23 @@ pub(super) fn root_children(tree: &Tree) -> (NodeId, &[Node]) {
     tree.expansion_of(ROOT).map_or((NONE, &[]), children)
 }
 
+/// The root moves that may be played: those that are neither excluded nor `taken`.
+pub(super) fn playable<'a>(
+    tree: &'a Tree,
+    taken: &'a [NodeId],
+) -> impl Iterator<Item = (NodeId, &'a Node)> {
+    let (first, children) = root_children(tree);
+    let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
+    // In this order, for where there are no children there is no id after the first.
+    children.iter().zip(first..).map(|(child, id)| (id, child)).filter(is_left)
+}
+
 /// The root move to play: a proven win, else the highest lower bound among the moves searched,
 /// else the policy's first move or a draw that promises more, else the longest resistance. `None`
 /// before the first evaluation, or where all are `taken`.
 pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> Option<NodeId> {
-    let (first, children) = root_children(tree);
-    let is_left = |(id, child): &(NodeId, &Node)| !child.has(EXCLUDED) && !taken.contains(id);
-    let left = || (first..).zip(children).filter(is_left);
-    let most = children.iter().map(|child| child.visits).max().unwrap_or(0) as f32;
+    let left = || playable(tree, taken);
+    let most = root_children(tree).1.iter().map(|child| child.visits).max().unwrap_or(0) as f32;
     // What was known before is as settled as the most visited move at most: work that another
     // search spent is no sign of merit in this one.
     let bonus = |work: f32| params.final_work * work.min(most).ln_1p();
@@ -77,17 +86,12 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
             best = Some((rank, visits, id));
         }
     }
-    best.map(|(_, _, id)| queen_for(id, tree, model, left()))
+    best.map(|(_, _, id)| queen_for(id, tree, model, taken))
 }
 
 /// The promotion to a queen where the same pawn's to a rook or a bishop is no better. Once it is
 /// taken back all are one position, and the move with the most visits is the policy's.
-pub(super) fn queen_for<'a>(
-    best: NodeId,
-    tree: &Tree,
-    model: &Model,
-    mut left: impl Iterator<Item = (NodeId, &'a Node)>,
-) -> NodeId {
+pub(super) fn queen_for(best: NodeId, tree: &Tree, model: &Model, taken: &[NodeId]) -> NodeId {
     let lesser = tree.node(best);
     if !matches!(lesser.played.promotion(), Some(Role::Rook | Role::Bishop)) {
         return best;
@@ -103,7 +107,7 @@ pub(super) fn queen_for<'a>(
         }
         verdict => verdict == lesser.verdict,
     };
-    let queen = left.find(|(_, node)| is_queen(node) && is_as_good(node));
+    let queen = playable(tree, taken).find(|(_, node)| is_queen(node) && is_as_good(node));
     queen.map_or(best, |(id, _)| id)
 }
 
