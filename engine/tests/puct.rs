@@ -241,3 +241,19 @@ fn searchmoves_are_searched_in_a_tree_that_preferred_others() {
     assert!(wanted.contains(&outcome.best));
     assert_eq!(outcome.info.nodes, 300);
 }
+
+/// A move that turns out to lose has most of the visits and leads nobody: the others get the rest.
+#[test]
+fn a_leader_that_loses_ends_nothing() {
+    let mut search = BestFirst::puct(Box::new(ClassicalEvaluator::new()));
+    let game = game("5k2/5p2/2Np4/5n1P/P3Pr1P/1q6/3P4/b3K1NR w - - 2 26");
+    let outcome = run(&mut search, &game, &nodes(200));
+    let tree = search.tree();
+    let children = tree.children(tree.expansion_of(ROOT).unwrap());
+    let most = children.iter().max_by_key(|child| child.visits).unwrap();
+    assert!(matches!(most.verdict, Verdict::Win(_)), "another position is needed");
+    assert_eq!(outcome.info.nodes, 200);
+    let open = children.iter().filter(|child| child.verdict == Verdict::Open);
+    let played = open.max_by_key(|child| child.visits).unwrap();
+    assert_eq!(outcome.best, played.played);
+}

@@ -22,7 +22,11 @@ impl Throughput {
     /// Records the time of a batch since the one before. `is_seen` = its beginning and its end were
     /// observed: an answer that was ready before we asked measures the CPU, not the evaluator.
     pub(super) fn note(&mut self, evaluations: usize, took: Duration, is_seen: bool) {
-        let (size, took) = (evaluations.max(1), took.as_secs_f32());
+        // Leaves that wait for another batch's answers take no time of the device.
+        if evaluations == 0 {
+            return;
+        }
+        let (size, took) = (evaluations, took.as_secs_f32());
         let each = took / size as f32;
         // A process that was stopped for a while says nothing about the device.
         let likely = each.min(MOST_SLOWER * self.lately);

@@ -107,6 +107,7 @@ impl<'a> BatchFiller<'a> {
                 total.changed = true;
                 self.model.recompute(self.tree, id);
                 if self.tree.node(node).is_proven() {
+                    self.queue.proven.push(id);
                     break;
                 }
             }
@@ -158,5 +159,48 @@ impl<'a> BatchFiller<'a> {
         let node = self.tree.at(slot);
         self.tree.node_mut(node).mark(BLOCKED, true);
         self.blocked.push(slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use shakmaty::CastlingMode;
+    use shakmaty::fen::Fen;
+    use tesla_nn::classical::ClassicalEvaluator;
+
+    use crate::best_first::BestFirst;
+    use crate::chess::game::Game;
+    use crate::chess::score::Verdict;
+    use crate::search::clock::Budget;
+    use crate::search::{Limits, Search as _, StopToken, Task};
+    use crate::tree::node::{KNOWN, PATH, ROOT};
+    use crate::tree::remember::recall;
+
+    /// What is proven while a batch is filled has no answer that would lead to it.
+    #[test]
+    fn what_the_selection_proves_is_in_the_table() {
+        let fen: Fen = "5b2/2k1Pp2/8/3Q4/8/8/3PPK2/2B3NR b - - 2 31".parse().unwrap();
+        let game = Game::new(fen.into_position(CastlingMode::Standard).unwrap());
+        let limits = Limits { nodes: Some(400), ..Limits::default() };
+        let (budget, stop) = (Budget::new(&limits, Duration::ZERO), StopToken::default());
+        let mut search = BestFirst::new(Box::new(ClassicalEvaluator::with_batch_size(4)));
+        let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+        search.search(&task, &mut |_| {});
+        let (mut proven, mut stored) = (0, 0);
+        for id in 0..search.tree.expansion_count() as u32 {
+            let expansion = search.tree.expansion(id);
+            let node = search.tree.node(search.tree.node_of(expansion));
+            if !node.is_proven() || node.has(PATH | KNOWN) {
+                continue;
+            }
+            proven += 1;
+            let (_, verdict, _) =
+                search.table.probe(expansion.key).and_then(|e| recall(&e)).unwrap();
+            stored += u32::from(verdict != Verdict::Open);
+        }
+        assert!(!search.tree.node(ROOT).is_proven() && proven >= 5, "{proven}");
+        assert_eq!(stored, proven);
     }
 }

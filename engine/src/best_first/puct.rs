@@ -117,13 +117,8 @@ impl Puct {
     }
 
     /// One visit from the root to a leaf.
-    fn descend(
-        &mut self,
-        tree: &mut Tree,
-        queue: &mut LeafQueue<'_>,
-        root: &Chess,
-        remaining: u32,
-    ) -> Descent {
+    fn descend(&mut self, tree: &mut Tree, queue: &mut LeafQueue<'_>, root: &Chess) -> Descent {
+        let left = queue.visits_left();
         let above = queue.keys.len();
         let mut position = root.clone();
         let mut path = vec![Slot::ROOT];
@@ -144,7 +139,7 @@ impl Puct {
             }
             let parent = here.expansion;
             queue.keys.push(tree.expansion(parent).key);
-            let index = match self.best_child(tree, parent, remaining) {
+            let index = match self.best_child(tree, parent, left) {
                 Some(Child::Node(index)) => Some(index as u8),
                 Some(Child::Edge(edge)) => queue.create_child(tree, parent, edge, &position),
                 None => None,
@@ -253,13 +248,12 @@ impl Rule for Puct {
     }
 
     fn select(&mut self, tree: &mut Tree, request: &BatchRequest<'_>) -> Selected {
-        let BatchRequest { root, size, remaining, .. } = *request;
+        let BatchRequest { root, size, .. } = *request;
         let mut queue = LeafQueue::new(tree, request);
         let mut collisions = collisions_allowed(tree.node(ROOT).visits as f32);
         let mut free_visits = 1 + (FREE_VISITS * size as f32) as u32;
         while queue.left() > 0 && queue.may_go_on() && !tree.node(ROOT).is_proven() {
-            let left = remaining.saturating_sub(queue.picked());
-            match self.descend(tree, &mut queue, root, left) {
+            match self.descend(tree, &mut queue, root) {
                 Descent::Queued => {}
                 Descent::Visited => {
                     free_visits -= 1;
@@ -331,15 +325,15 @@ impl Rule for Puct {
 
     /// lc0's smart pruning: no other move can become the most visited one.
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool {
-        let possible = spent.possible.map(|evaluations| evaluations / SMART_PRUNING);
+        let possible = spent.possible.map(|visits| visits / SMART_PRUNING);
         spent.elapsed >= spent.planned
             || possible.is_some_and(|possible| lead(tree) as f32 > possible)
     }
 
     /// Visits go to a drawn move for as long as it is the best, and no other one can become the
     /// most visited any more.
-    fn is_endless(&self, tree: &Tree, evaluations: u64) -> bool {
-        u64::from(lead(tree)) > evaluations.min(MOST_LEAD)
+    fn is_endless(&self, tree: &Tree, visits: u64) -> bool {
+        u64::from(lead(tree)) > visits.min(MOST_LEAD)
     }
 }
 
@@ -361,10 +355,12 @@ fn collisions_allowed(visits: f32) -> u32 {
     (COLLISIONS_MOST * index.powf(COLLISIONS_POWER)).max(1.0) as u32
 }
 
-/// By how many visits the most visited root move leads the next of those that are still open.
+/// By how many visits the most visited root move leads the next of those that are still open. What
+/// is proven lost leads nobody: it is not played.
 pub fn lead(tree: &Tree) -> u32 {
     let Some(expansion) = tree.expansion_of(ROOT) else { return 0 };
-    let allowed = tree.children(expansion).iter().filter(|child| !child.has(EXCLUDED));
+    let is_out = |child: &&Node| child.has(EXCLUDED) || matches!(child.verdict, Verdict::Win(_));
+    let allowed = tree.children(expansion).iter().filter(|child| !is_out(child));
     let Some(first) = allowed.clone().max_by_key(|child| child.visits) else { return 0 };
     let others = allowed.filter(|child| child.played != first.played && !child.is_proven());
     first.visits - others.map(|child| child.visits).max().unwrap_or(0)

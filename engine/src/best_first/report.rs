@@ -37,6 +37,11 @@ impl Counts {
     pub(super) fn known(&self) -> u64 {
         self.known.iter().map(|&known| u64::from(known)).sum()
     }
+
+    /// Visits that an evaluation has brought so far.
+    pub(super) fn visits_each(&self) -> f32 {
+        1.0 + self.known() as f32 / self.answered.max(1) as f32
+    }
 }
 
 /// What the last report said.
@@ -78,16 +83,19 @@ impl View<'_> {
     pub(super) fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
         let pv = root::line(self.tree, self.table, task.game, best);
         let depth = depth(self.tree).max(1);
+        let variations = self.variations(task, best);
+        let longest = variations.iter().map(|line| line.pv.len()).max().unwrap_or(0);
+        let longest = longest.max(pv.len()) as u32;
         Info {
             depth,
             // The depth is of the work, and may be more than any line of a narrow tree has.
-            selective_depth: self.counts.selective_depth.max(pv.len() as u32).max(depth),
+            selective_depth: self.counts.selective_depth.max(longest).max(depth),
             score: self.rule.score(self.tree, best),
             nodes: self.counts.answered,
             hashfull: self.hashfull(),
             time: task.budget.elapsed(),
             pv,
-            variations: self.variations(task, best),
+            variations,
             is_bound: false,
             current: None,
         }

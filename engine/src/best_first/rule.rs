@@ -43,7 +43,7 @@ pub trait Rule: Backup + Debug + Send {
     /// Nothing is in flight any more.
     fn clear(&mut self) {}
 
-    /// What the transposition table is used for; by default only for proofs and lines.
+    /// What the transposition table is used for; by default only for the lines that are reported.
     fn table_use(&self) -> TableUse {
         TableUse { leaves: false, policy: f32::INFINITY, depth: f32::INFINITY }
     }
@@ -76,8 +76,8 @@ pub trait Rule: Backup + Debug + Send {
     /// The stop rule under a clock: whether further search is not worth its time.
     fn is_enough(&self, tree: &Tree, spent: &Spent) -> bool;
 
-    /// Whether visits that cost no evaluation could go on forever, with this many evaluations left.
-    fn is_endless(&self, _tree: &Tree, _evaluations: u64) -> bool {
+    /// Whether visits that cost no evaluation could go on forever, with this many others left.
+    fn is_endless(&self, _tree: &Tree, _visits: u64) -> bool {
         false
     }
 }

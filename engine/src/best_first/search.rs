@@ -27,7 +27,7 @@ use crate::tree::leaf::{Leaf, Source};
 use crate::tree::leaf_queue::{BatchRequest, Selected};
 use crate::tree::node::{EXCLUDED, ROOT};
 use crate::tree::prove::prove_mate;
-use crate::tree::remember;
+use crate::tree::remember::{self, remember_growth};
 use crate::tree::sweep::Sweep;
 
 /// What a position takes at most where room is made in a full tree: .2 µs on an AMD Zen 5.
@@ -181,13 +181,19 @@ impl BestFirst {
             pending: self.device.pending(),
             size,
             remaining: self.remaining(task),
+            visits_each: self.counts.visits_each(),
             table: Some(&self.table).filter(|_| self.rule.table_use().leaves),
             mate_plies: self.mate_plies,
             endings: self.endings.as_ref(),
             evaluations: &self.evaluations,
             awaited: self.device.awaited(),
         };
-        self.rule.select(&mut self.tree, &request)
+        let selected = self.rule.select(&mut self.tree, &request);
+        let table_depth = self.rule.table_use().depth;
+        for &id in &selected.proven {
+            remember_growth(&mut self.tree, &mut self.table, id, table_depth);
+        }
+        selected
     }
 
     /// Waits for the oldest batch, expands its leaves and backs the values up.

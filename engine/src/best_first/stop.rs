@@ -33,7 +33,7 @@ pub struct Spent {
     pub searched: Duration,
     /// Visits made: evaluations answered, and leaves whose evaluation was known.
     pub visits: u64,
-    /// Evaluations possible in the planned time that is left, once the throughput is known.
+    /// Visits possible in the planned time that is left, once the throughput is known.
     pub possible: Option<f32>,
 }
 
@@ -93,20 +93,22 @@ impl BestFirst {
     pub(super) fn spent(&self, task: &Task<'_>) -> Option<Spent> {
         let planned = task.budget.soft()?;
         let elapsed = task.budget.elapsed();
+        let possible = self.device.evaluations_in(planned.saturating_sub(elapsed));
         Some(Spent {
             elapsed,
             planned,
             pondered: task.budget.waited(),
             searched: elapsed.saturating_sub(self.began),
             visits: self.counts.answered + self.counts.known(),
-            possible: self.device.evaluations_in(planned.saturating_sub(elapsed)),
+            possible: possible.map(|evaluations| evaluations * self.counts.visits_each()),
         })
     }
 
     /// Whether settled leaves could go on forever.
     pub(super) fn is_endless(&self, task: &Task<'_>) -> bool {
         let left = task.limits.nodes.map_or(u64::MAX, |nodes| nodes - self.counts.asked);
-        self.rule.is_endless(&self.tree, left)
+        let visits = left as f64 * f64::from(self.counts.visits_each());
+        self.rule.is_endless(&self.tree, visits as u64)
     }
 
     /// Whether so many evaluations were known that the limit on them may never be reached.

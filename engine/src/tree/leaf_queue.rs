@@ -28,6 +28,8 @@ pub const MAX_PLY: usize = 240;
 /// Leaves that ask for nothing may make a batch larger by one part in this many: their evaluations
 /// are known or in flight.
 const KNOWN_DIVISOR: u32 = 4;
+/// Leaves that a selection settles at most: some 10 ms, and a `stop` waits for them.
+const MOST_SETTLED: u32 = 1024;
 
 /// What a batch is selected for, and how large it may be.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +42,10 @@ pub struct BatchRequest<'a> {
     pub pending: (usize, usize),
     /// Evaluations to ask for at most.
     pub size: u32,
-    /// Leaves that the limits still allow, this batch's among them.
+    /// Evaluations that the limits still allow, this batch's among them.
     pub remaining: u32,
+    /// Visits that an evaluation brings: where positions are reached again, more than one.
+    pub visits_each: f32,
     /// Values of positions seen elsewhere; `None` = leaves start from nothing.
     pub table: Option<&'a Table>,
     /// Plies to which a leaf is looked through for mates, without an evaluation.
@@ -61,6 +65,8 @@ pub struct Selected {
     pub leaves: Vec<Leaf>,
     /// Leaves whose evaluations are known.
     pub known: Vec<Leaf>,
+    /// Positions above the leaves that the selection itself proved: no answer leads to them.
+    pub proven: Vec<ExpansionId>,
     /// Whether the tree had no room for more.
     pub is_full: bool,
     /// Whether the batch is small only because many leaves were settled on the way.
@@ -88,6 +94,8 @@ pub struct LeafQueue<'a> {
     path_start: usize,
     leaves: Vec<Leaf>,
     known: Vec<Leaf>,
+    /// Positions that the selection proved.
+    pub proven: Vec<ExpansionId>,
     /// Keys of the evaluations that these leaves ask for.
     asked: HashSet<u64>,
     /// Positions and legal moves for which room in the tree is reserved.
@@ -114,15 +122,22 @@ impl<'a> LeafQueue<'a> {
             path_start: request.earlier.len(),
             leaves: Vec::new(),
             known: Vec::new(),
+            proven: Vec::new(),
             asked: HashSet::new(),
             promised: request.pending,
             is_full: false,
-            free: 256 + 16 * request.size,
+            free: (256 + 16 * request.size).min(MOST_SETTLED),
         }
     }
 
+    /// Visits that the limits still allow after those in this batch.
+    pub fn visits_left(&self) -> u32 {
+        let evaluations = self.request.remaining.saturating_sub(self.asked.len() as u32);
+        (f64::from(evaluations) * f64::from(self.request.visits_each)) as u32
+    }
+
     /// Leaves so far.
-    pub fn picked(&self) -> u32 {
+    fn picked(&self) -> u32 {
         (self.leaves.len() + self.known.len()) as u32
     }
 
@@ -158,7 +173,8 @@ impl<'a> LeafQueue<'a> {
     /// The batch.
     pub fn finish(self, tree: &Tree) -> Selected {
         let is_paused = self.free == 0 && !tree.node(ROOT).is_proven();
-        Selected { leaves: self.leaves, known: self.known, is_full: self.is_full, is_paused }
+        let Self { leaves, known, proven, is_full, .. } = self;
+        Selected { leaves, known, proven, is_full, is_paused }
     }
 
     /// Gives a move of an expansion, by its index among the legal ones in `position`, a node;

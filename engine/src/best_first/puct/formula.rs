@@ -5,6 +5,7 @@ use crate::best_first::backup::child_value;
 use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
 use crate::best_first::share::{next_evaluations, shares};
+use crate::chess::score::Verdict;
 use crate::search::report::Rating;
 use crate::tree::arena::Tree;
 use crate::tree::edge::Edge;
@@ -20,7 +21,7 @@ pub(super) struct Formula {
     weight: f32,
     /// Value of a child never visited.
     unvisited: f32,
-    /// Visits of the most visited child.
+    /// Visits of the most visited child that does not lose, those in flight included.
     most_visits: u32,
 }
 
@@ -32,8 +33,10 @@ impl Puct {
         let visits = self.visits(node, expansion.slot());
         let (mut most_visits, mut visited_policy) = (0, 0.0);
         for (slot, child) in numbered(tree, id).filter(|(_, child)| !child.has(EXCLUDED)) {
+            if !matches!(child.verdict, Verdict::Win(_)) {
+                most_visits = most_visits.max(child.visits);
+            }
             let visits = self.visits(child, slot);
-            most_visits = most_visits.max(visits);
             visited_policy += if visits > 0 { child.policy } else { 0.0 };
         }
         let base = self.params.puct_base;
@@ -44,8 +47,8 @@ impl Puct {
         Formula { weight, unvisited: node.value - reduction, most_visits }
     }
 
-    /// The child that the next visit goes to.
-    pub(super) fn best_child(&self, tree: &Tree, id: ExpansionId, remaining: u32) -> Option<Child> {
+    /// The child that the next visit goes to, of so many that are left.
+    pub(super) fn best_child(&self, tree: &Tree, id: ExpansionId, left: u32) -> Option<Child> {
         let expansion = tree.expansion(id);
         let seeks_mate = tree.goal() != Goal::Result;
         let may_be_beaten = expansion.ply == 0 && !seeks_mate;
@@ -59,7 +62,7 @@ impl Puct {
         for (slot, child) in numbered(tree, id) {
             let answered = self.visits(child, slot);
             // At the root, what cannot become the most visited child any more is left alone.
-            let is_beaten = may_be_beaten && remaining < most_visits - answered;
+            let is_beaten = may_be_beaten && left < most_visits.saturating_sub(child.visits);
             if child.has(EXCLUDED) || is_beaten {
                 continue;
             }
