@@ -11,7 +11,11 @@
 //! * [`perft`] — the rules against a file of known counts;
 //! * [`positions`] — what all of them measure on.
 
-#![expect(clippy::print_stdout, reason = "a command line tool prints its findings")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool prints its findings"
+)]
 
 mod encode;
 #[cfg(feature = "net")]
@@ -29,6 +33,7 @@ mod training;
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tesla_engine::setup::settings::Settings;
@@ -76,8 +81,18 @@ enum Command {
     Train(training::Arguments),
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tesla-benches: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<(), Box<dyn Error>> {
+    match command {
         Command::Perft { file, max_nodes } => perft::run(&file, max_nodes),
         Command::Encode(arguments) => encode::run(&arguments),
         #[cfg(feature = "net")]

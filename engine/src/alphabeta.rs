@@ -329,16 +329,19 @@ impl Worker<'_> {
             score: to_score(line.value),
             pv: self.whole_line(line),
         };
+        let pv = self.whole_line(best);
+        let variations: Vec<Variation> = others.iter().map(told).collect();
+        let longest = variations.iter().map(|line| line.pv.len()).fold(pv.len(), usize::max);
         Info {
             depth: best.depth,
-            selective_depth: self.selective_depth.max(best.line.len()) as u32,
+            selective_depth: self.selective_depth.max(longest) as u32,
             score: to_score(best.value),
             is_bound: best.is_bound,
             nodes: self.nodes,
             hashfull: self.table.hashfull(),
             time: self.task.budget.elapsed(),
-            pv: self.whole_line(best),
-            variations: others.iter().map(told).collect(),
+            pv,
+            variations,
             current: None,
         }
     }

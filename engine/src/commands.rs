@@ -25,6 +25,19 @@ use std::path::Path;
 
 use tesla_nn::files;
 
+/// Refuses a file that is to be written into a folder that is not there.
+///
+/// # Errors
+/// A sentence that names the folder.
+pub fn has_folder(file: &Path) -> Result<(), String> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let (folder, name) = (folder.display(), file.display());
+        return Err(format!("there is no folder {folder} for {name}; make it first"));
+    }
+    Ok(())
+}
+
 /// Refuses an output that would replace what is read, which is `what`.
 fn spare(input: &Path, what: &str, output: &Path) -> Result<(), String> {
     if files::is_same(input, output) {

@@ -113,7 +113,7 @@ fn main() -> ExitCode {
         // what their end is: it waits for what was asked for before.
         let lines = words.iter().filter(|word| word.trim() != "quit").map(String::as_str);
         let lines = lines.collect::<Vec<_>>().join("\n");
-        return leave(uci::run(lines.as_bytes(), &output, shown(false)));
+        return leave(uci::run_lines(&lines, &output));
     }
     match Arguments::parse() {
         Arguments { version: true, .. } => output.print(&about::text()),

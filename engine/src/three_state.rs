@@ -292,7 +292,8 @@ impl Search for ThreeState {
         }
         let packed = Packed::new(task.game.position());
         let decision = self.decide(task, packed);
-        if task.comes_about() {
+        // What `searchmoves` leaves is no decision on the position.
+        if task.comes_about() && task.limits.search_moves.is_empty() {
             self.remember(task, packed, &decision);
         }
         task.wait_for_stop();

@@ -2,7 +2,8 @@
 //!
 //! The thread that reads stdin answers at once, also while a search runs. The [`session`] thread
 //! owns search and evaluator: [`go`] is parsed, becomes a [`search_job`] and is answered by
-//! `bestmove`. Bad input is answered by a sentence.
+//! `bestmove`. Bad input is answered by a sentence. What runs at the [`end`] is stopped or
+//! finished.
 
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
@@ -10,6 +11,7 @@
 mod bestmove;
 mod board;
 pub mod command;
+mod end;
 pub mod go;
 pub mod search_job;
 pub mod session;
@@ -17,13 +19,13 @@ mod stats;
 
 use std::io::BufRead;
 use std::thread;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use crossbeam_channel::{Sender, bounded, unbounded};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
 use self::command::{Command, HELP};
+use self::end::AtEnd;
 use self::session::{Busy, Job, SearchJob};
 use crate::chess::game::{Game, position_key};
 use crate::chess::notation as position;
@@ -34,12 +36,6 @@ use crate::search::StopToken;
 use crate::search::clock::{Budget, PonderHit};
 use crate::setup::options::{self, Change, Shown};
 use crate::setup::settings::Settings;
-
-/// How long `quit` waits for a search to end; a network that is still loading is not waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How long it waits where `isready` has not been answered: who pipes both wants both.
-const READY_PATIENCE: Duration = Duration::from_secs(20);
 
 /// What is left when [`run`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +48,16 @@ pub enum Remains {
 }
 
 /// Speaks UCI until `quit` or the end of `input`.
-pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
+pub fn run(input: impl BufRead, output: &Output, shown: Shown) -> Remains {
+    serve(input, output, shown, AtEnd::StopSearch)
+}
+
+/// Does what these lines say, and ends when all of it is done: searches with a limit too.
+pub fn run_lines(lines: &str, output: &Output) -> Remains {
+    serve(lines.as_bytes(), output, Shown::default(), AtEnd::FinishSearch)
+}
+
+fn serve(mut input: impl BufRead, output: &Output, shown: Shown, at_end: AtEnd) -> Remains {
     let (jobs, queue) = unbounded();
     let (alive, ended) = bounded::<()>(0);
     let session_output = output.clone();
@@ -82,7 +87,8 @@ pub fn run(mut input: impl BufRead, output: &Output, shown: Shown) -> Remains {
             Line::End => break false,
         }
     };
-    if !frontend.end(quit, &ended) {
+    let at_end = if quit { AtEnd::Quit } else { at_end };
+    if !frontend.end(at_end, &ended) {
         return Remains::Loading;
     }
     // What drivers keep for a thread they let go of when it ends, behind our back: a process that
@@ -170,6 +176,7 @@ impl Frontend {
             Command::GenFens(text) => self.genfens(text),
             Command::Help => self.output.print(HELP),
             Command::Nothing => {}
+            Command::Unknown("debug") => self.output.info("debug needs on or off behind it"),
             Command::Unknown(text) => {
                 let start: String = text.chars().take(60).collect();
                 self.output.info(&format!("unknown command '{start}'; send help to see them all"));
@@ -321,7 +328,9 @@ impl Frontend {
         match change {
             Ok(Change::ClearHash) => return self.send(Job::Clear),
             Ok(Change::Taken) => {}
-            Ok(Change::Clamped(note)) => self.output.info(&note),
+            Ok(Change::Clamped { range, taken }) => {
+                self.output.info(&format!("{range}; {taken} is used"));
+            }
             Err(problem) => return self.output.info(&problem.to_string()),
         }
         if self.debug {
@@ -365,22 +374,5 @@ impl Frontend {
             moves.len(),
             moves.join(" ")
         ));
-    }
-
-    /// `quit` stops everything; the end of stdin lets counted work (bench, perft, genfens) and
-    /// loading finish, for those who pipe a script, but no search, which could be endless. Tells
-    /// whether the session has ended.
-    fn end(mut self, quit: bool, ended: &Receiver<()>) -> bool {
-        if quit || self.running.as_ref().is_some_and(|running| running.search) {
-            self.stop();
-        }
-        drop(self.jobs);
-        // Nothing is ever sent: the error tells that the session has ended, or time is up.
-        if quit {
-            let is_waited_for = self.ready.is_some_and(|ready| ready.is_running());
-            let patience = if is_waited_for { READY_PATIENCE } else { PATIENCE };
-            return !matches!(ended.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
-        }
-        ended.recv().is_err()
     }
 }

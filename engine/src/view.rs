@@ -39,6 +39,7 @@ use self::desk::Desk;
 use self::guard::Guard;
 use self::kept::Recording;
 use self::messages::{PositionOrder, ReviewOrder};
+use crate::commands::has_folder;
 use crate::console::output::Output;
 use crate::console::terminal::{complain, interruptible};
 use crate::setup::settings::Settings;
@@ -74,6 +75,7 @@ pub struct ViewArgs {
 /// # Errors
 /// When a position or file cannot be read, the port is taken or signals cannot be caught.
 pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
+    arguments.record.as_deref().map(has_folder).transpose()?;
     let replay = arguments.replay.as_deref().map(Recording::read).transpose()?;
     let order = PositionOrder { fen: arguments.fen.clone(), moves: Vec::new() };
     let game = order.game().map_err(|refusal| refusal.error)?;

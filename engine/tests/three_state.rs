@@ -244,6 +244,18 @@ fn positions_that_were_only_expected_are_no_experience() {
     assert_eq!(search.positions(), 1);
 }
 
+/// What `searchmoves` leaves is no decision on the position, and is not played when all may be.
+#[test]
+fn restricted_searches_are_no_experience() {
+    let (mut search, start) = (decider(1), Game::new(Chess::new()));
+    let wanted = parse("h2h4", &start);
+    let limits = Limits { search_moves: vec![wanted], ..nodes(100) };
+    assert_eq!(run(&mut search, &start, &limits).best, wanted);
+    assert_eq!(search.positions(), 0);
+    run(&mut search, &start, &nodes(100));
+    assert_eq!(search.positions(), 1);
+}
+
 #[test]
 fn stop_is_answered_at_once() {
     let busy = game("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1");

@@ -67,7 +67,7 @@ impl AnalyseArgs {
                 return Err(format!("--set {name} has no effect here, so leave it out"));
             }
             match settings.set(name, value).map_err(|error| error.to_string())? {
-                Change::Clamped(note) => complain(&note),
+                Change::Clamped { range, taken } => complain(&format!("{range}; {taken} is used")),
                 Change::Taken | Change::ClearHash => {}
             }
         }

@@ -65,13 +65,8 @@ impl ReviewArgs {
         let outputs: Vec<&Path> =
             [&self.out, &self.epd].into_iter().flatten().map(PathBuf::as_path).collect();
         for &file in &outputs {
-            let name = file.display();
             super::spare(&self.pgn, "games", file)?;
-            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-            if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-                let folder = folder.display();
-                return Err(format!("there is no folder {folder} for {name}; make it first"));
-            }
+            super::has_folder(file)?;
         }
         match outputs[..] {
             [out, epd] if files::is_same(out, epd) => {

@@ -73,8 +73,13 @@ pub fn is_program_only(name: &str) -> bool {
 pub enum Change {
     /// The value was taken as given.
     Taken,
-    /// The number was out of range, so the nearest allowed one was taken; a sentence for people.
-    Clamped(String),
+    /// The number was out of range, so the nearest allowed one was taken.
+    Clamped {
+        /// From where to where it goes, for people.
+        range: String,
+        /// What was taken.
+        taken: u64,
+    },
     /// A button was pressed: forget earlier searches.
     ClearHash,
 }
@@ -106,8 +111,8 @@ impl Settings {
                 let taken = wanted.clamp(i128::from(min), i128::from(max));
                 set(self, taken as u64);
                 if taken != wanted {
-                    let note = format!("{name} goes from {min} to {max}; {taken} is used");
-                    return Ok(Change::Clamped(note));
+                    let range = format!("{name} goes from {min} to {max}");
+                    return Ok(Change::Clamped { range, taken: taken as u64 });
                 }
             }
             Kind::Check { set, .. } | Kind::Hidden { set } => {
@@ -221,9 +226,12 @@ mod tests {
         let mut settings = Settings::default();
         assert_eq!(settings.set("hash", "16"), Ok(Change::Taken));
         assert_eq!(settings.hash_mb, 16);
-        assert!(matches!(settings.set("Hash", "0"), Ok(Change::Clamped(_))));
+        assert!(matches!(settings.set("Hash", "0"), Ok(Change::Clamped { .. })));
         assert_eq!(settings.hash_mb, 1);
-        assert!(matches!(settings.set("Hash", "-99999999999999999999"), Ok(Change::Clamped(_))));
+        assert!(matches!(
+            settings.set("Hash", "-99999999999999999999"),
+            Ok(Change::Clamped { .. })
+        ));
         assert!(matches!(settings.set("Hash", "much"), Err(OptionError::NotANumber { .. })));
         assert!(matches!(settings.set("Search", "Magic"), Err(OptionError::NotAChoice { .. })));
         assert!(matches!(settings.set("UCI_Chess960", ""), Err(OptionError::NotAChoice { .. })));

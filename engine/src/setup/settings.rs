@@ -88,7 +88,7 @@ impl Settings {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OptionError {
     /// No row has this name.
-    #[error("there is no option named '{0}'; send uci to see them all")]
+    #[error("there is no option named '{0}'; the UCI command uci lists them all")]
     Unknown(String),
     /// The command names no option.
     #[error("setoption needs a name, for example: setoption name Hash value 256")]

@@ -99,7 +99,7 @@ pub fn parse(text: &str, position: &Chess) -> Go {
     limits.clock = limits.clock.filter(|clock| !(is_limited && clock.is_empty()));
     let timed = limits.clock.is_some() || limits.move_time.is_some();
     if !(counted || timed || go.ponder || limits.infinite) {
-        if words.faults.is_empty() {
+        if words.faults.is_empty() && words.odd.is_empty() {
             limits.infinite = true;
         } else {
             limits.nodes = Some(1);
@@ -220,6 +220,7 @@ mod tests {
         assert_eq!(go.remark.as_deref(), Some("ignored in go: quickly e2e5 please"));
         assert_eq!(go.limits.nodes, Some(7));
         for (text, remark) in [
+            ("node 100", "ignored in go: node 100"),
             ("wtime", "wtime needs a number after it, not 'nothing'"),
             ("movetime NaN", "movetime needs a number after it, not 'NaN'"),
             ("depth x y", "depth needs a number after it, not 'x'; ignored in go: y"),

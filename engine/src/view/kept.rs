@@ -78,10 +78,10 @@ impl Recording {
     /// When the file cannot be read or is no recording.
     pub fn read(path: &Path) -> Result<Self, String> {
         let name = path.display();
-        let bytes = files::read_bounded(path, LARGEST)
-            .map_err(|error| format!("the recording {name} cannot be read: {error}"))?;
-        let recording: Self = super::messages::read(&bytes)
-            .map_err(|refusal| format!("{name} is no recording: {}", refusal.error))?;
+        let bytes = files::read_bounded(path, LARGEST).map_err(|error| error.to_string())?;
+        let recording: Self = super::messages::read(&bytes).map_err(|refusal| {
+            format!("{name} is no recording of tesla view --record: {}", refusal.error)
+        })?;
         if recording.version == VERSION {
             Ok(recording)
         } else {

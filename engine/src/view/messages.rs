@@ -46,7 +46,9 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
             // A field without a name is named too.
             field.push_str("\"\"");
         }
-        Refusal { error: format!("{field}: {}", error.inner()), field }
+        // The whole has no name.
+        let place = if field == "." { String::new() } else { format!("{field}: ") };
+        Refusal { error: format!("{place}{}", error.inner()), field }
     })?;
     reader.end().map_err(|error| Refusal::new("end", error.to_string()))?;
     Ok(read)

@@ -103,6 +103,20 @@ fn the_end_of_stdin_is_the_end() {
     engine.read_to("Nodes searched: 8902");
 }
 
+/// Lines on the command line are all done, but for what never ends.
+#[test]
+fn lines_of_the_command_line_are_finished() {
+    let end = |line: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tesla"));
+        let output = command.args(["setoption name Evaluator value Classical", line, "quit"]);
+        String::from_utf8(output.output().unwrap().stdout).unwrap()
+    };
+    let finished = end("go nodes 700");
+    assert!(finished.contains(" nodes 700 ") && finished.contains("\nbestmove "), "{finished}");
+    let stopped = end("go infinite");
+    assert_eq!(stopped.matches("bestmove ").count(), 1, "{stopped}");
+}
+
 #[test]
 fn infinite_and_ponder_wait_although_the_search_has_ended() {
     for &search in SEARCHES {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 use tesla_engine::console::terminal::resumed;
@@ -98,6 +98,16 @@ impl SuiteArgs {
     }
 }
 
+/// The suite, if it asks anything.
+fn something_to_judge(path: &Path, suite: Suite) -> anyhow::Result<Suite> {
+    ensure!(
+        !suite.items.is_empty(),
+        "{} has nothing to judge; a line needs bm, am, dm or c0 to c9 behind its position",
+        path.display()
+    );
+    Ok(suite)
+}
+
 /// Asks all sides about all suites and prints the tables.
 ///
 /// # Errors
@@ -108,7 +118,7 @@ pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let suites: Vec<Suite> = args
         .suites
         .iter()
-        .map(|path| suite::read(path, &args.options()))
+        .map(|path| something_to_judge(path, suite::read(path, &args.options())?))
         .collect::<Result<_, _>>()?;
     check_names(&suites, &sides)?;
     let chess960 =

@@ -143,7 +143,10 @@ fn centipawns(pawns: &str) -> Option<UciScore> {
 }
 
 fn said(comment: &str) -> Option<Said> {
-    if let Some((_, rest)) = comment.split_once("[%eval ") {
+    // Some programs break lines behind the word.
+    if let Some((_, rest)) = comment.split_once("[%eval")
+        && rest.starts_with(char::is_whitespace)
+    {
         let word = rest.split([']', ',']).next()?.trim();
         let score = match word.strip_prefix('#') {
             Some(moves) => UciScore::Mate(moves.parse().ok()?),
@@ -215,6 +218,8 @@ mod tests {
             ("", None),
             ("+Mx/3", None),
             ("[%eval 0.17] [%clk 0:00:30]", Some(Said::Behind(UciScore::Cp(17)))),
+            ("good [%eval\n2.18] [%tesla\n60.0 1.0]", Some(Said::Behind(UciScore::Cp(218)))),
+            ("[%evaluated]", None),
             ("[%eval #-3]", Some(Said::Behind(UciScore::Mate(-3)))),
             ("[%eval 2.5,31]", Some(Said::Behind(UciScore::Cp(250)))),
         ] {

@@ -113,6 +113,11 @@ impl MatchConfig {
             "games must be from 1 to {MOST_GAMES}, not {}",
             self.games
         );
+        ensure!(
+            !self.chess960 || self.openings != BookSource::BuiltIn,
+            "the built-in book has positions of standard chess only; give some of Chess960 with \
+             --openings"
+        );
         self.games = self.games.next_multiple_of(2);
         self.rules().adjudication.check()?;
         ensure!(

@@ -280,7 +280,7 @@ impl Side {
         settings.set("Move Overhead", OWN_OVERHEAD_MS)?;
         for (option, value) in &self.option.0 {
             match settings.set(option, value) {
-                Ok(Change::Clamped(fault)) => bail!("side {}: {fault}", self.name),
+                Ok(Change::Clamped { range, .. }) => bail!("side {}: {range}", self.name),
                 Ok(_) => {}
                 Err(fault) => bail!("side {}: {fault}", self.name),
             }

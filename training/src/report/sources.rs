@@ -206,7 +206,7 @@ impl Sources {
             ensure!(
                 found.count() > before,
                 "{} holds nothing to report; name folders of train, match, suite or tune, or the \
-                 file that evaluate --json or tesla experience --csv wrote",
+                 file that evaluate --json or tesla experience learn --csv wrote",
                 path.display()
             );
         }

@@ -152,7 +152,8 @@ impl Shop {
         let turn = work.position.turn;
         let position = work.position.game.position();
         if position.legal_moves().is_empty() {
-            let over = Answer::of_the_end(&work.id, turn, fen(position), position.is_check());
+            let (told, fen) = ((turn, work.search.name()), fen(position));
+            let over = Answer::of_the_end(&work.id, told, fen, position.is_check());
             (self.tell)(Reply::Answer(Box::new(over)));
             return Ok(());
         }
@@ -263,6 +264,7 @@ fn result(work: &Work, outcome: &Outcome) -> Snapshot {
     let progress = Progress {
         time: info.time.as_millis() as u64,
         evaluations: info.nodes,
+        per_second: (info.nodes as f64 / info.time.as_secs_f64().max(0.001)) as u64,
         depth: info.depth,
         selective_depth: info.selective_depth,
         stopped: Some(stopped),

@@ -153,7 +153,7 @@ impl Query {
         let mut query = Self::default();
         let id = fields.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         if id.is_empty() || id.chars().count() > LONGEST_ID {
-            let text = format!("a query needs a name of 1 to {LONGEST_ID} letters");
+            let text = format!("a query needs an id: a text of 1 to {LONGEST_ID} letters");
             return Err(Refusal::new("", Some("id"), text));
         }
         for (name, value) in fields {

@@ -174,13 +174,13 @@ impl Answer {
     }
 
     /// Of a position without a legal move.
-    pub fn of_the_end(id: &str, turn: usize, fen: String, is_mate: bool) -> Self {
+    pub fn of_the_end(id: &str, (turn, search): (usize, &str), fen: String, is_mate: bool) -> Self {
         let root = NodeSnapshot { fen, ..NodeSnapshot::of_the_end(is_mate) };
         Self {
             id: id.to_owned(),
             turn,
             during: false,
-            search: String::new(),
+            search: search.to_owned(),
             progress: Progress::default(),
             root,
             why: if is_mate { "Checkmate." } else { "Stalemate." }.to_owned(),

@@ -29,6 +29,8 @@ pub struct MatesArgs {
 /// A position whose mate is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
+    /// Of the file.
+    line: usize,
     /// The four fields of the position.
     fen: String,
     /// Moves to the mate; negative where the side to move is mated.
@@ -36,11 +38,11 @@ struct Item {
 }
 
 impl Item {
-    /// Reads a line `FEN … dm N;`; `None` where it has no `dm`.
-    fn parse(line: &str) -> Option<Self> {
+    /// Reads a line `FEN … dm N;` and its number; `None` where it has no `dm`.
+    fn parse((number, line): (usize, &str)) -> Option<Self> {
         let moves = line.split_once(" dm ")?.1.split(';').next()?.trim().parse().ok()?;
         let fields: Vec<&str> = line.split_whitespace().take(4).collect();
-        Some(Self { fen: fields.join(" "), moves })
+        Some(Self { line: number, fen: fields.join(" "), moves })
     }
 
     /// Plies within which the mate lies.
@@ -74,7 +76,7 @@ fn answer(item: &Item, pruning: Pruning) -> Result<Solution, String> {
 /// Solves the file's mates and says how many came out exactly.
 pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     let text = read(&args.file)?;
-    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let lines = || (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let all: Vec<Item> = lines().filter_map(Item::parse).collect();
     let longest = args.longest as i32;
     let items: Vec<&Item> = all
@@ -90,7 +92,7 @@ pub(super) fn run(args: &MatesArgs, output: &Output) -> Result<(), String> {
     let answers = items.par_iter().map(|item| {
         let answer = answer(item, pruning);
         bar.inc(1);
-        answer
+        answer.map_err(|fault| format!("line {} of {}: {fault}", item.line, args.file.display()))
     });
     let answers: Vec<Solution> = answers.collect::<Result<_, _>>()?;
     bar.finish_and_clear();
@@ -136,15 +138,17 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        let item = Item::parse("8/1k6/8/1K5R/8/8/8/8 w - - dm 4; id \"x\";").unwrap();
+        let parse = |line| Item::parse((7, line));
+        let item = parse("8/1k6/8/1K5R/8/8/8/8 w - - dm 4; id \"x\";").unwrap();
         assert_eq!((item.fen.as_str(), item.moves), ("8/1k6/8/1K5R/8/8/8/8 w - -", 4));
-        assert_eq!(Item::parse("8/8/8/6R1/8/4K3/6k1/8 b - - dm -4;").unwrap().plies(), 8);
-        assert_eq!(Item::parse("8/8/8/6R1/8/4K3/6k1/8 b - - bm Kg1;"), None);
+        assert_eq!(item.line, 7);
+        assert_eq!(parse("8/8/8/6R1/8/4K3/6k1/8 b - - dm -4;").unwrap().plies(), 8);
+        assert_eq!(parse("8/8/8/6R1/8/4K3/6k1/8 b - - bm Kg1;"), None);
     }
 
     #[test]
     fn differences_are_told() {
-        let item = Item { fen: "8/8/8/8/8/8/8/8 w - -".to_owned(), moves: 3 };
+        let item = Item { line: 1, fen: "8/8/8/8/8/8/8/8 w - -".to_owned(), moves: 3 };
         let told = |moves| difference(&item, &Solution { moves, nodes: 1 });
         assert_eq!(told(Some(2)), "8/8/8/8/8/8/8/8 w - -: dm 3 there, dm 2 here");
         assert_eq!(told(None), "8/8/8/8/8/8/8/8 w - -: dm 3 there, none here");
@@ -162,7 +166,7 @@ mod tests {
             ("kbK5/pp6/1P6/8/8/8/8/R7 w - -", 2),
             ("rnb1kb1r/pp3ppp/2p5/4q3/4n3/3Q4/PPPB1PPP/2KR1BNR w kq -", 3),
         ] {
-            let item = Item { fen: fen.to_owned(), moves };
+            let item = Item { line: 1, fen: fen.to_owned(), moves };
             assert_eq!(answer(&item, Pruning::Ordered).unwrap().moves, Some(moves), "{fen}");
             // A ply less, and there is none.
             let game = Game::new(position(fen).unwrap());

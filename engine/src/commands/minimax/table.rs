@@ -21,7 +21,7 @@ pub struct TableArgs {
     /// Deepest search in plies; plain minimax takes about 30 times as long for each
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=7))]
     pub depth: u32,
-    /// One FEN a line; ten positions of the program's own if not given
+    /// One FEN or EPD a line; ten positions of the program's own if not given
     #[arg(long)]
     pub positions: Option<PathBuf>,
 }
@@ -33,14 +33,24 @@ const POSITIONS: &str = include_str!("../../../data/minimax.epd");
 /// What one pruning found at each depth from 1, and how long it took in all.
 type Column = (Vec<Found>, Duration);
 
+/// A line of FEN as it is, one of EPD without its operations.
+fn without_operations(line: &str) -> String {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let is_epd = fields.get(4).is_some_and(|field| field.parse::<u32>().is_err());
+    fields[..if is_epd { 4 } else { fields.len() }].join(" ")
+}
+
 /// Searches all positions with all prunings, on all cores, and prints the table.
 pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
     let text = match &args.positions {
         Some(path) => read(path)?,
         None => POSITIONS.to_owned(),
     };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let positions = lines.map(position).collect::<Result<Vec<Chess>, _>>()?;
+    let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
+    let positions = lines.map(|(number, line)| {
+        position(&without_operations(line)).map_err(|fault| format!("line {number}: {fault}"))
+    });
+    let positions = positions.collect::<Result<Vec<Chess>, _>>()?;
     if positions.is_empty() {
         return Err("the file holds no position; write one FEN per line".to_owned());
     }

@@ -121,7 +121,7 @@ impl ReadGame {
                 words.push(format!("${}", judgement.nag()));
             }
             let comment = annotation.comment(&position, played);
-            words.extend(comment.split(' ').map(str::to_owned));
+            words.extend(pieces(&comment).map(str::to_owned));
         }
         words.push(self.outcome.clone());
         text += &wrapped(&words);
@@ -166,6 +166,15 @@ impl Annotation {
         });
         format!("{{ {eval}[%tesla {value:.1} {:.1}] {better}}}", self.verdict.error)
     }
+}
+
+/// The words of a comment; what stands in brackets is one, for readers look for `[%eval 0.5]`.
+pub(super) fn pieces(comment: &str) -> impl Iterator<Item = &str> {
+    let mut is_inside = false;
+    comment.split(move |letter| {
+        is_inside = letter == '[' || is_inside && letter != ']';
+        letter == ' ' && !is_inside
+    })
 }
 
 /// Words in lines.

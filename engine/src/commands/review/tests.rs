@@ -47,6 +47,12 @@ fn games_are_written_as_others_read_them() {
         assert!(flat.contains(part), "{part} is not in {flat}");
     }
     assert!(text.lines().all(|line| line.len() <= 80));
+    // No line ends within brackets, where other programs look for `[%eval `.
+    assert!(text.lines().all(|line| line.matches('[').count() == line.matches(']').count()));
+    assert_eq!(
+        game::pieces("{ [%eval 1 2] a b }").collect::<Vec<_>>(),
+        ["{", "[%eval 1 2]", "a", "b", "}"]
+    );
     // What is written can be read, and is the same game.
     let again = &readable(text.as_bytes()).unwrap()[0];
     assert_eq!(again.positions().len(), 5);
