@@ -11,7 +11,7 @@ use crate::chess::score::Verdict;
 use crate::search::table::Table;
 use crate::search::{Info, Task, Variation};
 use crate::tree::arena::Tree;
-use crate::tree::node::{NodeId, ROOT, UNEVALUATED};
+use crate::tree::node::{Goal, NodeId, ROOT, UNEVALUATED};
 
 /// Time between reports when nothing else is new.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
@@ -82,14 +82,14 @@ impl View<'_> {
     /// The report with this root move as the best.
     pub(super) fn info(&self, task: &Task<'_>, best: NodeId) -> Info {
         let pv = root::line(self.tree, self.table, task.game, best);
-        let depth = depth(self.tree).max(1);
+        let (depth, deepest) = (self.depth(), self.deepest());
         let variations = self.variations(task, best);
         let longest = variations.iter().map(|line| line.pv.len()).max().unwrap_or(0);
         let longest = longest.max(pv.len()) as u32;
         Info {
             depth,
             // The depth is of the work, and may be more than any line of a narrow tree has.
-            selective_depth: self.counts.selective_depth.max(longest).max(depth),
+            selective_depth: self.counts.selective_depth.max(depth).min(deepest).max(longest),
             score: self.rule.score(self.tree, best),
             nodes: self.counts.answered,
             hashfull: self.hashfull(),
@@ -99,6 +99,18 @@ impl View<'_> {
             is_bound: false,
             current: None,
         }
+    }
+
+    /// Longest line that a search for a mate looks at, plies; longer ones are cut off.
+    fn deepest(&self) -> u32 {
+        match self.tree.goal() {
+            Goal::Mate { plies } => plies as u32,
+            Goal::Result => u32::MAX,
+        }
+    }
+
+    fn depth(&self) -> u32 {
+        depth(self.tree).max(1).min(self.deepest())
     }
 
     /// Share of tree and table in use, permille.
@@ -119,7 +131,7 @@ impl View<'_> {
             taken.push(next);
         }
         taken[1..].sort_by_key(|&id| Reverse(self.place(id)));
-        let depth = depth(self.tree).max(1);
+        let depth = self.depth();
         let variation = |&id: &NodeId| Variation {
             depth,
             score: self.rule.score(self.tree, id),

@@ -77,9 +77,9 @@ pub fn parse(text: &str, position: &Chess) -> Go {
             "binc" => black.increment = number().map(milliseconds),
             "movestogo" => moves_to_go = number().map(small).filter(|&moves| moves > 0),
             "movetime" => limits.move_time = number().map(milliseconds),
-            "nodes" => limits.nodes = number().map(|nodes| nodes.max(1)),
-            "depth" => limits.depth = number().map(|depth| small(depth).max(1)),
-            "mate" => limits.mate = number().map(|moves| small(moves).max(1)),
+            "nodes" => limits.nodes = words.positive(word),
+            "depth" => limits.depth = words.positive(word).map(small),
+            "mate" => limits.mate = words.positive(word).map(small),
             "perft" => go.perft = number().map(small),
             "infinite" => limits.infinite = true,
             "ponder" => go.ponder = true,
@@ -119,6 +119,15 @@ impl Words<'_> {
             self.faults.push(format!("{word} needs a number after it, not '{text}'"));
         }
         number
+    }
+
+    /// The number behind `word`, one at least.
+    fn positive(&mut self, word: &str) -> Option<u64> {
+        let number = self.number(word)?;
+        if number == 0 {
+            self.faults.push(format!("{word} is from 1 on; 1 is used"));
+        }
+        Some(number.max(1))
     }
 
     /// Takes moves up to the next word of `go`; those that cannot be played are odd.
@@ -229,6 +238,10 @@ mod tests {
             assert_eq!(go.remark.as_deref(), Some(remark));
             assert!(go.limits.nodes == Some(1) && !go.limits.infinite, "{text}");
         }
+        let zero = read("nodes 0 depth -3 mate 2");
+        let remark = "nodes is from 1 on; 1 is used; depth is from 1 on; 1 is used";
+        assert_eq!(zero.remark.as_deref(), Some(remark));
+        assert_eq!((zero.limits.nodes, zero.limits.depth), (Some(1), Some(1)));
         // What can be read still counts.
         let go = read("nodes depth 3");
         assert_eq!((go.limits.nodes, go.limits.depth), (None, Some(3)));

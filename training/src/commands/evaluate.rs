@@ -10,6 +10,7 @@ use tesla_nn::files;
 use crate::disk::network::weights_file;
 use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
+use crate::labelled::{Room, is_held_out_file};
 use crate::suite::{self, Options, Selection};
 use crate::train::dataset::Dataset;
 use crate::train::learnt::Learnt;
@@ -20,7 +21,7 @@ pub struct EvaluateArgs {
     /// Weights file, or the folder of a training run: its newest.
     #[arg(long)]
     weights: PathBuf,
-    /// Held-out .games.zst file, or a folder of them (train* is left out).
+    /// Held-out .games.zst file, or a folder with some (valid*).
     #[arg(long, required_unless_present = "puzzles")]
     data: Option<PathBuf>,
     /// Also accept games that the network was trained on, as listed in its run's folder.
@@ -99,7 +100,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         all.network
     )?;
     if let Some(path) = &args.data {
-        let dataset = Dataset::read(path, "train")?;
+        let dataset = games(path, args.learnt)?;
         let learnt_games = learnt_games(args, &weights, &dataset)?;
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
@@ -123,6 +124,21 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         write!(out, "{}", puzzles::table(&all.puzzles).for_people())?;
     }
     write(args, &all)
+}
+
+/// The games of a file; of a folder, the held-out ones alone, or all.
+fn games(path: &Path, all: bool) -> Result<Dataset, Box<dyn std::error::Error>> {
+    let is_wanted = |file: &Path| all || !path.is_dir() || is_held_out_file(file);
+    let dataset = Dataset::read_named(path, is_wanted, Room::of_machine())?;
+    if dataset.positions() == 0 {
+        return Err(format!(
+            "{} has no held-out games, in files whose names begin with valid (datagen and merge \
+             make them with --valid); name a file of games, or add --learnt to measure on all",
+            path.display()
+        )
+        .into());
+    }
+    Ok(dataset)
 }
 
 /// How many of these games the network has learnt from; refused unless they are meant.

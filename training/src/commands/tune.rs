@@ -248,9 +248,9 @@ const UNPROVEN: &str = "UNPROVEN: these numbers have not played a game. What fit
                         need not play best (docs/search.md): let them play with --games 400.";
 
 /// Refuses knobs that change nothing in these games: all pairs would be level.
-fn check_effect(knobs: &[Knob], base: &Side, is_timed: bool) -> anyhow::Result<()> {
+fn check_effect(knobs: &[Knob], base: &Side, has_clock: bool) -> anyhow::Result<()> {
     check_tree(base.machine()?.search).map_err(Error::msg)?;
-    let of_the_clock = knobs.iter().find(|knob| !is_timed && knob.name.starts_with("stop_"));
+    let of_the_clock = knobs.iter().find(|knob| !has_clock && knob.name.starts_with("stop_"));
     match of_the_clock {
         Some(Knob { name, .. }) => {
             bail!("{name} decides when to stop under a clock; play with one, as --tc 4+0.04")
@@ -267,7 +267,7 @@ fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome
     let SpsaArgs { pairs, batch, rate, seed, .. } = *args;
     let schedule = Schedule { knobs, pairs, batch, rate, seed };
     let base = side(&args.option)?;
-    check_effect(&schedule.knobs, &base, args.limit().is_timed())?;
+    check_effect(&schedule.knobs, &base, args.limit().tc.is_some())?;
     let games = MatchConfig {
         games: 2 * pairs,
         openings: args.openings.clone(),

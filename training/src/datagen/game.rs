@@ -179,7 +179,7 @@ impl<'a> LabelledGame<'a> {
     fn judged(&mut self) -> Result<Judged, Mishap> {
         let reply = self.ask(&[])?;
         let best = self.legal(reply.best)?;
-        let Some(score) = reply.score else {
+        let Some(score) = reply.latest else {
             let what = format!("the teacher gave its move {} no score", reply.best);
             return Err(Mishap::Failed { how: Termination::BadUci, what });
         };
@@ -273,7 +273,8 @@ mod tests {
             let others = legal.iter().skip(1).take(2).map(|&m| (uci(m), UciScore::Mate(-3)));
             Ok(Reply {
                 best,
-                score: Some(UciScore::Cp(7)),
+                score: Some(UciScore::Cp(300)),
+                latest: Some(UciScore::Cp(7)),
                 depth: None,
                 nodes: None,
                 pv: Vec::new(),

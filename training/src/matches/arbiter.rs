@@ -236,6 +236,7 @@ mod tests {
             Ok(Reply {
                 best: uci.parse().unwrap(),
                 score: Some(UciScore::Cp(0)),
+                latest: Some(UciScore::Cp(0)),
                 depth: Some(1),
                 nodes: Some(1),
                 pv: Vec::new(),

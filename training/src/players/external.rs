@@ -156,6 +156,7 @@ impl Player for ExternalPlayer {
             best,
             others: others.filter(|(first, _)| *first != best).collect(),
             score: answer.info.score,
+            latest: answer.info.latest,
             depth: answer.info.depth,
             nodes: answer.info.nodes,
             pv: answer.info.pv,

@@ -120,6 +120,7 @@ impl Player for HeadPlayer {
         Ok(Reply {
             best: best.to_uci(mode),
             score: (self.head != Head::Policy).then_some(score),
+            latest: (self.head != Head::Policy).then_some(score),
             depth: Some(u32::from(self.head == Head::Value)),
             nodes: Some(nodes),
             pv: Vec::new(),

@@ -137,6 +137,7 @@ fn reply(outcome: &Outcome, position: &Chess, elapsed: Duration) -> Reply {
     Reply {
         best: outcome.best.to_uci(mode),
         score: Some(score),
+        latest: Some(score),
         depth: Some(outcome.info.depth),
         nodes: Some(outcome.info.nodes),
         remarks: Vec::new(),

@@ -275,6 +275,7 @@ impl TrainConfig {
         }
         let share = |steps: u64| {
             let begin = self.steps.saturating_sub(steps);
+            let steps = self.steps - begin;
             (step.saturating_sub(begin) as f32 / steps.max(1) as f32).min(1.0)
         };
         let left = if let Some(steps) = self.decay_steps {
@@ -310,6 +311,10 @@ mod tests {
         near(constant.rate_at(800), 2.0);
         near(constant.rate_at(900), 0.5 * (2.0 + 0.2));
         near(constant.rate_at(1000), 0.2);
+        // A decay longer than the run ends where the run does.
+        let short = TrainConfig { decay_steps: Some(5000), ..constant.clone() };
+        near(short.rate_at(500), 0.5 * (2.0 + 0.2));
+        near(short.rate_at(1000), 0.2);
         // As long as the decay has not begun, a longer run has had the same rates.
         let longer = TrainConfig { steps: 5000, ..constant.clone() };
         assert!(

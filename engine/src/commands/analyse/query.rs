@@ -29,6 +29,7 @@ const DEEPEST_TREE: u32 = 8;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Query {
     /// Any name; every answer bears it.
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
     pub id: String,
     /// What to do; without it, analyse.
     pub action: Action,
@@ -39,16 +40,19 @@ pub struct Query {
     /// The positions of it to analyse, by the number of moves before each; without it, the last.
     pub turns: Option<Vec<usize>>,
     /// Evaluations a position (nodes, of alpha-beta).
+    #[cfg_attr(test, schemars(range(min = 1)))]
     pub nodes: Option<u64>,
     /// Time a position.
     pub seconds: Option<f64>,
     /// Depth, plies.
+    #[cfg_attr(test, schemars(range(min = 1)))]
     pub depth: Option<u32>,
     /// The search mode: `Tesla`, `PUCT`, `AlphaBeta` or `Minimax`.
     pub search: Option<String>,
     /// Only these moves of the position, UCI.
     pub search_moves: Vec<String>,
     /// Most moves that an answer tells of, the best first; without it, all.
+    #[cfg_attr(test, schemars(range(min = 1)))]
     pub multipv: Option<usize>,
     /// Seconds between partial answers; without it, there are none.
     pub report_every: Option<f64>,

@@ -33,6 +33,8 @@ pub struct Info {
     pub score: Option<UciScore>,
     /// How the score is to be read.
     pub bound: Bound,
+    /// The last score of the best variation, a bound too: what the peer thought when it stopped.
+    pub latest: Option<UciScore>,
     /// Nodes searched.
     pub nodes: Option<u64>,
     /// Nodes per second.
@@ -157,6 +159,7 @@ impl Gathered {
         let (rank, variation) = (line.rank(), line.variation);
         let Info { depth, seldepth, score, bound, nodes, nps, time, hashfull, pv, .. } = line.info;
         let info = &mut self.info;
+        info.latest = score.filter(|_| rank.is_some()).or(info.latest);
         info.nodes = nodes.or(info.nodes);
         info.nps = nps.or(info.nps);
         info.time = time.or(info.time);
@@ -220,7 +223,7 @@ mod tests {
             time: Some(Duration::from_millis(7500)),
             hashfull: Some(17),
             pv: vec!["e2e4".to_owned(), "e7e8q".to_owned()],
-            others: Vec::new(),
+            ..Info::default()
         };
         assert_eq!(line, Line { info: expected, variation: 1, ..Line::default() });
     }
@@ -261,6 +264,7 @@ mod tests {
         ]);
         assert_eq!((info.depth, info.score), (Some(5), Some(UciScore::Mate(3))));
         assert_eq!((info.bound, info.nodes), (Bound::Exact, Some(40)));
+        assert_eq!(info.latest, Some(UciScore::Cp(90)));
         assert_eq!(info.pv, ["d2d4"]);
     }
 
