@@ -163,7 +163,11 @@ pub(crate) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, ModelConfig), Weigh
 pub fn load_bytes(bytes: &[u8], device: &Device) -> Result<Loaded, WeightsError> {
     let (tensors, config) = open(bytes)?;
     if is_older(&tensors) {
-        let (model, ..) = graft(bytes, &config, device)?;
+        let (model, taken, total) = graft(bytes, &config, device)?;
+        if taken != total {
+            let missing = format!("{} of its {total} tensors are missing", total - taken);
+            return Err(WeightsError::Misfit(missing));
+        }
         return Ok(Loaded { model, config, hash: short_hash(bytes) });
     }
     let mut model = config.init(device);
@@ -186,7 +190,10 @@ fn older_rows(tensors: &SafeTensors<'_>, name: &str) -> Option<usize> {
         _ => return None,
     };
     let table = tensors.tensor(name).ok()?;
-    table.shape().first().copied().filter(|rows| older.contains(rows))
+    match *table.shape() {
+        [rows, width] if width > 0 => Some(rows).filter(|rows| older.contains(rows)),
+        _ => None,
+    }
 }
 
 /// Rows of the table `name` today, of those tables that have grown.

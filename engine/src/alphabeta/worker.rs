@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position};
+use shakmaty::{Chess, EnPassantMode, FromSetup, Move, Position, PositionError};
 use tesla_nn::evaluator::EvalError;
 
 use crate::chess::game::position_key;
@@ -309,7 +309,8 @@ pub(super) fn pass(position: &Chess) -> Option<Chess> {
     let mut setup = position.to_setup(EnPassantMode::Legal);
     setup.ep_square = None;
     setup.swap_turn();
-    Chess::from_setup(setup, position.castles().mode()).ok()
+    let passed = Chess::from_setup(setup, position.castles().mode());
+    passed.or_else(PositionError::ignore_too_much_material).ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! the value after the captures that both sides want, what the side to move gains by them, and what
 //! the opponent would gain if the side to move passed.
 
-use shakmaty::{Chess, MoveList, Position};
+use shakmaty::{Chess, MoveList, Position, PositionError};
 
 use crate::classical::{for_white, quiet_from, seen_by};
 
@@ -39,7 +39,9 @@ pub(super) fn rows(position: &Chess, legal: &MoveList) -> [u8; 3] {
     let standing = seen_by(turn, board);
     let quiet = quiet_from(position, legal, standing);
     let gain = class(&GAINS, quiet - standing);
-    let threat = position.clone().swap_turn().map_or(IN_CHECK, |passed| {
+    // It fails in check, and would with more pieces than a game gives.
+    let passed = position.clone().swap_turn().or_else(PositionError::ignore_too_much_material);
+    let threat = passed.map_or(IN_CHECK, |passed| {
         let standing = seen_by(!turn, board);
         class(&THREATS, quiet_from(&passed, &passed.legal_moves(), standing) - standing)
     });

@@ -108,7 +108,8 @@ pub(super) struct Tensor {
 impl Tensor {
     /// Whether `other` has the same shape or, if it `may_widen`, a smaller one.
     fn holds(&self, other: &Self, may_widen: bool) -> bool {
-        let has_room = self.shape.iter().zip(&other.shape).all(|(own, other)| own >= other);
+        let fits = |(own, other): (&usize, &usize)| own >= other && *other > 0;
+        let has_room = self.shape.iter().zip(&other.shape).all(fits);
         self.shape == other.shape || may_widen && has_room && self.shape.len() == other.shape.len()
     }
 

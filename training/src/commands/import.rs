@@ -185,7 +185,7 @@ impl Import<'_> {
         if self.counts.read.is_multiple_of(1000) {
             self.bar.set_message(format!("{} games", self.counts.read));
         }
-        let Taken { games, gaps, has_result } = game;
+        let Taken { games, gaps, has_result } = game.without_mistakes();
         if !has_result {
             self.counts.unfinished += 1;
             return Ok(());

@@ -2,7 +2,10 @@
 
 use shakmaty::{Chess, Move, Position};
 
-use crate::labelled::{GameRecord, Ply, pack};
+use crate::labelled::{GameRecord, Ply, pack, unpack};
+
+/// What a move loses that cannot stand for the best one: a mistake, as Lichess has it.
+const MISTAKE: f32 = 0.1;
 
 /// What was taken over of one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +16,38 @@ pub struct Taken {
     pub gaps: usize,
     /// Whether it has a result; without one nothing is taken over.
     pub has_result: bool,
+}
+
+impl Taken {
+    /// The same without positions in which a mistake was played: what the best move was, nobody
+    /// says. The games are cut there, so that no value comes from what followed.
+    #[must_use]
+    pub fn without_mistakes(self) -> Self {
+        let games = self.games.into_iter().flat_map(cut_at_mistakes).collect();
+        Self { games, ..self }
+    }
+}
+
+fn cut_at_mistakes(game: GameRecord) -> Vec<GameRecord> {
+    let GameRecord { start, result, plies, .. } = game;
+    let mut position = start.clone();
+    let mut parts = Vec::new();
+    let mut part = GameRecord { start, result, plies: Vec::new(), others: Vec::new() };
+    for (at, &ply) in plies.iter().enumerate() {
+        let Some(played) = unpack(&position, ply.played) else { break };
+        position.play_unchecked(played);
+        let is_mistake =
+            plies.get(at + 1).is_some_and(|next| ply.expected() + next.expected() - 1.0 > MISTAKE);
+        if is_mistake {
+            let rest = GameRecord { start: position.clone(), plies: Vec::new(), ..part.clone() };
+            parts.push(std::mem::replace(&mut part, rest));
+        } else {
+            part.plies.push(ply);
+        }
+    }
+    parts.push(part);
+    parts.retain(|part| !part.plies.is_empty());
+    parts
 }
 
 /// Why a game cannot be read.
@@ -87,6 +122,24 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Neither the value nor the best move of a position comes from a mistake played in it.
+    #[test]
+    fn games_are_cut_at_mistakes() {
+        let mut pieces = Pieces::new(Chess::default());
+        let mut positions = Vec::new();
+        // The third move loses a queen.
+        for score in [30, -20, 25, 900, -880] {
+            positions.push(pieces.position().clone());
+            let m = pieces.position().legal_moves()[0];
+            pieces.push(m, Some(score));
+        }
+        let Taken { games, gaps, .. } = pieces.finish(0).without_mistakes();
+        let scores = games.iter().map(|game| game.plies.iter().map(|ply| ply.score).collect());
+        assert_eq!(scores.collect::<Vec<Vec<i16>>>(), [vec![30, -20], vec![900, -880]]);
+        assert_eq!((&games[0].start, &games[1].start), (&positions[0], &positions[3]));
+        assert_eq!(gaps, 0);
+    }
 
     #[test]
     fn a_game_is_cut_where_scores_are_missing() {

@@ -39,8 +39,8 @@ pub struct Reply {
     pub best: UciMove,
     /// From the mover's view.
     pub score: Option<UciScore>,
-    /// The same, or the bound that it named after it: what it thought when it stopped. A search that
-    /// ends within an iteration has mostly just learnt that its score was too high.
+    /// The same, or the bound that it named after it: what it thought when it stopped. A search
+    /// that ends within an iteration has mostly just learnt that its score was too high.
     pub latest: Option<UciScore>,
     /// Depth in plies.
     pub depth: Option<u32>,

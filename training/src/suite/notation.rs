@@ -1,10 +1,11 @@
 //! Positions and moves as suites write them.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use shakmaty::fen::Fen;
 use shakmaty::san::San;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionError, Setup};
+use tesla_nn::encode::MAX_PIECES;
 
 /// The setup that a FEN, or the first four fields of an EPD line, describes.
 pub(super) fn setup(fen: &str) -> Result<Setup> {
@@ -17,8 +18,11 @@ pub(super) fn setup(fen: &str) -> Result<Setup> {
 /// A position, and whether it castles as in Chess960.
 ///
 /// Composed problems and old suites need some leniency: left-over castling rights and en passant
-/// squares are dropped; more pieces than a game can give, and checks no game can give, are kept.
+/// squares are dropped; more pieces of a kind than a game can give, and checks no game can give,
+/// are kept.
 pub(super) fn position(fen: &str, setup: Setup) -> Result<(Chess, CastlingMode)> {
+    let pieces = setup.board.occupied().count();
+    ensure!(pieces <= MAX_PIECES, "'{fen}' has {pieces} pieces; a board takes {MAX_PIECES} here");
     let mode = CastlingMode::detect(&setup);
     Chess::from_setup(setup, mode)
         .or_else(PositionError::ignore_invalid_castling_rights)
