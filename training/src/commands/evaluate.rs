@@ -10,7 +10,7 @@ use tesla_nn::files;
 use crate::disk::network::weights_file;
 use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
-use crate::labelled::{Room, is_held_out_file};
+use crate::labelled::{RecordError, Room, is_held_out_file};
 use crate::suite::{self, Options, Selection};
 use crate::train::dataset::Dataset;
 use crate::train::learnt::Learnt;
@@ -130,6 +130,9 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
 fn games(path: &Path, all: bool) -> Result<Dataset, Box<dyn std::error::Error>> {
     let is_wanted = |file: &Path| all || !path.is_dir() || is_held_out_file(file);
     let dataset = Dataset::read_named(path, is_wanted, Room::of_machine())?;
+    if dataset.positions() == 0 && !path.is_dir() {
+        return Err(RecordError::Empty(path.to_owned()).into());
+    }
     if dataset.positions() == 0 {
         return Err(format!(
             "{} has no held-out games, in files whose names begin with valid (datagen and merge \
