@@ -2,8 +2,8 @@
 //!
 //! The thread that reads stdin answers at once, also while a search runs. The [`session`] thread
 //! owns search and evaluator: [`go`] is parsed, becomes a [`search_job`] and is answered by
-//! `bestmove`. Bad input is answered by a sentence. What runs at the [`end`] is stopped or
-//! finished.
+//! `bestmove`. Bad input is answered by a sentence. What still runs when the input ends is stopped
+//! or finished (`end`).
 
 // What comes from stdin is untrusted, so nothing here may panic.
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
