@@ -33,13 +33,6 @@ const POSITIONS: &str = include_str!("../../../data/minimax.epd");
 /// What one pruning found at each depth from 1, and how long it took in all.
 type Column = (Vec<Found>, Duration);
 
-/// A line of FEN as it is, one of EPD without its operations.
-fn without_operations(line: &str) -> String {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let is_epd = fields.get(4).is_some_and(|field| field.parse::<u32>().is_err());
-    fields[..if is_epd { 4 } else { fields.len() }].join(" ")
-}
-
 /// Searches all positions with all prunings, on all cores, and prints the table.
 pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
     let text = match &args.positions {
@@ -47,9 +40,8 @@ pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
         None => POSITIONS.to_owned(),
     };
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
-    let positions = lines.map(|(number, line)| {
-        position(&without_operations(line)).map_err(|fault| format!("line {number}: {fault}"))
-    });
+    let positions = lines
+        .map(|(number, line)| position(line).map_err(|fault| format!("line {number}: {fault}")));
     let positions = positions.collect::<Result<Vec<Chess>, _>>()?;
     if positions.is_empty() {
         return Err("the file holds no position; write one FEN per line".to_owned());
