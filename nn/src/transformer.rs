@@ -310,8 +310,6 @@ impl Evaluator for TransformerEvaluator {
             Err(match error {
                 RecvTimeoutError::Disconnected => ended(),
                 RecvTimeoutError::Timeout => {
-                    // Whoever waits for it would wait as long as it does.
-                    self.thread = None;
                     let seconds = gpu.patience.as_secs_f32();
                     EvalError::DeviceLost(format!("no answer within {seconds:.1} s"))
                 }
@@ -319,6 +317,8 @@ impl Evaluator for TransformerEvaluator {
         });
         if answer.is_err() {
             gpu.is_lost = true;
+            // Whoever waited for it now would wait as long as its driver does.
+            self.thread = None;
             device::lose(&gpu.adapter);
         }
         answer

@@ -194,8 +194,8 @@ fn hidden<W: Float>(
     let row4 = comptime!(sizes.row4());
     let part = comptime!(sizes.layers * sizes.width4);
     let (a, b) = (ints[at] as usize, ints[at + 1] as usize);
-    let position =
-        ints[records::POSITIONS_AT] as usize + b / records::POSITION_OF * records::POSITION;
+    let number = b / records::POSITION_OF + a / records::FULL * records::POSITIONS;
+    let position = ints[records::POSITIONS_AT] as usize + number * records::POSITION;
     let entries = position + records::ENTRIES;
     let readout = ints[entries + ints[position] as usize / 256 - 1] as usize;
     let piece = ints[entries + a % 64] as usize;
@@ -206,7 +206,7 @@ fn hidden<W: Float>(
         let captured = ints[entries + captured] as usize / records::PLACES_OF_ROW;
         sum += load::<W>(values, captured * row4 + part + i);
     }
-    let target = a / 4096 * n + i;
+    let target = a / 4096 % records::TARGETS * n + i;
     let table = sum * load::<W>(w, sizes.places.gate + target)
         + load::<W>(w, sizes.places.target + target)
         + load::<W>(w, sizes.places.feature + b % 512 * n + i)

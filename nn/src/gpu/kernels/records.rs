@@ -10,7 +10,9 @@
 //! | move | tokens and tables |
 
 use crate::batch::NO_PIECE;
-use crate::encode::{ATTACK_STATES, MAX_PIECES, MOVE_FEATURES, MOVE_SITUATIONS, RULE_FEATURES};
+use crate::encode::{
+    self, ATTACK_STATES, MAX_PIECES, MOVE_FEATURES, MOVE_SITUATIONS, MoveToken, RULE_FEATURES,
+};
 use crate::incremental::plan::{MAX_SOURCES, Plan, Source};
 
 /// Words of the head: these, and room.
@@ -42,11 +44,19 @@ pub(super) const STATES: usize = 1 << 10;
 pub(super) const PLACES_OF_ROW: usize = 1 << 7;
 /// The captured piece of a move that captures none.
 pub(super) const NO_CAPTURE: usize = 63;
-/// A move's second word is `feature + 512 · situation + POSITION_OF · position`.
+/// A move's second word is `feature + 512 · situation + POSITION_OF · (position % POSITIONS)`.
 pub(super) const POSITION_OF: usize = 512 * SITUATIONS;
+/// A move's first word is `piece + 64 · captured + 4096 · target + FULL · (position / POSITIONS)`:
+/// several searches that share a device send more positions at once than the second word can say.
+pub(super) const POSITIONS: usize = 1 << 12;
+/// Room for the tokens of a move.
+pub(super) const FULL: usize = 1 << 24;
+/// Room for a target.
+pub(super) const TARGETS: usize = FULL / 4096;
 /// Room for a situation.
 pub(super) const SITUATIONS: usize = 1 << 11;
 const _: () = assert!(MOVE_FEATURES <= 512 && MOVE_SITUATIONS <= SITUATIONS);
+const _: () = assert!(encode::TARGETS <= TARGETS);
 
 /// The parts, while they are written.
 #[derive(Debug, Default)]
@@ -112,12 +122,7 @@ impl Records {
     }
 
     fn push_moves(&mut self, plan: &Plan, position: u32) {
-        for m in &plan.moves {
-            let captured = m.captured.map_or(NO_CAPTURE as u32, u32::from);
-            let tokens = u32::from(m.piece) | captured << 6 | u32::from(m.target) << 12;
-            let tables = u32::from(m.feature) | u32::from(m.situation) << 9;
-            self.moves.extend([tokens, tables + POSITION_OF as u32 * position]);
-        }
+        self.moves.extend(plan.moves.iter().flat_map(|m| move_words(m, position)));
     }
 
     /// The whole, with attention in the answer after `values` of each position and two numbers of
@@ -141,4 +146,37 @@ impl Records {
     }
 }
 
+/// The words of a move of the batch's position of this number.
+fn move_words(m: &MoveToken, position: u32) -> [u32; MOVE] {
+    let captured = m.captured.map_or(NO_CAPTURE as u32, u32::from);
+    let tokens = u32::from(m.piece) | captured << 6 | u32::from(m.target) << 12;
+    let tables = u32::from(m.feature) | u32::from(m.situation) << 9;
+    let (high, low) = (position / POSITIONS as u32, position % POSITIONS as u32);
+    [tokens + FULL as u32 * high, tables + POSITION_OF as u32 * low]
+}
+
 const _: () = assert!(NO_PIECE as usize / ATTACK_STATES < STATES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel reads them (`heads::hidden`).
+    #[test]
+    fn a_move_tells_its_position_in_batches_of_any_size() {
+        let m = MoveToken {
+            piece: 31,
+            captured: Some(30),
+            target: (encode::TARGETS - 1) as u16,
+            feature: (MOVE_FEATURES - 1) as u16,
+            situation: (MOVE_SITUATIONS - 1) as u16,
+        };
+        for position in [0, 1, 4095, 4096, 8191, 100_000] {
+            let [a, b] = move_words(&m, position).map(|word| word as usize);
+            assert_eq!(b / POSITION_OF + a / FULL * POSITIONS, position as usize);
+            assert_eq!([a % 64, a / 64 % 64, a / 4096 % TARGETS], [31, 30, encode::TARGETS - 1]);
+            assert_eq!(b % 512, MOVE_FEATURES - 1);
+            assert_eq!(b / 512 % SITUATIONS, MOVE_SITUATIONS - 1);
+        }
+    }
+}
