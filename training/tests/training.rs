@@ -204,6 +204,12 @@ fn a_resumed_run_keeps_its_options_and_its_log() {
     assert!(trainer.is_resumed());
     trainer.run(&data, &StopToken::default(), &|_| ()).unwrap();
     assert_eq!((trainer.step(), std::fs::read_to_string(&log).unwrap()), (60, kept));
+    drop(trainer);
+
+    // It does not end before the step that it is at.
+    let error = Trainer::open(config(59), &run, &Device::flex()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("has made 60 steps"), "{error}");
+    assert_eq!(Trainer::stored_config(&run).unwrap(), Some(config(60)));
 
     let fresh = Trainer::open(config(60), &folder.file("fresh"), &Device::flex()).unwrap();
     assert!(!fresh.is_resumed());

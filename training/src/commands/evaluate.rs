@@ -102,6 +102,9 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     if let Some(path) = &args.data {
         let dataset = games(path, args.learnt)?;
         let learnt_games = learnt_games(args, &weights, &dataset)?;
+        if learnt_games.is_none() {
+            say(UNKNOWN);
+        }
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
         let report = Report { learnt_games, ..Report::from(&figures) };
@@ -144,14 +147,21 @@ fn games(path: &Path, all: bool) -> Result<Dataset, Box<dyn std::error::Error>> 
     Ok(dataset)
 }
 
-/// How many of these games the network has learnt from; refused unless they are meant.
+/// Said where nothing tells what the network has learnt from.
+const UNKNOWN: &str = "it is not known whether the network has learnt from these games: there is \
+                       no games.learnt in its folder or the one above, as a training run's has";
+
+/// How many of these games the network has learnt from, if that is known; refused unless they are
+/// meant.
 fn learnt_games(
     args: &EvaluateArgs,
     weights: &Path,
     dataset: &Dataset,
-) -> Result<usize, Box<dyn std::error::Error>> {
-    let learnt = Learnt::of(weights)?.map_or(0, |learnt| learnt.count(dataset));
-    if learnt > 0 && !args.learnt {
+) -> Result<Option<usize>, Box<dyn std::error::Error>> {
+    let learnt = Learnt::of(weights)?.map(|learnt| learnt.count(dataset));
+    if let Some(learnt @ 1..) = learnt
+        && !args.learnt
+    {
         let games = dataset.games();
         return Err(format!(
             "the network has learnt from {learnt} of the {games} games, so its figures on them say \

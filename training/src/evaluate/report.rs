@@ -24,9 +24,9 @@ pub struct Row {
 /// Everything that was measured on labelled games.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// Of the games that the network has learnt from; 0 = all were held out.
+    /// Of the games that the network has learnt from; 0 = all were held out, `None` = not known.
     #[serde(default)]
-    pub learnt_games: usize,
+    pub learnt_games: Option<usize>,
     /// Whole encodes of every position.
     pub whole: Measures,
     /// The same by pieces on the board and by how close the game is.
@@ -47,7 +47,7 @@ impl From<&Figures> for Report {
             STALENESS.iter().zip(row).map(of)
         });
         Self {
-            learnt_games: 0,
+            learnt_games: None,
             whole: figures.whole.measures(),
             by_phase: figures.phases.rows(),
             by_staleness: rows.collect(),
@@ -71,9 +71,13 @@ impl Report {
         )
     }
 
-    /// Held out or not, in a word.
+    /// Held out or not, in a word; where that is not known, another one.
     pub fn kind(&self) -> &'static str {
-        if self.learnt_games == 0 { "held-out" } else { "learnt" }
+        match self.learnt_games {
+            Some(0) => "held-out",
+            Some(_) => "learnt",
+            None => "labelled",
+        }
     }
 
     /// A table of all groups by staleness, each cell as `cell` has it.
@@ -186,5 +190,20 @@ impl fmt::Display for Report {
             whole.calibration_error_points, whole.pit_distance
         )?;
         write!(f, "{}", self.reliability().for_people())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_not_called_held_out() {
+        let of = |learnt_games| Report { learnt_games, ..Report::from(&Figures::default()) };
+        assert!(of(Some(0)).brief().starts_with("On 0 held-out positions"));
+        assert!(of(Some(3)).brief().starts_with("On 0 learnt positions"));
+        assert!(of(None).brief().starts_with("On 0 labelled positions"));
+        let json = serde_json::to_value(of(None)).unwrap();
+        assert!(json["learnt_games"].is_null());
     }
 }

@@ -22,7 +22,11 @@ fn name(networks: &[(String, Evaluated)], (file, figures): &(String, Evaluated))
 
 /// The networks with figures on games.
 fn named(networks: &[(String, Evaluated)]) -> Vec<Named<'_>> {
-    let learnt = |games: &Report| if games.learnt_games > 0 { ", learnt games" } else { "" };
+    let learnt = |games: &Report| match games.learnt_games {
+        Some(0) => "",
+        Some(_) => ", learnt games",
+        None => ", perhaps learnt games",
+    };
     let games = networks.iter().filter_map(|of| Some((of, of.1.games.as_ref()?)));
     games.map(|(of, games)| (name(networks, of) + learnt(games), games)).collect()
 }

@@ -105,8 +105,8 @@ impl Trainer {
     /// on, its shape and its start excepted). Weights and moments live on `device`.
     ///
     /// # Errors
-    /// When `config` is impossible, the folder is in use, of something else or cannot be used, or
-    /// its checkpoint is damaged.
+    /// When `config` is impossible or ends before the run's step, the folder is in use, of something
+    /// else or cannot be used, or its checkpoint is damaged.
     pub fn open(
         mut config: TrainConfig,
         folder: &Path,
@@ -142,6 +142,9 @@ impl Trainer {
             }
             None => (fresh(&config, &training), State::default(), None, Progress::default()),
         };
+        if config.steps < progress.step {
+            return Err(TrainError::Past { made: progress.step });
+        }
         progress.plan = Some(config.plan());
         progress.guard.set_precision(config.precision);
         checkpoint::store_config(folder, &config)?;

@@ -25,6 +25,15 @@ pub enum TrainError {
     /// Numbers that cannot be trained with.
     #[error("{0}; fix the options")]
     Config(String),
+    /// A resumed run that is to end before the step it is at.
+    #[error(
+        "the run has made {made} steps; name at least as many with --steps, or begin another one \
+         in another folder with --out"
+    )]
+    Past {
+        /// Steps that it has made.
+        made: u64,
+    },
     /// The weights.
     #[error(transparent)]
     Weights(#[from] weights::WeightsError),
