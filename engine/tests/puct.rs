@@ -22,6 +22,7 @@ use tesla_engine::chess::game::Game;
 use tesla_engine::chess::score::Verdict;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Clock, Limits, Outcome, Search, StopToken, Task};
+use tesla_engine::setup::mode::SearchMode;
 use tesla_engine::tree::arena::Tree;
 use tesla_engine::tree::node::{PENDING, ROOT, UNEVALUATED};
 use tesla_nn::classical::ClassicalEvaluator;
@@ -256,4 +257,27 @@ fn a_leader_that_loses_ends_nothing() {
     let open = children.iter().filter(|child| child.verdict == Verdict::Open);
     let played = open.max_by_key(|child| child.visits).unwrap();
     assert_eq!(outcome.best, played.played);
+}
+
+/// What is refused beside a search in a match has no effect on it.
+#[test]
+fn tunables_of_the_other_rule_change_nothing() {
+    let game = game("r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 0 8");
+    for (mode, make) in [
+        (SearchMode::Puct, BestFirst::puct as fn(_) -> BestFirst),
+        (SearchMode::Tesla, BestFirst::new),
+    ] {
+        let signature = |changes: &[(&str, f32)]| {
+            let mut search = make(Box::new(ClassicalEvaluator::with_batch_size(8)));
+            search.set_params(params(changes));
+            run(&mut search, &game, &nodes(150));
+            search.signature()
+        };
+        let plain = signature(&[]);
+        for row in Params::TUNABLES.iter().filter(|row| !mode.reads(row.name)) {
+            for value in [row.min, row.max] {
+                assert_eq!(signature(&[(row.name, value)]), plain, "{mode}: {}", row.name);
+            }
+        }
+    }
 }

@@ -150,6 +150,18 @@ fn spsa_goes_the_same_way_whatever_interrupts_it() {
     }
     assert_ne!(Params::read(&scratch.0.join("parts/tunables.toml")).unwrap(), Params::default());
 
+    let beside = scratch.join("fitted");
+    fs::create_dir(&beside).unwrap();
+    let tunables = scratch.0.join("fitted/tunables.toml");
+    fs::write(&tunables, "error_scale = 0.3").unwrap();
+    let said = complaint(line, &["--openings", &book, "--out", &beside]);
+    assert!(said.contains("tunables.toml is of something else"), "{said}");
+    assert_eq!(fs::read_dir(&beside).unwrap().count(), 1);
+
+    let useless = "tune spsa --knob puct_base --pairs 2";
+    let said = complaint(useless, &["--openings", &book, "--out", &scratch.join("x")]);
+    assert!(said.contains("puct_base has no effect on the search Tesla"), "{said}");
+
     let unknown = "tune spsa --knob eror_scale --pairs 2";
     let said = complaint(unknown, &["--openings", &book, "--out", &scratch.join("x")]);
     assert!(said.contains("no tunable named eror_scale"), "{said}");

@@ -61,7 +61,45 @@ named! {
     }
 }
 
+/// What PUCT does not read: the errors of values, what is made of them, and Tesla's stop rule.
+const NOT_OF_PUCT: [&str; 23] = [
+    "error_scale",
+    "error_growth",
+    "error_decay",
+    "error_reference",
+    "error_trust",
+    "error_family",
+    "missing_min",
+    "policy_floor",
+    "policy_trust",
+    "verify",
+    "verify_root",
+    "horizon",
+    "inherit",
+    "grant_share",
+    "grant_least",
+    "final_caution",
+    "final_work",
+    "mate_visits",
+    "table_depth",
+    "table_policy",
+    "stop_gain",
+    "stop_decay",
+    "doubt_extension",
+];
+
 impl SearchMode {
+    /// Whether the tunable of this name may change what the search plays.
+    pub fn reads(self, tunable: &str) -> bool {
+        match self {
+            Self::Tesla => !tunable.starts_with("puct_"),
+            Self::Puct => !NOT_OF_PUCT.contains(&tunable),
+            // The network's cache has anchors whoever asks it.
+            Self::AlphaBeta => tunable.starts_with("anchor_"),
+            Self::Minimax | Self::ThreeState => false,
+        }
+    }
+
     /// The modes that say of each root move what they know, for `tesla view`.
     pub const WATCHABLE: [Self; 3] = [Self::Tesla, Self::Puct, Self::AlphaBeta];
 
@@ -77,5 +115,19 @@ impl SearchMode {
     /// Whether the search has an evaluation of its own, and asks no evaluator.
     pub fn has_own_evaluation(self) -> bool {
         matches!(self, Self::Minimax | Self::ThreeState)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::best_first::params::Params;
+
+    #[test]
+    fn what_is_not_read_is_in_the_register() {
+        for name in NOT_OF_PUCT {
+            assert!(Params::TUNABLES.iter().any(|row| row.name == name), "{name}");
+            assert!(SearchMode::Tesla.reads(name) && !SearchMode::Puct.reads(name), "{name}");
+        }
     }
 }

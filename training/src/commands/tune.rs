@@ -249,7 +249,11 @@ const UNPROVEN: &str = "UNPROVEN: these numbers have not played a game. What fit
 
 /// Refuses knobs that change nothing in these games: all pairs would be level.
 fn check_effect(knobs: &[Knob], base: &Side, has_clock: bool) -> anyhow::Result<()> {
-    check_tree(base.machine()?.search).map_err(Error::msg)?;
+    let search = base.machine()?.search;
+    check_tree(search).map_err(Error::msg)?;
+    if let Some(Knob { name, .. }) = knobs.iter().find(|knob| !search.reads(&knob.name)) {
+        bail!("{name} has no effect on the search {search}; leave it out");
+    }
     let of_the_clock = knobs.iter().find(|knob| !has_clock && knob.name.starts_with("stop_"));
     match of_the_clock {
         Some(Knob { name, .. }) => {

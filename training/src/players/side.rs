@@ -243,11 +243,21 @@ impl Side {
                      leave it out, or name the program with cmd=PATH"
                 );
             }
+            let search = self.machine()?.search;
+            let is_idle = |option: &str| {
+                Params::TUNABLES.iter().any(|row| row.name == option) && !search.reads(option)
+            };
+            if let Some((option, _)) = self.option.0.iter().find(|(name, _)| is_idle(name)) {
+                bail!(
+                    "side {name}: option {option} has no effect on the search {search}; leave it \
+                     out"
+                );
+            }
             ensure!(
                 self.latency.is_none() || self.limit.is_timed(),
                 "side {name}: latency needs a limit in time, such as movetime=0.1"
             );
-            let keeps_tree = self.machine()?.search.keeps_tree();
+            let keeps_tree = search.keeps_tree();
             ensure!(
                 keeps_tree || self.latency.is_none(),
                 "side {name}: latency is for the searches Tesla and PUCT, which send batches; \
@@ -347,6 +357,19 @@ mod tests {
             let sentence = fault(&format!("name=A nodes=1 option.{option}"));
             assert!(sentence.contains("has no effect"), "{sentence}");
             assert!(parse(&format!("name=A cmd=x nodes=1 option.{option}")).is_ok());
+        }
+        for (search, option) in [
+            ("Tesla", "puct_base=100"),
+            ("PUCT", "error_scale=0.5"),
+            ("AlphaBeta", "error_scale=0.5"),
+            ("Minimax", "branching=3"),
+        ] {
+            let side = format!("name=A nodes=1 option.{option} option.Search={search}");
+            let sentence = format!("has no effect on the search {search}");
+            assert!(fault(&side).contains(&sentence), "{side}");
+        }
+        for side in ["option.branching=3", "option.puct_base=9", "preset=literal"] {
+            assert!(parse(&format!("name=A nodes=1 option.Search=PUCT {side}")).is_ok(), "{side}");
         }
         assert!(fault("name=A nodes=1 arg=x").contains("cmd"));
         assert!(fault("name=A nodes=1 nodes=2").contains("nodes is given twice"));

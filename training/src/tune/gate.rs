@@ -136,18 +136,22 @@ mod tests {
         };
         let log = json!({
             "side": { "name": "Tesla", "limit": {}, "option": {
-                "Evaluator": "Classical", "Search": "PUCT", "branching": "3", "tunablesfile": "gone"
+                "Evaluator": "Classical", "Hash": "8", "branching": "3", "tunablesfile": "gone"
             } },
             "network": "tunables 01234567",
         });
         let sides = config(log.clone()).unwrap().side;
-        let own = [("Evaluator", "Classical"), ("Search", "PUCT")];
+        let own = [("Evaluator", "Classical"), ("Hash", "8")];
         let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
         };
         assert_eq!(sides[0].option.0, owned(&[own[0], own[1], ("error_scale", "0.1")]));
         assert_eq!(sides[1].option.0, owned(&own));
         assert_eq!(sides[0].settings().unwrap().machine.params, fitted);
+
+        let mut by_puct = log.clone();
+        by_puct["side"]["option"]["Search"] = json!("PUCT");
+        assert!(config(by_puct).unwrap_err().to_string().contains("no effect on the search PUCT"));
 
         let mut other = log;
         other["network"] = json!("network small-00000000, tunables 01234567");

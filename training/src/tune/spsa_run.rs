@@ -6,7 +6,7 @@ use std::iter;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use serde_json::json;
 use tesla_engine::best_first::params::Params;
 use tesla_engine::console::terminal::resumed;
@@ -26,6 +26,8 @@ use crate::players::side::Side;
 
 /// The pairs that were played.
 pub const FILE: &str = "spsa.jsonl";
+/// Where the run has settled.
+const TUNABLES: &str = "tunables.toml";
 
 /// What all workers share.
 struct Setting<'a> {
@@ -83,6 +85,7 @@ impl Setting<'_> {
 pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -> Result<Path> {
     let RunContext { folder, pool, say } = *context;
     schedule.check()?;
+    check_folder(folder)?;
     let [base, ..] = games.side.as_slice() else { bail!(NOTHING) };
     let params = base.settings()?.machine.params;
     let start: Vec<f64> = schedule
@@ -139,14 +142,30 @@ pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -
     Ok(path)
 }
 
+/// Refuses to begin a run beside the tunables of another command, which it would replace.
+fn check_folder(folder: &FilePath) -> Result<()> {
+    let (pairs, tunables) = (folder.join(FILE), folder.join(TUNABLES));
+    let is_begun = pairs.exists() && !Journal::<PairResult>::read(&pairs)?.is_empty();
+    ensure!(
+        is_begun || !tunables.exists(),
+        "{} is of something else, and this run would replace it; name another folder with --out",
+        tunables.display()
+    );
+    Ok(())
+}
+
 /// The point by name.
 pub fn text(schedule: &Schedule, point: &[f64]) -> String {
     let named = schedule.knobs.iter().zip(point);
     named.map(|(knob, at)| format!("{} {at:.4}", knob.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes the way as spsa.csv, and where it settled as tunables.toml.
+/// Writes the way as spsa.csv, and where it settled as tunables.toml; nothing before the first
+/// batch.
 fn write(schedule: &Schedule, path: &Path, params: &Params, folder: &FilePath) -> Result<()> {
+    if path.batches() == 0 {
+        return Ok(());
+    }
     let mut csv = csv::Writer::from_writer(Vec::new());
     let names = schedule.knobs.iter().map(|knob| knob.name.clone());
     csv.write_record(iter::once("pairs".to_owned()).chain(names))?;
@@ -164,6 +183,6 @@ fn write(schedule: &Schedule, path: &Path, params: &Params, folder: &FilePath) -
     }
     let played = (path.batches() * schedule.batch.max(1)).min(schedule.pairs);
     let head = format!("Tuned by `tesla-train tune spsa` in {played} pairs of games.");
-    files::replace(&folder.join("tunables.toml"), tuned.to_file(&head).as_bytes())?;
+    files::replace(&folder.join(TUNABLES), tuned.to_file(&head).as_bytes())?;
     Ok(())
 }
