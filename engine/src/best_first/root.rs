@@ -154,17 +154,22 @@ pub(super) fn line_below(
     first: NodeId,
 ) -> Vec<Move> {
     let (mut position, mut seen) = (position.clone(), seen.to_vec());
-    let mut line = Vec::new();
+    let (mut line, mut mate) = (Vec::new(), Vec::new());
     let mut node = first;
     while line.len() < MAX_LINE {
         let played = tree.node(node).played;
         line.push(played);
         seen.push(position_key(&position));
         position.play_unchecked(played);
-        let Some(expansion) = tree.expansion_of(node) else { break };
+        let Some(expansion) = tree.expansion_of(node) else {
+            mate = mates::line(&position, tree.node(node).verdict);
+            break;
+        };
         let Some(next) = expansion.best_child() else {
+            mate = mates::line(&position, tree.node(node).verdict);
             // Nothing below was searched: the likeliest move is a guess at the reply.
-            if line.len() < MAX_LINE
+            if mate.is_empty()
+                && line.len() < MAX_LINE
                 && let Some(reply) = likeliest_move(tree, expansion, &position)
             {
                 line.push(reply);
@@ -176,15 +181,10 @@ pub(super) fn line_below(
         node = next;
     }
     let verdict = tree.node(node).verdict;
-    let mate = if tree.expansion_of(node).is_some() {
-        Vec::new()
-    } else {
-        mates::line(&position, verdict)
-    };
     if !mate.is_empty() {
         line.extend(mate);
     } else if matches!(verdict, Verdict::Open | Verdict::Win(_) | Verdict::Loss(_)) {
-        extend_from_table(&mut line, position, seen, table);
+        extend_from_table(&mut line, (position, verdict), seen, table);
     }
     line
 }
@@ -196,8 +196,15 @@ fn likeliest_move(tree: &Tree, expansion: &Expansion, position: &Chess) -> Optio
 }
 
 /// Follows the table's best moves until it knows none, the line is long or the game may be drawn:
-/// a position comes back (`seen` holds the keys so far), fifty moves, too little material.
-fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, mut seen: Vec<u64>, table: &Table) {
+/// a position comes back (`seen` holds the keys so far), fifty moves, too little material. A mate
+/// that the `verdict` on the position promises is shown to its end where the rules alone find it:
+/// the table holds no position that was proven as a leaf.
+fn extend_from_table(
+    line: &mut Vec<Move>,
+    (mut position, mut verdict): (Chess, Verdict),
+    mut seen: Vec<u64>,
+    table: &Table,
+) {
     let mut key = position_key(&position);
     while line.len() < MAX_LINE {
         if seen.contains(&key) || position.halfmoves() >= 100 || position.is_insufficient_material()
@@ -205,11 +212,19 @@ fn extend_from_table(line: &mut Vec<Move>, mut position: Chess, mut seen: Vec<u6
             return;
         }
         seen.push(key);
-        let Some(best) = table.probe(key).and_then(|entry| entry.best) else { return };
-        let Some(played) = best.find(&position.legal_moves()) else { return };
+        let best = table.probe(key).and_then(|entry| entry.best);
+        let Some(played) = best.and_then(|best| best.find(&position.legal_moves())) else {
+            line.extend(mates::line(&position, verdict));
+            return;
+        };
         position.play_unchecked(played);
         key = position_key(&position);
         line.push(played);
+        verdict = match verdict {
+            Verdict::Win(plies @ 1..) => Verdict::Loss(plies - 1),
+            Verdict::Loss(plies @ 1..) => Verdict::Win(plies - 1),
+            _ => Verdict::Open,
+        };
     }
 }
 
@@ -249,6 +264,7 @@ mod tests {
     use crate::best_first::BestFirst;
     use crate::chess::notation::from_fen;
     use crate::search::clock::Budget;
+    use crate::search::table::{Entry, PackedMove};
     use crate::search::{Limits, Search as _, StopToken};
     use crate::tree::node::KNOWN;
 
@@ -335,6 +351,23 @@ mod tests {
             search.tree_mut().node_mut(rook).verdict = Verdict::Loss(3);
             search.tree_mut().node_mut(queen).verdict = Verdict::Loss(plies);
             assert_eq!(played(&search), Some(role));
+        }
+    }
+
+    /// Behind Kg8 the mate in two was seen in a leaf, which the table does not hold.
+    #[test]
+    fn a_mate_is_shown_beyond_the_table() {
+        let position = from_fen("8/7k/R7/1R6/8/8/8/6K1 b - - 0 1", false).unwrap();
+        let moves = position.legal_moves();
+        let king = moves.iter().find(|played| played.to() == Square::G8).unwrap();
+        let mut table = Table::new(1);
+        let best = Some(PackedMove::pack(*king));
+        let entry = Entry { payload: 0.5_f32.to_bits(), best, depth: 8, is_pv: false };
+        table.store(position_key(&position), entry);
+        for (verdict, plies) in [(Verdict::Loss(4), 4), (Verdict::Open, 1)] {
+            let mut line = Vec::new();
+            extend_from_table(&mut line, (position.clone(), verdict), Vec::new(), &table);
+            assert_eq!(line.len(), plies, "{line:?}");
         }
     }
 

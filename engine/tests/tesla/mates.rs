@@ -1,5 +1,6 @@
 //! Mates in two that the rules find: at the root, in a tree that is used again, and inside it.
 
+use shakmaty::{CastlingMode, Position as _};
 use tesla_engine::chess::score::Score;
 
 use super::common::nodes;
@@ -42,4 +43,33 @@ fn positions_of_the_tree_are_looked_through_once_they_have_evaluations() {
     };
     let (often, never) = (evaluations(2.0), evaluations(0.0));
     assert!(often < never && often <= 12, "{often} {never}");
+}
+
+/// A line may end in the table, or in a position that was proven without a search below it.
+#[test]
+fn the_line_of_a_mate_leads_to_the_mate() {
+    for fen in [
+        "8/5k2/8/4K3/8/3Q4/8/8 b - - 0 1",
+        "5k2/8/3K4/8/8/8/6R1/8 w - - 0 1",
+        "4k3/8/8/8/8/R7/1R6/6K1 w - - 0 1",
+    ] {
+        for batch in [1, 4, 16] {
+            let (mut search, mut moves, mut mates) = (engine(batch), String::new(), 0);
+            for _ in 0..40 {
+                let here = game(fen, &moves);
+                if here.position().is_game_over() {
+                    break;
+                }
+                let outcome = run(&mut search, &here, &nodes(400));
+                if let Score::Win(plies) | Score::Loss(plies) = outcome.info.score {
+                    let length = outcome.info.pv.len();
+                    assert_eq!(length, usize::from(plies), "{fen} {moves}: {:?}", outcome.info);
+                    mates += 1;
+                }
+                let played = outcome.best.to_uci(CastlingMode::Standard);
+                moves = format!("{moves} {played}");
+            }
+            assert!(mates > 2, "{fen}: {mates}");
+        }
+    }
 }
