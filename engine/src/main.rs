@@ -178,8 +178,7 @@ fn obey(command: Command, output: &Output) -> ExitCode {
         Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),
         Command::Experience(command) => {
-            let result = interruptible().and_then(|stop| experience::run(&command, &stop, output));
-            finish(result.map(done))
+            finish(interruptible().and_then(|stop| experience::run(&command, &stop, output)))
         }
         Command::Enumerate(arguments) => {
             let result = enumerate::run(&arguments, output);

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tesla_nn::files;
@@ -69,9 +70,13 @@ pub struct ExportArgs {
 ///
 /// # Errors
 /// When a file cannot be used or a position is not in it.
-pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Result<(), String> {
+pub fn run(
+    command: &ExperienceCommand,
+    stop: &StopToken,
+    output: &Output,
+) -> Result<ExitCode, String> {
     check_output(command)?;
-    match command {
+    let looked = match command {
         ExperienceCommand::Show(args) => show(args, output),
         ExperienceCommand::Stats(args) => {
             let experience = read(&args.file, output)?;
@@ -79,8 +84,9 @@ pub fn run(command: &ExperienceCommand, stop: &StopToken, output: &Output) -> Re
             args.csv.as_ref().map_or(Ok(()), |path| report::write_csv(&experience, path))
         }
         ExperienceCommand::Export(args) => export(args, output),
-        ExperienceCommand::Learn(args) => learn::run(args, stop, output),
-    }
+        ExperienceCommand::Learn(args) => return learn::run(args, stop, output),
+    };
+    looked.map(|()| ExitCode::SUCCESS)
 }
 
 /// Refuses an output that would replace the experience, before anything is done.

@@ -34,6 +34,8 @@ pub(crate) struct Experience {
     totals: Totals,
     /// Most entries.
     size: usize,
+    /// Whether positions were forgotten, which the file still holds.
+    has_forgotten: bool,
 }
 
 impl Experience {
@@ -46,7 +48,8 @@ impl Experience {
             confident: 0,
             confident_wins: 0,
         };
-        Self { entries: HashMap::new(), past: VecDeque::new(), totals, size: size.max(1) }
+        let (entries, past) = (HashMap::new(), VecDeque::new());
+        Self { entries, past, totals, size: size.max(1), has_forgotten: false }
     }
 
     /// What is known of a position.
@@ -78,6 +81,11 @@ impl Experience {
     pub(super) fn set_size(&mut self, size: usize) {
         self.size = size.max(1);
         self.keep_bound();
+    }
+
+    /// Whether positions were forgotten to keep the bound.
+    pub(super) fn has_forgotten(&self) -> bool {
+        self.has_forgotten
     }
 
     /// Takes in what happened.
@@ -166,6 +174,7 @@ impl Experience {
         if self.entries.len() <= self.size {
             return;
         }
+        self.has_forgotten = true;
         let keep = self.size - self.size / 8;
         let mut ranked: Vec<(u32, u32, Packed)> = self
             .entries

@@ -8,7 +8,7 @@
 //! locked as well, for it may have other names, and the lock beside it may be deleted.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use tesla_nn::files;
@@ -135,8 +135,9 @@ impl ExperienceFile {
         };
         // Before anything is made beside it.
         match files::open(path) {
-            Err(error) if !error.is_missing() => return Err(FileError::at(path)(error)),
-            _ => {}
+            Ok(file) => check_head(file, path)?,
+            Err(error) if error.is_missing() => {}
+            Err(error) => return Err(FileError::at(path)(error)),
         }
         let mut beside = path.file_name().unwrap_or_default().to_owned();
         beside.push(".lock");
@@ -217,6 +218,17 @@ impl ExperienceFile {
         let file = open_at(&path, length)?;
         Ok(Self { path, file, length, records: count, lock })
     }
+}
+
+/// Refuses a file that begins as something else.
+fn check_head(file: File, path: &Path) -> Result<(), FileError> {
+    let mut head = Vec::new();
+    let read = file.take(MAGIC as u64).read_to_end(&mut head);
+    read.map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    if head.is_empty() || head == HEADER[..MAGIC] {
+        return Ok(());
+    }
+    Err(FileError::NotOurs(path.to_owned()))
 }
 
 /// Makes an empty file an experience, and the same file: it may have owners, rights and other names

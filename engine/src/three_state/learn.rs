@@ -1,6 +1,7 @@
 //! Games against an opponent that learns nothing: what the decider's experience is worth.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use shakmaty::{Color, KnownOutcome, Move, Position};
 use super::{Memory, ThreeState, played, report};
 use crate::chess::game::Game;
 use crate::console::output::Output;
-use crate::console::terminal::resumed;
+use crate::console::terminal::{INTERRUPTED, resumed};
 use crate::minimax::{Material, Pruning, solve};
 use crate::search::clock::Budget;
 use crate::search::{Clock, Limits, Search, StopToken, Task};
@@ -86,12 +87,12 @@ impl Opponent {
     }
 }
 
-/// Plays the games that are missing, and prints what became of all. Stopped, it says so; the same
-/// command goes on.
+/// Plays the games that are missing, and prints what became of all. Stopped, it says so and ends
+/// with the code of that; the same command goes on.
 ///
 /// # Errors
 /// A sentence, when a file cannot be used or a move was illegal.
-pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), String> {
+pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<ExitCode, String> {
     let (memory, note) = Memory::open(&args.file, args.size).map_err(|error| error.to_string())?;
     if let Some(sentence) = note {
         output.print(&sentence);
@@ -121,8 +122,9 @@ pub fn run(args: &LearnArgs, stop: &StopToken, output: &Output) -> Result<(), St
     }
     if done() < args.games {
         output.print(&format!("stopped after {} games; the same command resumes", done()));
+        return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One game; the decider has White in every second. `None` where it was stopped.

@@ -23,6 +23,8 @@ struct Store {
     experience: Experience,
     /// `None`: in memory only.
     file: Option<ExperienceFile>,
+    /// Whether something was learnt since the file was opened.
+    has_learnt: bool,
     /// Why the file is no longer written, until it is reported.
     error: Option<String>,
 }
@@ -66,7 +68,7 @@ pub(crate) fn load(path: &Path) -> Result<(Experience, usize), FileError> {
 impl Memory {
     /// An experience of at most `size` positions that ends with the search.
     pub(crate) fn in_memory(size: usize) -> Self {
-        let store = Store { experience: Experience::new(size), file: None, error: None };
+        let store = Store::of(Experience::new(size), None);
         Self { store: Arc::new(Mutex::new(store)), path: None }
     }
 
@@ -95,8 +97,7 @@ impl Memory {
                 "a crash cut the last record of {name} short; its {cut_bytes} bytes are discarded"
             )),
         };
-        let store = Store { experience, file: Some(file), error: None };
-        let store = Arc::new(Mutex::new(store));
+        let store = Arc::new(Mutex::new(Store::of(experience, Some(file))));
         open.insert(path.clone(), Arc::clone(&store));
         Ok((Self { store, path: Some(path) }, note))
     }
@@ -110,6 +111,7 @@ impl Memory {
     /// disk.
     pub(super) fn record(&self, record: &Record) {
         let mut store = lock(&self.store);
+        store.has_learnt = true;
         store.append(record);
         store.experience.apply(record);
         store.tidy(matches!(record, Record::Game(_)));
@@ -122,6 +124,10 @@ impl Memory {
 }
 
 impl Store {
+    fn of(experience: Experience, file: Option<ExperienceFile>) -> Self {
+        Self { experience, file, has_learnt: false, error: None }
+    }
+
     fn append(&mut self, record: &Record) {
         let Some(file) = &mut self.file else { return };
         let mut written = file.append(record);
@@ -147,6 +153,16 @@ impl Store {
         }
     }
 
+    /// Closes the file; what was forgotten leaves it. Whoever only looked changes nothing: the next
+    /// one may want to keep more.
+    fn close(&mut self) {
+        let Some(file) = self.file.take() else { return };
+        if self.has_learnt && self.experience.has_forgotten() {
+            // Where that fails the file is good as it is, and nobody is left to be told.
+            let _ = file.rewrite(self.experience.snapshot());
+        }
+    }
+
     /// The file is good as it is; what comes is kept in memory only.
     fn give_up(&mut self, error: &std::io::Error) {
         self.file = None;
@@ -164,7 +180,7 @@ impl Drop for Memory {
         // The register's and ours: nobody else is left, and under the register's lock nobody comes.
         if Arc::strong_count(&self.store) == 2 {
             open.remove(path);
-            lock(&self.store).file = None;
+            lock(&self.store).close();
         }
     }
 }

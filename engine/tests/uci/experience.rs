@@ -1,7 +1,7 @@
 //! The experience file of `Search` = `ThreeState`, as the program uses it.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::process::Engine;
 
@@ -187,4 +187,50 @@ fn learning_goes_on_where_it_stopped() {
     assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), 1 + 5);
     let (text, code) = fixture.tool("learn --games 5 --opponent nobody");
     assert!(code == Some(2) && text.contains("the opponents are"), "{text}");
+}
+
+/// What is forgotten leaves the file when it is closed; a look at it with a smaller size does not
+/// change it.
+#[test]
+fn the_file_holds_what_its_size_says() {
+    let fixture = Fixture::new("size");
+    let positions = || {
+        let (text, _) = fixture.tool("stats");
+        let count = text.strip_prefix("positions").unwrap().split_whitespace().next();
+        count.unwrap().parse::<usize>().unwrap()
+    };
+    fixture.tool("learn --games 3");
+    let all = positions();
+    assert!(all > 20, "{all}");
+    fixture.tool("learn --games 3 --size 20");
+    assert_eq!(positions(), all);
+    fixture.tool("learn --games 4 --size 20");
+    assert!(positions() <= 20, "{}", positions());
+}
+
+#[test]
+fn nothing_is_left_beside_a_file_of_something_else() {
+    let fixture = Fixture::new("strange");
+    std::fs::write(fixture.file(), "4k3/8/8/8/8/8/8/4K2R w K -\n").unwrap();
+    let (text, code) = fixture.tool("learn --games 1");
+    assert!(code == Some(2) && text.contains("is not an experience file"), "{text}");
+    assert_eq!(std::fs::read_dir(&fixture.0).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn learning_that_is_stopped_says_so_by_its_exit_code() {
+    let fixture = Fixture::new("stopped");
+    let mut tool = Command::new(env!("CARGO_BIN_EXE_tesla"));
+    tool.args(["experience", "learn", "--games", "1000000"]).arg(fixture.file());
+    let child = tool.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    while std::fs::metadata(fixture.file()).map_or(0, |file| file.len()) < 1_000 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(text.contains("the same command resumes"), "{text}");
 }
