@@ -97,10 +97,19 @@ pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
     let served = server::serve(listener, &routes::router(Arc::clone(&desk), guard), &stop);
     desk.end();
     if let Some(path) = &arguments.record {
-        desk.recording().write(path)?;
-        output.print(&format!("The recording is in {}", path.display()));
+        output.print(&kept(&desk.recording(), path)?);
     }
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Writes the recording, if anything was searched, and says what became of it.
+fn kept(recording: &Recording, path: &Path) -> Result<String, String> {
+    let name = path.display();
+    if recording.snapshots.is_empty() {
+        return Ok(format!("Nothing was searched, so nothing is recorded: {name} is not written"));
+    }
+    recording.write(path)?;
+    Ok(format!("The recording is in {name}"))
 }
 
 /// Reads a game, so far as to know that it is one.
@@ -109,4 +118,22 @@ fn read_pgn(path: &Path) -> Result<String, String> {
     let order = ReviewOrder { pgn: text, nodes: 1 };
     order.game().map_err(|refusal| format!("{}: {}", path.display(), refusal.error))?;
     Ok(order.pgn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::snapshot::Snapshot;
+
+    #[test]
+    fn a_recording_of_nothing_replaces_none() {
+        let name = format!("tesla-recording-{}.json", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let good = Recording { snapshots: vec![Snapshot::default()], ..Recording::default() };
+        assert!(kept(&good, &path).unwrap().contains("is in"));
+        let before = std::fs::read(&path).unwrap();
+        assert!(kept(&Recording::default(), &path).unwrap().contains("Nothing was searched"));
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        std::fs::remove_file(&path).unwrap();
+    }
 }

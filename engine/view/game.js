@@ -65,12 +65,19 @@ export class Game {
   }
 }
 
-/** What somebody typed: a position, or moves to play in this one. Nothing where it is neither. */
+/** What somebody typed: a position, or a move to play in this one, with its number or without.
+    Nothing where it is neither. */
 export function typed(text, legal) {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "startpos") return { fen: null };
   if (trimmed.includes("/")) return { fen: trimmed };
-  const plain = (san) => san.replace(/[+#x!?]/g, "").replaceAll("0", "O");
-  const fitting = legal.find(({ uci, san }) => uci === trimmed || plain(san) === plain(trimmed));
+  const move = trimmed.replace(/^\d+\s*(\.+|…)\s*/, "");
+  const fitting = legal.find(({ uci, san }) => uci === move.toLowerCase() || plain(san) === plain(move));
   return fitting ? { play: fitting.uci } : null;
+}
+
+/** A move as people write it, without what may be left out; castling by letters or by noughts. */
+function plain(san) {
+  const bare = san.replace(/[+#x!?=]/g, "");
+  return /^[o0](-[o0]){1,2}$/i.test(bare) ? bare.replace(/[o0]/gi, "O") : bare;
 }

@@ -37,7 +37,8 @@ export class Review {
     this.file = el("input", { type: "file", accept: ".pgn,.txt", class: "hidden", tabindex: "-1",
       "aria-label": "A file of PGN", onchange: () => this.read(this.file.files[0]) });
     const choose = el("button", { class: "quiet", text: "Open a file …", onclick: () => this.file.click() });
-    this.begin = el("button", { class: "primary", text: "Review", onclick: () => this.start() });
+    this.begin = el("button", { class: "primary", text: "Review",
+      onclick: () => (this.isBusy ? this.page.send("stop", {}) : this.start()) });
     this.keep = el("button", { class: "quiet", text: "Save annotated PGN", hidden: "", onclick: () => this.keepGame() });
     const label = el("label", { class: "choice" }, el("span", { text: "each position" }), this.nodes);
     this.progress = el("p", { class: "progress" });
@@ -78,8 +79,8 @@ export class Review {
     this.start();
   }
 
+  /** Reviews the game of the text, instead of one that is under review. */
   async start() {
-    if (this.isBusy) return this.page.send("stop", {});
     if (this.text.value.length > MOST) return this.complain("That is too large for one game");
     const order = { pgn: this.text.value, nodes: Number(this.nodes.value) };
     if (await this.page.send("review", order)) this.form.classList.add("small");

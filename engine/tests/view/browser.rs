@@ -29,6 +29,14 @@ fn missing() -> Option<&'static str> {
 }
 
 #[test]
+fn its_parts_work_without_a_browser() {
+    let Ok(output) = Command::new("node").arg(Path::new(TESTS).join("parts.mjs")).output() else {
+        return writeln!(std::io::stderr(), "skipped: there is no node").unwrap();
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn the_page_works_in_a_browser() {
     if let Some(what) = missing() {
         // Past the harness, which swallows what tests print that pass.
