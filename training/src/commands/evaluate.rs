@@ -101,10 +101,7 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     )?;
     if let Some(path) = &args.data {
         let dataset = games(path, args.learnt)?;
-        let learnt_games = learnt_games(args, &weights, &dataset)?;
-        if learnt_games.is_none() {
-            say(UNKNOWN);
-        }
+        let learnt_games = learnt_games(args, &weights, &dataset, say)?;
         let (every, threads) = (args.every as usize, usize::from(args.threads));
         let figures = evaluate(&network.model, &dataset, every, threads, &device);
         let report = Report { learnt_games, ..Report::from(&figures) };
@@ -157,8 +154,12 @@ fn learnt_games(
     args: &EvaluateArgs,
     weights: &Path,
     dataset: &Dataset,
+    say: &dyn Fn(&str),
 ) -> Result<Option<usize>, Box<dyn std::error::Error>> {
     let learnt = Learnt::of(weights)?.map(|learnt| learnt.count(dataset));
+    if learnt.is_none() {
+        say(UNKNOWN);
+    }
     if let Some(learnt @ 1..) = learnt
         && !args.learnt
     {

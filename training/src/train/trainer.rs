@@ -105,8 +105,8 @@ impl Trainer {
     /// on, its shape and its start excepted). Weights and moments live on `device`.
     ///
     /// # Errors
-    /// When `config` is impossible or ends before the run's step, the folder is in use, of something
-    /// else or cannot be used, or its checkpoint is damaged.
+    /// When `config` is impossible or ends before the run's step, the folder is in use, of
+    /// something else or cannot be used, or its checkpoint is damaged.
     pub fn open(
         mut config: TrainConfig,
         folder: &Path,
