@@ -152,6 +152,7 @@ pub(crate) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, ModelConfig), Weigh
         return Err(WeightsError::Damaged("its tensors are not what its header says".to_owned()));
     }
     check_layers(&tensors, &config)?;
+    check_size(&config, bytes.len())?;
     check_finite(&tensors)?;
     Ok((tensors, config))
 }
@@ -228,6 +229,22 @@ fn check_layers(tensors: &SafeTensors<'_>, config: &ModelConfig) -> Result<(), W
     }
     let (told, layers) = (config.layers, layers);
     Err(WeightsError::Misfit(format!("its header says {told} layers, its tensors {layers}")))
+}
+
+/// A header of a large network over few bytes: what it says is allocated before its tensors are
+/// read.
+fn check_size(config: &ModelConfig, bytes: usize) -> Result<(), WeightsError> {
+    let [width, layers, feed_forward] =
+        [config.width, config.layers, config.feed_forward].map(|size| size as u64);
+    // A part of each block, two bytes a weight at least. Sizes are at most 8,192 each.
+    let least = 2 * layers * width * (width + feed_forward);
+    if least <= bytes as u64 {
+        return Ok(());
+    }
+    Err(WeightsError::Misfit(format!(
+        "its header says {layers} layers of width {width}, which take {least} bytes at least, and \
+         it has {bytes}"
+    )))
 }
 
 /// Weights that are not numbers poison every evaluation without a word, so refuse them here.

@@ -163,6 +163,15 @@ fn loaded(bytes: &[u8]) -> Result<Engine, WeightsError> {
 }
 
 #[test]
+fn a_header_of_a_large_network_over_few_bytes_allocates_nothing() {
+    let (model, config, device) = tiny();
+    let wrong = ModelConfig { width: 8192, feed_forward: 8192, ..config };
+    let bytes = weights::to_bytes(&model, &wrong).unwrap();
+    let error = weights::load_bytes(&bytes, &device).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("bytes at least"), "{error}");
+}
+
+#[test]
 fn weights_of_another_shape_are_told_in_words() {
     let (model, config, _) = tiny();
     for wrong in [
