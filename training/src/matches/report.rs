@@ -10,7 +10,7 @@ use super::tally::{PairingTally, Tally, Trial};
 use crate::console::table::Table;
 use crate::players::devices::device_lines;
 use crate::statistics::bootstrap::{BootstrapOptions, bootstrap};
-use crate::statistics::elo::{Pentanomial, Sample, Trinomial};
+use crate::statistics::elo::{self, Pentanomial, Sample, Trinomial};
 use crate::statistics::estimate::Estimate;
 use crate::statistics::rating::PairResult;
 use crate::statistics::sprt::{Decision, Sprt, SprtModel};
@@ -33,10 +33,9 @@ pub struct Finished {
     pub devices: Vec<(String, Usage)>,
 }
 
-/// What is known of a pairing's strength: by pairs, which know that two games share an opening,
-/// once there are any.
+/// What is known of a pairing's strength.
 fn sample(tally: &PairingTally) -> Sample {
-    if tally.pairs.total() > 0 { tally.pairs.sample() } else { tally.games.sample() }
+    elo::sample(tally.pairs, tally.games)
 }
 
 fn elo(sample: &Sample) -> String {

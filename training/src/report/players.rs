@@ -7,7 +7,7 @@ use super::sources::{Played, Program, configuration};
 use crate::game::limit::Limit;
 use crate::players::side::Side;
 use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};
-use crate::statistics::elo::{Pentanomial, Trinomial};
+use crate::statistics::elo::{self, Pentanomial, Trinomial};
 use crate::statistics::estimate::Estimate;
 use crate::statistics::rating::PairResult;
 
@@ -54,7 +54,7 @@ impl Meeting {
 
     /// By how many Elo the first is stronger.
     pub(super) fn elo(&self) -> Estimate {
-        if self.pairs.total() > 0 { self.pairs.sample().elo() } else { self.games.sample().elo() }
+        elo::sample(self.pairs, self.games).elo()
     }
 }
 

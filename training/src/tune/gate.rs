@@ -97,7 +97,7 @@ impl Gate<'_> {
         } else if is_worse {
             "they are WORSE: leave them alone"
         } else {
-            "which are better is open: more --games decide it"
+            "these games do not tell them apart"
         };
         let text = format!(
             "Against the numbers before: {elo} Elo in {games} games of {} evaluations a move; \

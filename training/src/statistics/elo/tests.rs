@@ -1,6 +1,6 @@
 //! Checks of Elo, normalized Elo and likelihood of superiority against published results.
 
-use crate::statistics::elo::{Pentanomial, Trinomial, elo_of_score, score_of_elo};
+use crate::statistics::elo::{Pentanomial, Trinomial, elo_of_score, sample, score_of_elo};
 use crate::statistics::estimate::Estimate;
 use statrs::distribution::{Beta, ContinuousCDF};
 
@@ -212,4 +212,14 @@ fn tallies_add() {
     assert_eq!(Trinomial::of_game(3), None);
     assert_eq!((pairs.pair_ratio(), Pentanomial::default().pair_ratio()), (Some(1.0), None));
     assert_eq!(Pentanomial { pairs: [0, 0, 3, 1, 0] }.pair_ratio(), Some(f64::INFINITY));
+}
+
+#[test]
+fn pairs_count_where_they_hold_most_of_the_games() {
+    let pairs = Pentanomial { pairs: [0, 0, 0, 1, 0] };
+    let few = Trinomial { wins: 2, draws: 7, losses: 4 };
+    assert_eq!(sample(pairs, few), few.sample());
+    let most = Trinomial { wins: 1, draws: 2, losses: 0 };
+    assert_eq!(sample(pairs, most), pairs.sample());
+    assert_eq!(sample(Pentanomial::default(), Trinomial::default()).score(), None);
 }

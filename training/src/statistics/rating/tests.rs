@@ -127,6 +127,45 @@ fn sweeps_stay_finite_and_say_so() {
 }
 
 #[test]
+fn a_level_pairing_that_alone_links_players_is_no_certainty() {
+    let exact = Pentanomial { pairs: [0, 0, 20, 0, 0] }.sample().elo().high;
+    let mixed = [2, 3, 8, 5, 2];
+    // Player 1 is known by its 20 level pairs alone, wherever it stands in the list.
+    for results in [
+        &[pairs(0, 1, [0, 0, 20, 0, 0]), pairs(0, 2, mixed)][..],
+        &[pairs(1, 2, [0, 0, 20, 0, 0]), pairs(0, 2, mixed)],
+        &[pairs(0, 1, [0, 0, 20, 0, 0]), pairs(0, 2, mixed), pairs(2, 3, [0, 0, 20, 0, 0])],
+    ] {
+        let players = 1 + results.iter().map(|r| r.second).max().unwrap();
+        let rated = resample(players, results, 1000);
+        let other = results.iter().find(|r| r.first == 1 || r.second == 1).unwrap();
+        let other = if other.first == 1 { other.second } else { other.first };
+        let found = rated.difference(other, 1).unwrap();
+        close(found.value.unwrap(), 0.0, 2.0, "level");
+        close(found.high, exact, 8.0, "its upper end");
+        close(found.low, -exact, 8.0, "its lower end");
+        close(rated.los(other, 1).unwrap(), 0.5, 0.06, "LOS");
+    }
+    // Two sides of two players, four level pairings between them: as sure as 20 pairs are.
+    let mut results = vec![pairs(0, 1, mixed), pairs(2, 3, mixed)];
+    for (a, b) in [(0, 2), (0, 3), (1, 2), (1, 3)] {
+        results.push(pairs(a, b, [0, 0, 5, 0, 0]));
+    }
+    let rated = resample(4, &results, 1000);
+    let margin = rated.difference(0, 2).unwrap().margin().unwrap();
+    assert!((exact..3.0 * exact).contains(&margin), "{margin}");
+    // A level pairing of a table that other results tie together leaves its intervals alone.
+    let mut table = simulate(&[40.0, 0.0, 0.0, -40.0], 20, 3);
+    let before = resample(4, &table, 1000).difference(0, 3).unwrap().margin().unwrap();
+    table.push(pairs(0, 3, [0; 5]));
+    table.iter_mut().filter(|r| (r.first, r.second) == (1, 2)).for_each(|r| {
+        r.pairs = Pentanomial { pairs: [0, 0, 20, 0, 0] };
+    });
+    let after = resample(4, &table, 1000).difference(0, 3).unwrap().margin().unwrap();
+    close(after, before, 0.2 * before, "margin");
+}
+
+#[test]
 fn intervals_cover_the_truth() {
     let truth = [90.0, 30.0, -10.0, -110.0];
     let (mut covered, mut all) = (0, 0);
