@@ -6,8 +6,13 @@ use std::time::{Duration, Instant};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 use tesla_engine::search::StopToken;
+use tesla_training::game::limit::Limit;
 use tesla_training::game::score::UciScore;
+use tesla_training::game::state::GameState;
+use tesla_training::players::external::ExternalPlayer;
 use tesla_training::players::peer::{Bound, Fault, FaultKind, Peer, PeerConfig, SearchAnswer};
+use tesla_training::players::player::{Player as _, Turn};
+use tesla_training::players::side::Side;
 
 const START: &str = "position startpos";
 /// More than any answer here needs on a busy machine.
@@ -176,6 +181,28 @@ fn an_answer_before_the_end_counts() {
     let fault = next.expect_err("a fault");
     assert_eq!(fault.kind(), FaultKind::Crash);
     assert!(fault.to_string().contains('5'), "{fault}");
+}
+
+#[test]
+fn an_end_between_games_loses_none() {
+    let side = Side {
+        cmd: Some(env!("CARGO_BIN_EXE_bad_peer").into()),
+        args: vec!["answer-exit".to_owned()],
+        ..Side::default()
+    };
+    let remarks = bounded(move || {
+        let mut player = ExternalPlayer::new(&side, PLENTY, StopToken::default());
+        let state = GameState::from_position(Chess::default());
+        let limit = Limit { depth: Some(1), ..Limit::default() };
+        let turn =
+            Turn { state: &state, limit: &limit, clocks: [None; 2], allowance: PLENTY, only: &[] };
+        [0, 1].map(|_| {
+            player.new_game(false).expect("a start");
+            player.play(&turn).expect("a move").remarks
+        })
+    });
+    assert!(remarks[0].is_empty(), "{remarks:?}");
+    assert!(remarks[1].len() == 1 && remarks[1][0].contains("started anew"), "{remarks:?}");
 }
 
 #[test]

@@ -157,6 +157,17 @@ impl Limit {
         }
     }
 
+    /// Evaluations that a move may cost for good, where they are the clock: those that its clock
+    /// gets back for each move, or those of a fixed time.
+    pub fn counted_allowance(&self) -> Option<f64> {
+        let per_ms = f64::from(self.nodestime?.get());
+        let back = self.tc.map(|TimeControl { moves, time, increment }| {
+            let share = moves.map_or(0.0, |moves| time.as_secs_f64() / f64::from(moves));
+            increment.as_secs_f64() + share
+        });
+        Some(1000.0 * per_ms * back.or(self.movetime)?)
+    }
+
     /// Whether the real time of a move counts. Games without are the same on every machine.
     pub fn is_timed(&self) -> bool {
         self.nodestime.is_none() && (self.tc.is_some() || self.movetime.is_some())
@@ -283,5 +294,11 @@ mod tests {
         assert_eq!(none.or(counted), counted);
         assert!(alone.or(nodes).check().unwrap_err().contains("tc or movetime"));
         assert_eq!(counted.to_string(), "1+0.1, 20 evaluations as 1 ms");
+        let allowance = |tc: &str| {
+            let tc = Some(tc.parse().unwrap());
+            Limit { tc, nodestime, ..none }.counted_allowance().map(f64::round)
+        };
+        assert_eq!([allowance("1+0.1"), allowance("40/2")], [Some(2000.0), Some(1000.0)]);
+        assert_eq!(nodes.counted_allowance(), None);
     }
 }

@@ -5,6 +5,7 @@ mod epd;
 mod pgn;
 mod source;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, ensure};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tesla_engine::chess::pgn::BYTE_ORDER_MARK;
 use tesla_nn::files;
 
-use super::state::start_fen;
+use super::state::{GameState, fen_of, start_fen};
 
 pub use super::opening::Opening;
 pub use source::BookSource;
@@ -92,6 +93,27 @@ impl Book {
     /// All openings, in the order of the file.
     pub fn openings(&self) -> &[Opening] {
         &self.openings
+    }
+
+    /// From how many different positions the first `count` openings of a match start, before the
+    /// book is through; how many moves were made until then tells no positions apart.
+    pub fn different(&self, count: u64) -> u64 {
+        let length = self.openings.len();
+        let start = usize::try_from(self.start).unwrap_or(usize::MAX).min(length);
+        let end = start.saturating_add(usize::try_from(count).unwrap_or(usize::MAX)).min(length);
+        let order = match self.order {
+            Order::Sequential => (0..length).collect(),
+            Order::Random { seed } => permutation(length, seed, 0),
+        };
+        let position = |&place: &usize| {
+            let fen = match GameState::new(&self.openings[place]) {
+                Ok(state) => fen_of(state.position()),
+                // Read once already.
+                Err(_) => self.openings[place].fen.clone(),
+            };
+            fen.rsplitn(3, ' ').last().map(str::to_owned)
+        };
+        order[start..end].iter().map(position).collect::<HashSet<_>>().len() as u64
     }
 
     /// The n-th opening of a match, from 0. It depends on the book, the order and `n` alone, so

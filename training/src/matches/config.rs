@@ -148,19 +148,14 @@ impl MatchConfig {
         let (chess960, plies, start) = (self.chess960, self.plies, self.skip);
         let book = self.openings.read(&BookOptions { chess960, plies, order, start })?;
         // Each game played over again would count as news.
+        let (rounds, different) = (self.rounds(), book.different(self.rounds()));
         ensure!(
-            !self.is_repeatable() || !self.repeats_openings_of(&book),
-            "the match needs {} openings and has {}: our own sides without clocks would play the \
-             same games again; give it a larger book with --openings, or fewer games",
-            self.rounds(),
-            self.openings_left(&book)
+            !self.is_repeatable() || rounds <= different,
+            "the match needs {rounds} openings and has {different} that start from different \
+             positions: our own sides without clocks would play the same games again; give it a \
+             larger book with --openings, or fewer games"
         );
         Ok(book)
-    }
-
-    /// Whether `book` has fewer openings than the match has rounds.
-    pub fn repeats_openings_of(&self, book: &Book) -> bool {
-        self.rounds() > self.openings_left(book)
     }
 
     /// Each takes one opening.
@@ -168,9 +163,16 @@ impl MatchConfig {
         self.games / 2
     }
 
-    /// The book's openings, those skipped apart.
-    fn openings_left(&self, book: &Book) -> u64 {
-        (book.openings().len() as u64).saturating_sub(self.skip)
+    /// Sentences on what the match is, but had better not be.
+    pub fn warnings(&self, book: &Book) -> Vec<String> {
+        let (rounds, different) = (self.rounds(), book.different(self.rounds()));
+        let repeated = (rounds > different).then(|| {
+            format!(
+                "the match has {rounds} rounds and the book {different} different positions for \
+                 them: openings will be repeated"
+            )
+        });
+        repeated.into_iter().chain(self.side.iter().filter_map(clock_warning)).collect()
     }
 
     /// The endgame tables, where the match has some, and sentences on what was found.
@@ -238,6 +240,19 @@ impl MatchConfig {
     }
 }
 
+/// A sentence where a clock of evaluations gives back less than one batch takes.
+fn clock_warning(side: &Side) -> Option<String> {
+    let allowance = side.limit.counted_allowance()?;
+    let fixed = side.machine().ok()?.params.fixed_cost;
+    (fixed > 0.0 && allowance < f64::from(fixed) + 1.0).then(|| {
+        format!(
+            "side {}: by fixed_cost a move takes more than {fixed} evaluations, and its clock \
+             gives back {allowance:.0}: it loses long games on time",
+            side.name
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,6 +284,23 @@ mod tests {
         assert!(config.side[1].limit.is_timed() && !config.is_repeatable());
         let text = ::toml::to_string(&config).unwrap();
         assert_eq!(::toml::from_str::<MatchConfig>(&text).unwrap(), config);
+    }
+
+    #[test]
+    fn what_had_better_not_be_is_warned_of() {
+        let side = |tc: &str| {
+            format!(
+                "[[side]]\nname = \"{tc}\"\nlimit = {{ tc = \"{tc}\", nodestime = 5 }}\n\
+                     option = {{ Evaluator = \"Classical\", fixed_cost = \"500\" }}\n"
+            )
+        };
+        let config = read(&format!("{}{}", side("4+0.04"), side("20+0.2"))).unwrap();
+        let warnings = config.warnings(&config.book().unwrap());
+        assert!(warnings.len() == 1 && warnings[0].contains("gives back 200"), "{warnings:?}");
+        let start = MatchConfig { openings: BookSource::StartPosition, ..config };
+        let book = start.openings.read(&BookOptions::default()).unwrap();
+        assert!(start.warnings(&book)[0].contains("50 rounds and the book 1 different"));
+        assert!(start.book().unwrap_err().to_string().contains("needs 50 openings and has 1 that"));
     }
 
     #[test]

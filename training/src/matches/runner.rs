@@ -44,11 +44,8 @@ struct Setting<'a> {
 pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     let RunContext { folder, pool, say } = *context;
     let book = config.book()?;
-    if config.repeats_openings_of(&book) {
-        say("the book has fewer openings than the match has rounds: openings will be repeated");
-    }
     let (tables, notes) = config.open_tables()?;
-    for note in &notes {
+    for note in config.warnings(&book).iter().chain(&notes) {
         say(note);
     }
     let rules = Rules { tables: tables.clone(), ..config.rules() };

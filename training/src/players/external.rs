@@ -22,6 +22,8 @@ pub struct ExternalPlayer {
     peer: Option<Peer>,
     /// What the last peer said before it failed.
     last_words: Vec<String>,
+    /// What the next reply is to tell of the time before it.
+    remarks: Vec<String>,
     stop: StopToken,
 }
 
@@ -37,7 +39,8 @@ impl ExternalPlayer {
             options: side.option.0.clone(),
             start_timeout: patience,
         };
-        Self { config, restart: side.restart, peer: None, last_words: Vec::new(), stop }
+        let (last_words, remarks) = (Vec::new(), Vec::new());
+        Self { config, restart: side.restart, peer: None, last_words, remarks, stop }
     }
 
     /// Starts the engine once and ends it again, so that a wrong path or option is reported before
@@ -77,6 +80,22 @@ impl ExternalPlayer {
         if self.restart {
             self.peer = None;
         }
+        let is_kept = self.peer.is_some();
+        let mut begun = self.set_up(chess960);
+        if let Err(fault) = &begun
+            && is_kept
+            && matches!(fault.kind(), FaultKind::Crash | FaultKind::Hang | FaultKind::BadUci)
+        {
+            // It failed between games, which is no reason to lose the next one unplayed.
+            self.remarks.push(format!("the engine was started anew: {fault}"));
+            self.peer = None;
+            begun = self.set_up(chess960);
+        }
+        begun
+    }
+
+    /// Brings the peer, a new one where there is none, to the start of a game.
+    fn set_up(&mut self, chess960: bool) -> Result<(), Fault> {
         let peer = match self.peer.take() {
             Some(peer) => peer,
             None => Peer::start(&self.config, &self.stop)?,
@@ -141,6 +160,7 @@ fn go_line(turn: &Turn<'_>) -> String {
 impl Player for ExternalPlayer {
     fn new_game(&mut self, chess960: bool) -> Result<(), Mishap> {
         self.last_words.clear();
+        self.remarks.clear();
         self.begin(chess960).map_err(|fault| self.bury(&fault))
     }
 
@@ -160,7 +180,7 @@ impl Player for ExternalPlayer {
             depth: answer.info.depth,
             nodes: answer.info.nodes,
             pv: answer.info.pv,
-            remarks: answer.remarks,
+            remarks: std::mem::take(&mut self.remarks).into_iter().chain(answer.remarks).collect(),
             elapsed: answer.elapsed,
         })
     }

@@ -1,6 +1,8 @@
-//! Where programs are.
+//! Where programs are, and the files that they are given.
 
 use std::path::{Path, PathBuf};
+
+use super::side::Side;
 
 /// Folders of engines that are not in everybody's PATH: Debian keeps games out of root's.
 const USUAL: [&str; 5] =
@@ -22,9 +24,64 @@ pub fn find(program: &Path) -> Option<PathBuf> {
     })
 }
 
+/// The existing files that options and arguments of a side's program name, such as its network,
+/// each with the option's name or `argument`; but no logs and others that the engine itself writes.
+pub fn named_files(side: &Side) -> Vec<(&str, PathBuf)> {
+    let here = || side.dir.clone().unwrap_or_default();
+    let beside = side.cmd.as_deref().and_then(find);
+    let beside = beside.and_then(|program| program.parent().map(Path::to_owned));
+    let file = |text: &str| {
+        // An absolute path replaces the folder.
+        let places = [Some(here()), beside.clone()].into_iter().flatten();
+        places.map(|folder| folder.join(text)).find(|path| path.is_file())
+    };
+    let is_written = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ["log", "experience", "learn"].iter().any(|word| name.contains(word))
+    };
+    let options = side.option.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let options =
+        options.filter(|(name, _)| !is_written(name)).map(|(name, value)| (name, file(value)));
+    let before = std::iter::once("").chain(side.args.iter().map(String::as_str));
+    let arguments = before.zip(&side.args).filter_map(|(before, argument)| {
+        // `--weights FILE` and `--weights=FILE`; a file that stands alone has no name before it.
+        let (name, value) = argument.split_once('=').unwrap_or((before, argument));
+        (!is_written(name) || !name.starts_with('-')).then(|| ("argument", file(value)))
+    });
+    let named = options.chain(arguments);
+    named.filter_map(|(name, path)| Some((name, path?))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_an_engine_is_given_are_found() {
+        let folder = std::env::temp_dir().join(format!("tesla-named-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.net"), "1").unwrap();
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut side = Side {
+            cmd: Some("no-such-program-of-ours".into()),
+            dir: Some(folder.clone()),
+            args: ["--x", "a.net", "--weights=a.net", "--logfile", "a.net"]
+                .map(str::to_owned)
+                .into(),
+            ..Side::default()
+        };
+        side.option.0 = vec![option("EvalFile", "a.net"), option("Debug Log File", "a.net")];
+        side.option.0.push(option("Threads", "2"));
+        let names: Vec<&str> = named_files(&side).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["EvalFile", "argument", "argument"]);
+        let hash = side.program_hash();
+        assert!(hash.starts_with("unknown, EvalFile ") && hash.contains(", argument "), "{hash}");
+        std::fs::write(folder.join("a.net"), "2").unwrap();
+        assert_ne!(side.program_hash(), hash);
+        (side.args, side.option) = Default::default();
+        assert_eq!(side.program_hash(), "unknown", "as before there were such files");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn bare_names_are_looked_up_and_paths_are_not() {

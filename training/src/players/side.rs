@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -211,11 +211,17 @@ impl Side {
             && self.option.0.iter().any(|(name, _)| name.eq_ignore_ascii_case("TunablesFile"))
     }
 
-    /// SHA-256 of the engine's program, hexadecimal; `unknown` where the file is not found.
+    /// SHA-256 of the engine's program, hexadecimal, and of the files that it is given, each behind
+    /// its name; `unknown` where a file is not found.
     pub fn program_hash(&self) -> String {
         let Some(cmd) = &self.cmd else { return String::new() };
-        let program = programs::find(cmd).and_then(|path| read_bounded(&path, LARGEST).ok());
-        program.map_or_else(|| "unknown".to_owned(), |bytes| sha256(&bytes))
+        let hash = |path: &Path| read_bounded(path, LARGEST).ok().map(|bytes| sha256(&bytes));
+        let told = |hash: Option<String>| hash.unwrap_or_else(|| "unknown".to_owned());
+        let program = programs::find(cmd).and_then(|path| hash(&path));
+        let files = programs::named_files(self).into_iter();
+        files.fold(told(program), |all, (name, path)| {
+            all + &format!(", {name} {}", told(hash(&path)))
+        })
     }
 
     /// Checks all that can be checked before a game.

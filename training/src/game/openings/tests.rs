@@ -182,6 +182,22 @@ fn random_order_is_a_fresh_shuffle_each_round() {
 }
 
 #[test]
+fn positions_that_repeat_count_once() {
+    assert_eq!(numbered(10, Order::Sequential, 0).different(10), 1, "but for the move's number");
+    for order in [Order::Sequential, Order::Random { seed: 3 }] {
+        let text = "1. e4 e5 2. Nf3 *\n\n1. Nf3 e5 2. e4 *\n\n1. e4 e5 2. Nf3 Nc6 *\n\n1. d4 *\n";
+        let with = |plies, start| {
+            parse("x.pgn", text, &BookOptions { plies, order, start, ..BookOptions::default() })
+        };
+        let whole = with(None, 0).unwrap();
+        assert_eq!((whole.different(9), whole.different(0)), (3, 0));
+        assert_eq!(with(Some(3), 0).unwrap().different(4), 2);
+        assert!(with(None, 1).unwrap().different(4) < 4);
+        assert_eq!(with(None, 4).unwrap().different(4), 0, "the book is through");
+    }
+}
+
+#[test]
 fn every_opening_comes_first_about_as_often() {
     let mut firsts = [0_u32; 5];
     for seed in 0..2000 {
