@@ -331,7 +331,7 @@ fn wrong_matches_get_a_sentence() {
     assert!(with(&[&peer, "option.Style=wild"]).contains("does not offer"));
     assert!(with(&[own, "--games", "0"]).contains("games must be"));
     let start = [own, "--openings", "startpos", "--games", "4"];
-    assert!(with(&start).contains("the match needs 2 openings and has 1"));
+    assert!(with(&start).contains("the match needs 2 openings and has 1 that"));
     // Another match in the same folder.
     let small = [own, "--games", "2", "--max-moves", "2"];
     let played = program(&[&two[..], &small].concat()).output().unwrap();
@@ -381,6 +381,11 @@ fn suites_are_asked_once_and_bad_peers_give_no_move() {
     fs::write(out.join("few-Tesla.jsonl"), &ours[..ours.len() - 5]).unwrap();
     assert_eq!(run(&sides).0, Some(0));
     assert_eq!(answers("Tesla").lines().count(), 4);
+    // What comes 50 ms after the time, or later, is too late, and is told.
+    let slow = ["--movetime", "0.01", "--side", "name=slow", &peer, "arg=slow", "arg=150"];
+    let (_, late) = run(&slow);
+    assert!(late.contains("Failed: 3 time-forfeit"), "{late}");
+    assert!(answers("slow").contains(" s of 0.010 s"), "{}", answers("slow"));
     // Other questions in the same folder are refused.
     assert_eq!(run(&[&sides[..], &["--first", "2"]].concat()).0, Some(2));
     let clock = ["--side", "name=Tesla", "tc=1+1"];

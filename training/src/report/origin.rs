@@ -63,7 +63,11 @@ fn programs(sources: &Sources) -> [BTreeSet<String>; 2] {
 /// An engine's name with the beginning of its program's hash.
 fn short(engine: &str) -> String {
     match engine.split_once(", sha256 ") {
-        Some((name, hash)) => format!("{name} ({})", hash.get(..8).unwrap_or(hash)),
+        Some((name, hashes)) => {
+            // Those of the files that it is given follow.
+            let hash = hashes.split(',').next().unwrap_or(hashes);
+            format!("{name} ({})", hash.get(..8).unwrap_or(hash))
+        }
         None => engine.to_owned(),
     }
 }
@@ -75,7 +79,7 @@ mod tests {
     #[test]
     fn a_page_says_when_it_was_measured() {
         assert_eq!(short("Stockfish 15.1, sha256 af67e5f96d92"), "Stockfish 15.1 (af67e5f9)");
-        assert_eq!([short("A, sha256 b"), short("A, b")], ["A (b)", "A, b"]);
+        assert_eq!([short("A, sha256 b, Net c"), short("A, b")], ["A (b)", "A, b"]);
         assert_eq!(days((86_400, 86_401)), "1970-01-02");
         assert_eq!(days((0, 86_400)), "1970-01-01 to 1970-01-02");
         let sources = Sources { measured: Some((0, 5)), ..Sources::default() };

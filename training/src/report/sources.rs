@@ -300,7 +300,10 @@ impl Sources {
         let program = Program {
             network: text(&head["network"]),
             search: search.and_then(|own| text(&head["search_signature"][own.search.name()])),
-            engine: text(&head["program_sha256"]).filter(|_| !side.is_own()),
+            // As the head of a match has it.
+            engine: text(&head["program_sha256"])
+                .filter(|_| !side.is_own())
+                .map(|hash| format!("{}, sha256 {hash}", side.name)),
         };
         let records = Journal::<Record>::read(path)?;
         self.suites.push(Examined { suite, side, program, records });

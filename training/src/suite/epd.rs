@@ -80,7 +80,8 @@ fn points(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>
     let listed = listed
         .map(|(points, (name, moves))| (name, moves.split_whitespace().collect(), points))
         .or_else(|| {
-            let (texts, points) = operand(operations, "c0").and_then(points_of_comment)?;
+            let c0 = operand(operations, "c0")?;
+            let (texts, points) = points_of_comment(c0, position)?;
             Some(("c0", texts, points))
         });
     let Some((name, texts, points)) = listed else { return Ok(None) };
@@ -98,11 +99,12 @@ fn points(operations: &[Operation<'_>], position: &Chess) -> Result<Option<Task>
     Ok((max > 0).then_some(Task::Points { moves, max }))
 }
 
-/// `None` unless the whole comment is a list of moves with points.
-fn points_of_comment(comment: &str) -> Option<(Vec<&str>, Vec<u32>)> {
+/// `None` unless the whole comment is a list of legal moves with points: `depth=12` is a comment.
+fn points_of_comment<'a>(comment: &'a str, position: &Chess) -> Option<(Vec<&'a str>, Vec<u32>)> {
     let mut list = (Vec::new(), Vec::new());
     for part in comment.split(',') {
         let (text, points) = part.rsplit_once('=')?;
+        parse_move("c0", text.trim(), position).ok()?;
         list.0.push(text.trim());
         list.1.push(points.trim().parse().ok()?);
     }

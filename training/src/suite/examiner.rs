@@ -19,6 +19,9 @@ use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
 use crate::players::pool::Pool;
 
+/// What a fixed time may be overrun by before the answer comes too late, as in a match.
+const MARGIN: Duration = Duration::from_millis(50);
+
 /// Makes a player in the thread that will ask it; the token ends its thought. The error is a
 /// sentence.
 pub type MakePlayer<'a> = dyn Fn(StopToken) -> Result<Box<dyn Player + 'a>, String> + Sync + 'a;
@@ -91,10 +94,8 @@ impl Examination<'_> {
             if let Some(run) = PuzzleRun::new(item) {
                 return self.solve(player, run, &mut answers);
             }
-            let answer = self.put(player, &item.position)?;
-            let verdict = judge(item, &answer, &self.mates);
-            answers.push(answer);
-            Ok(verdict)
+            let answer = self.put(player, &item.position, &mut answers)?;
+            Ok(judge(item, &answer, &self.mates))
         });
         match verdict {
             Ok(verdict) => Ok(Record::new(item, &answers, verdict)),
@@ -114,16 +115,19 @@ impl Examination<'_> {
         answers: &mut Vec<ItemAnswer>,
     ) -> Result<Grade, Mishap> {
         while run.state() == PuzzleState::Asking {
-            let answer = self.put(player, run.position())?;
-            let best = answer.best;
-            answers.push(answer);
-            run.answer(best);
+            let answer = self.put(player, run.position(), answers)?;
+            run.answer(answer.best);
         }
         Ok(run.verdict())
     }
 
-    /// Asks about one position.
-    fn put(&self, player: &mut dyn Player, position: &Chess) -> Result<ItemAnswer, Mishap> {
+    /// Asks about one position. An answer that comes too late is kept, but does not count.
+    fn put(
+        &self,
+        player: &mut dyn Player,
+        position: &Chess,
+        answers: &mut Vec<ItemAnswer>,
+    ) -> Result<ItemAnswer, Mishap> {
         let state = GameState::from_position(position.clone());
         let limit = self.limit;
         let allowance = limit.move_time().unwrap_or_default().saturating_add(self.patience);
@@ -133,7 +137,19 @@ impl Examination<'_> {
             how: Termination::IllegalMove,
             what: format!("{} is not legal", reply.best),
         })?;
-        Ok(answer(best, &reply, position))
+        let answer = answer(best, &reply, position);
+        answers.push(answer.clone());
+        match limit.move_time().filter(|&time| reply.elapsed > time.saturating_add(MARGIN)) {
+            Some(time) => Err(Mishap::Failed {
+                how: Termination::TimeForfeit,
+                what: format!(
+                    "it used {:.3} s of {:.3} s",
+                    reply.elapsed.as_secs_f64(),
+                    time.as_secs_f64()
+                ),
+            }),
+            None => Ok(answer),
+        }
     }
 }
 

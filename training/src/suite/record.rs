@@ -21,7 +21,8 @@ pub struct Record {
     pub answers: Vec<AnswerRecord>,
     /// What they are worth.
     pub verdict: Grade,
-    /// Why there is no answer, where the engine failed: the sort of failure, then what happened.
+    /// Why there is no answer that counts, where the engine failed: the sort of failure, then what
+    /// happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }

@@ -84,9 +84,14 @@ fn points_of_the_strategic_test_suite() {
          c9 \"e2e4 d2d4\";\n\
          {START} bm e4; c0 \"e4=10, Nf3+=2\";\n\
          {START} bm e4; c7 \"e4 Nf3\"; c8 \"100 4\";\n\
-         {START} bm e4; c8 \"a comment\"; c0 \"Win; file=line 98\";\n"
+         {START} bm e4; c8 \"a comment\"; c0 \"Win; file=line 98\";\n\
+         {START} bm e4; c0 \"depth=12\";\n\
+         {START} am e4; c0 \"e4=10, Ke3=2\";\n"
     );
     let suite = suite("sts.epd", &text);
+    for item in &suite.items[4..] {
+        assert!(matches!(item.task, Task::BestMoves { .. }), "{:?}", item.task);
+    }
     assert_eq!(points(&suite.items[0], "d4"), (9.0, 10.0, false));
     assert_eq!(points(&suite.items[0], "e4"), (10.0, 10.0, true));
     assert_eq!(points(&suite.items[0], "c4"), (0.0, 10.0, false));

@@ -24,7 +24,7 @@ pub struct Grade {
 pub enum Detail {
     /// The task is one of moves or points.
     Played,
-    /// There was no answer, or its move is not legal.
+    /// There was no answer, its move is not legal, or it came too late.
     NoMove,
     /// The task is a mate.
     Mate(MateVerdict),
@@ -40,7 +40,7 @@ pub enum Detail {
 }
 
 impl Grade {
-    /// The verdict on an engine that gave no move (or crashed, or played an illegal one).
+    /// The verdict on an engine that gave no move (or crashed, was late, or played an illegal one).
     pub fn no_move(item: &Item) -> Grade {
         Grade { solved: false, points: 0.0, max: max(item), detail: Detail::NoMove }
     }
