@@ -121,7 +121,7 @@ fn files_that_are_none_are_refused_in_words() {
 #[test]
 fn a_checkpoint_tells_of_every_flipped_bit() {
     let folder = Scratch::new("flipped");
-    let config = TrainConfig { steps: 0, ..TrainConfig::new(ModelConfig::tiny()) };
+    let config = TrainConfig { steps: 2, ..TrainConfig::new(ModelConfig::tiny()) };
     let data = folder.join("a.games.zst");
     let out = folder.join("run");
     games(Path::new(&data));
