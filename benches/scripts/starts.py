@@ -41,7 +41,6 @@ def main():
     for path in sys.argv[1:]:
         for fen, records in games(path):
             board = chess.Board(fen)
-            pieces = chess.popcount(board.occupied)
             next_ply = 0
             for ply, (played, _, score) in enumerate(records):
                 if abs(score) <= BOUND and ply >= next_ply:

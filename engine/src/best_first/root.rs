@@ -161,24 +161,22 @@ pub(super) fn line_below(
         line.push(played);
         seen.push(position_key(&position));
         position.play_unchecked(played);
-        let Some(expansion) = tree.expansion_of(node) else {
-            mate = mates::line(&position, tree.node(node).verdict);
-            break;
-        };
-        let Some(next) = expansion.best_child() else {
-            mate = mates::line(&position, tree.node(node).verdict);
-            // Nothing below was searched: the likeliest move is a guess at the reply.
-            if mate.is_empty()
-                && line.len() < MAX_LINE
-                && let Some(reply) = likeliest_move(tree, expansion, &position)
-            {
-                line.push(reply);
-                seen.push(position_key(&position));
-                position.play_unchecked(reply);
-            }
-            break;
-        };
-        node = next;
+        let expansion = tree.expansion_of(node);
+        if let Some(next) = expansion.and_then(Expansion::best_child) {
+            node = next;
+            continue;
+        }
+        mate = mates::line(&position, tree.node(node).verdict);
+        // Nothing below was searched: the likeliest move is a guess at the reply.
+        if mate.is_empty()
+            && line.len() < MAX_LINE
+            && let Some(reply) = expansion.and_then(|own| likeliest_move(tree, own, &position))
+        {
+            line.push(reply);
+            seen.push(position_key(&position));
+            position.play_unchecked(reply);
+        }
+        break;
     }
     let verdict = tree.node(node).verdict;
     if !mate.is_empty() {

@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 /// Times are shorter than this, seconds.
 const LONGEST_S: u64 = 1_000_000_000;
 
+/// By how much a move may take longer than it has before it is lost, ms, unless a match says
+/// otherwise.
+pub const MARGIN_MS: u64 = 50;
+
+/// A sentence on a move that took longer than it had.
+pub fn overrun(used: Duration, had: Duration) -> String {
+    format!("it used {:.3} s of {:.3} s", used.as_secs_f64(), had.as_secs_f64())
+}
+
 /// A clock as tournaments write it: `40/60+0.6` is 40 moves in 60 seconds and 0.6 seconds for each
 /// move; `10+0.1` and `10` are the whole game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use tesla_engine::search::StopToken;
 use super::record::{Breaches, MoveRecord};
 use crate::game::adjudicate::{Adjudication, Adjudicator};
 use crate::game::ending::{Ending, Termination};
-use crate::game::limit::{GameClock, Limit};
+use crate::game::limit::{self, GameClock, Limit};
 use crate::game::openings::Opening;
 use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
@@ -187,7 +187,7 @@ impl InPlay<'_> {
             (None, Some(time)) => (used > time + margin).then_some(time)?,
             (None, None) => return None,
         };
-        Some(format!("it used {:.3} s of {:.3} s", used.as_secs_f64(), had.as_secs_f64()))
+        Some(limit::overrun(used, had))
     }
 
     fn lost(self, side: Color, mishap: Mishap, player: &dyn Player) -> Result<Played, Mishap> {

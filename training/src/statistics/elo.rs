@@ -179,7 +179,6 @@ impl AddAssign for Pentanomial {
     }
 }
 
-/// Counts of two tallies; they stop at the largest number, as no input may panic.
 /// What is known of strength from `games`, of which `pairs` are those with a partner: by pairs,
 /// which know that two games share an opening, where they hold most of the games; else by games.
 pub fn sample(pairs: Pentanomial, games: Trinomial) -> Sample {
@@ -187,6 +186,7 @@ pub fn sample(pairs: Pentanomial, games: Trinomial) -> Sample {
     if most { pairs.sample() } else { games.sample() }
 }
 
+/// Counts of two tallies; they stop at the largest number, as no input may panic.
 fn added<const N: usize>(a: [u64; N], b: [u64; N]) -> [u64; N] {
     std::array::from_fn(|i| a[i].saturating_add(b[i]))
 }

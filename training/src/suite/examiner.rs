@@ -14,13 +14,13 @@ use super::puzzle::{PuzzleRun, PuzzleState};
 use super::record::{Record, remaining};
 use super::verdict::Grade;
 use crate::game::ending::Termination;
-use crate::game::limit::Limit;
+use crate::game::limit::{self, Limit, MARGIN_MS};
 use crate::game::state::GameState;
 use crate::players::player::{Mishap, Player, Reply, Turn};
 use crate::players::pool::Pool;
 
 /// What a fixed time may be overrun by before the answer comes too late, as in a match.
-const MARGIN: Duration = Duration::from_millis(50);
+const MARGIN: Duration = Duration::from_millis(MARGIN_MS);
 
 /// Makes a player in the thread that will ask it; the token ends its thought. The error is a
 /// sentence.
@@ -142,11 +142,7 @@ impl Examination<'_> {
         match limit.move_time().filter(|&time| reply.elapsed > time.saturating_add(MARGIN)) {
             Some(time) => Err(Mishap::Failed {
                 how: Termination::TimeForfeit,
-                what: format!(
-                    "it used {:.3} s of {:.3} s",
-                    reply.elapsed.as_secs_f64(),
-                    time.as_secs_f64()
-                ),
+                what: limit::overrun(reply.elapsed, time),
             }),
             None => Ok(answer),
         }
