@@ -6,6 +6,7 @@
 use std::fmt;
 use std::ops::AddAssign;
 
+use crossbeam_channel::Select;
 use shakmaty::{Chess, Move, Position as _};
 
 /// Names an evaluated position on the device that evaluated it.
@@ -209,6 +210,12 @@ pub trait Evaluator: Send {
     /// [`EvalError::DeviceLost`] when the device stopped answering, [`EvalError::NothingInFlight`]
     /// when nothing was submitted.
     fn collect(&mut self) -> Result<Vec<Evaluation>, EvalError>;
+
+    /// Has `select` wait for the answer to the oldest batch, too: when it has come, `collect` does
+    /// not wait. `false` = the answer comes through no channel, and nothing was added.
+    fn watch<'a>(&'a self, _: &mut Select<'a>) -> bool {
+        false
+    }
 
     /// Says which of the session's positions are worth keeping; a search alone is session 0.
     fn note(&mut self, _session: u32, _: CacheNote) {}

@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Select, Sender, unbounded};
 
 use crate::evaluator::{CacheFigures, CacheNote, EvalError, Evaluation, Evaluator, Request};
 use crate::meter::{Meter, Spent};
@@ -132,6 +132,11 @@ impl Evaluator for SimulatedDevice {
         self.meter.note(answer.spent);
         self.cache_figures = answer.cache_figures;
         answer.result
+    }
+
+    fn watch<'a>(&'a self, select: &mut Select<'a>) -> bool {
+        select.recv(&self.answers);
+        true
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {

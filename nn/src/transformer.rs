@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, unbounded};
 
 use self::gpu_check::Candidate;
 pub use self::panics::panic_text;
@@ -50,7 +50,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const PATIENCE_BATCHES: u32 = 20;
 /// What a network takes beside its cache, MiB: 90 on two cores, and more batches on more.
 const NETWORK_MB: usize = 128;
-/// Searches for which a shared GPU has room in its cache, in equal parts.
+/// Searches for which a shared GPU has room in its cache at least, in equal parts: how many there
+/// are changes nothing, then.
 const SHARES: usize = 32;
 
 /// Where the weights come from.
@@ -71,13 +72,14 @@ pub struct TransformerSettings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
-    /// Many searches share the device. What one is answered never depends on the others.
-    pub is_shared: bool,
+    /// Searches that share the device at once, at most; `None` = it is one search's own. What one is
+    /// answered never depends on the others.
+    pub shared_by: Option<usize>,
     /// Memory for keys and values of evaluated positions on a CPU, bytes, for each search,
     /// allocated on demand; 0 = every position is encoded whole.
     pub cache_bytes: usize,
     /// The same on a GPU: in total, allocated at the start, within what two buffers may be, split
-    /// evenly among up to 32 searches that share it.
+    /// evenly among the searches that share it, among 32 if they are fewer.
     pub gpu_cache_bytes: usize,
     /// How a GPU stores weights and cache.
     pub storage: Storage,
@@ -113,7 +115,7 @@ impl TransformerSettings {
         let refused = is_refused.then(|| refused.to_owned());
         let options = DeviceOptions {
             cache_bytes,
-            sessions: if self.is_shared { SHARES } else { 1 },
+            sessions: self.shared_by.map_or(1, |searches| searches.max(SHARES)),
             anchors: self.anchors,
             storage,
         };
@@ -322,6 +324,15 @@ impl Evaluator for TransformerEvaluator {
             device::lose(&gpu.adapter);
         }
         answer
+    }
+
+    fn watch<'a>(&'a self, select: &mut Select<'a>) -> bool {
+        // A CPU does nothing for a batch that waits, and gains by a larger one.
+        let is_watched = self.gpu.is_some();
+        if is_watched {
+            select.recv(&self.answers);
+        }
+        is_watched
     }
 
     fn note(&mut self, session: u32, note: CacheNote) {

@@ -40,7 +40,7 @@ fn start(batch_size: usize, threads: usize) -> TransformerEvaluator {
         device: DeviceChoice::Cpu,
         threads,
         batch_size,
-        is_shared: false,
+        shared_by: None,
         cache_bytes: 0,
         gpu_cache_bytes: 0,
         storage: Storage::default(),

@@ -36,7 +36,7 @@ fn a_network_that_overflows_is_refused() {
         device: DeviceChoice::Cpu,
         threads: 1,
         batch_size: 8,
-        is_shared: false,
+        shared_by: None,
         cache_bytes: 1 << 20,
         gpu_cache_bytes: 0,
         storage: Storage::default(),

@@ -112,24 +112,27 @@ pub fn tree_search(machine: &Machine, evaluator: Box<dyn Evaluator>) -> BestFirs
 /// # Errors
 /// When the device or the network cannot be used.
 pub fn evaluator(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
-    make_evaluator(machine, false)
+    make_evaluator(machine, None)
 }
 
-/// The same, for many searches that will share it: a position gets the same answer whatever the
-/// others ask.
+/// The same, for many searches that will share it, so many at most: a position gets the same answer
+/// whatever the others ask.
 ///
 /// # Errors
 /// When the device or the network cannot be used.
-pub fn shared_evaluator(machine: &Machine) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
-    make_evaluator(machine, true)
+pub fn shared_evaluator(
+    machine: &Machine,
+    searches: usize,
+) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    make_evaluator(machine, Some(searches))
 }
 
 fn make_evaluator(
     machine: &Machine,
-    is_shared: bool,
+    shared_by: Option<usize>,
 ) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     match (machine.evaluator, machine.batch_size) {
-        (EvaluatorKind::Transformer, _) => network(machine, is_shared),
+        (EvaluatorKind::Transformer, _) => network(machine, shared_by),
         (EvaluatorKind::Classical, None) => Ok((Box::new(ClassicalEvaluator::new()), Vec::new())),
         (EvaluatorKind::Classical, Some(size)) => {
             Ok((Box::new(ClassicalEvaluator::with_batch_size(size)), Vec::new()))
@@ -162,24 +165,28 @@ pub fn stand_in<T>(
 /// What a search on this machine goes on with when its evaluator fails: the network on the CPU and,
 /// where that fails too, what needs none. Each time, `tell` gets a sentence.
 pub fn fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
-    make_fallbacks(machine, false, tell)
+    make_fallbacks(machine, None, tell)
 }
 
 /// The same, for many searches that will share each of them.
-pub fn shared_fallbacks(machine: &Machine, tell: impl Fn(&str) + Send + 'static) -> Fallbacks {
-    make_fallbacks(machine, true, tell)
+pub fn shared_fallbacks(
+    machine: &Machine,
+    searches: usize,
+    tell: impl Fn(&str) + Send + 'static,
+) -> Fallbacks {
+    make_fallbacks(machine, Some(searches), tell)
 }
 
 fn make_fallbacks(
     machine: &Machine,
-    is_shared: bool,
+    shared_by: Option<usize>,
     tell: impl Fn(&str) + Send + 'static,
 ) -> Fallbacks {
     let mut machine = machine.clone();
     Box::new(move |error| {
         while machine.needs_device() {
             machine = machine.stepped_down();
-            match make_evaluator(&machine, is_shared) {
+            match make_evaluator(&machine, shared_by) {
                 Ok((fallback, _)) => {
                     tell(&format!("{error}; the search goes on with {}", fallback.description()));
                     return Some(fallback);
@@ -194,13 +201,16 @@ fn make_fallbacks(
 #[cfg(feature = "net")]
 fn network(
     machine: &Machine,
-    is_shared: bool,
+    shared_by: Option<usize>,
 ) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
-    crate::setup::network::start(machine, is_shared)
+    crate::setup::network::start(machine, shared_by)
 }
 
 #[cfg(not(feature = "net"))]
-fn network(machine: &Machine, _: bool) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+fn network(
+    machine: &Machine,
+    _: Option<usize>,
+) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     Err(format!("the evaluator {} is not built into this program", machine.evaluator))
 }
 

@@ -62,13 +62,13 @@ pub fn anchors(machine: &Machine) -> AnchorPolicy {
 }
 
 /// Starts the network on its device. The second part is sentences for the user. Where many searches
-/// share it, no answer depends on who else asks.
+/// share it (`shared_by`, at most so many), no answer depends on who else asks.
 ///
 /// # Errors
 /// A sentence, when the device or the weights cannot be used.
 pub fn start(
     machine: &Machine,
-    is_shared: bool,
+    shared_by: Option<usize>,
 ) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
     let source = match &machine.weights_file {
         None => WeightsSource::Bytes(EMBEDDED),
@@ -79,7 +79,7 @@ pub fn start(
         device,
         threads: machine.threads,
         batch_size: machine.batch_size.unwrap_or(0),
-        is_shared,
+        shared_by,
         cache_bytes: machine.kv_cache_mb << 20,
         gpu_cache_bytes: machine.gpu_kv_cache_mb << 20,
         storage: Storage::named(machine.gpu_storage).unwrap_or_default(),

@@ -20,6 +20,8 @@ use crate::setup::mode::SearchMode;
 
 /// Memory for each search, MiB.
 const HASH_MB: usize = 128;
+/// Searches at once: one of each mode, and a review.
+const SEARCHES: usize = SearchMode::NAMES.len() + 1;
 
 /// What the desk's thread does.
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl Seats {
     }
 
     fn evaluator(&mut self, desk: &Desk) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
-        let make = factory::shared_evaluator;
+        let make = |machine: &Machine| factory::shared_evaluator(machine, SEARCHES);
         make(&self.machine).or_else(|sentence| {
             let (made, machine, sentence) = factory::stand_in(&self.machine, &sentence, make)?;
             self.machine = machine;
@@ -167,7 +169,8 @@ impl Seats {
 /// What the device is replaced by when it fails; the page says so.
 fn spares(machine: &Machine, desk: &Arc<Desk>) -> Fallbacks {
     let told = Arc::clone(desk);
-    let mut spares = factory::shared_fallbacks(machine, move |sentence| told.note(sentence));
+    let mut spares =
+        factory::shared_fallbacks(machine, SEARCHES, move |sentence| told.note(sentence));
     let desk = Arc::clone(desk);
     Box::new(move |error| {
         let spare = spares(error)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError};
 
 use super::memory::{Key, Memory};
 use super::{Answer, Facts, MERGED, Present, Submission};
@@ -21,6 +21,9 @@ const IN_FLIGHT: usize = 2;
 const PATIENCE: u32 = 4;
 /// … and no longer than this.
 const LONGEST_PATIENCE: Duration = Duration::from_millis(5);
+/// How long it is watched while it works, before `collect` waits for it: that knows when to give a
+/// device up.
+const LONGEST_WATCH: Duration = Duration::from_secs(1);
 
 /// A submission whose answers are coming in.
 struct Open {
@@ -101,6 +104,7 @@ impl Hub {
             while self.should_send() {
                 self.send();
             }
+            self.watch();
             self.receive();
         }
     }
@@ -116,6 +120,30 @@ impl Hub {
             match self.inbox.recv_deadline(until) {
                 Ok(submission) => self.take(submission),
                 Err(_) => return,
+            }
+        }
+    }
+
+    /// Takes what comes while the device works: a full batch is sent on to it before it answers, so
+    /// that it never waits for one.
+    fn watch(&mut self) {
+        let until = Instant::now() + LONGEST_WATCH;
+        while (1..IN_FLIGHT).contains(&self.in_flight.len()) {
+            let mut select = Select::new();
+            if !self.device.watch(&mut select) {
+                return;
+            }
+            let inbox = select.recv(&self.inbox);
+            if select.ready_deadline(until) != Ok(inbox) {
+                return;
+            }
+            match self.inbox.try_recv() {
+                Ok(submission) => self.take(submission),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return,
+            }
+            if self.should_send() {
+                self.send();
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, Select};
 use shakmaty::{Chess, Position};
 
 use super::*;
@@ -160,6 +161,77 @@ fn another_device_takes_over() {
     assert!(one.collect().is_err() && other.collect().is_err());
     let (mut one, mut other) = (after_one(&lost).unwrap(), after_other(&lost).unwrap());
     assert_eq!([ask(one.as_mut(), 5), ask(other.as_mut(), 6)], [Ok(5), Ok(5)]);
+}
+
+/// Answers a batch each time that it is told to.
+struct Held {
+    evaluator: ClassicalEvaluator,
+    told: Receiver<()>,
+    submitted: Arc<AtomicU64>,
+}
+
+impl Evaluator for Held {
+    fn description(&self) -> String {
+        self.evaluator.description()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.evaluator.batch_size()
+    }
+
+    fn submit(&mut self, batch: Vec<Request>) {
+        self.evaluator.submit(batch);
+        self.submitted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.evaluator.in_flight()
+    }
+
+    fn collect(&mut self) -> Answer {
+        self.told.recv().unwrap();
+        self.evaluator.collect()
+    }
+
+    fn watch<'a>(&'a self, select: &mut Select<'a>) -> bool {
+        select.recv(&self.told);
+        true
+    }
+}
+
+/// A full batch that comes while the device works waits on the device, not in the hub; a smaller
+/// one may still grow.
+#[test]
+fn a_full_batch_is_sent_while_another_is_worked_on() {
+    let submitted = Arc::new(AtomicU64::new(0));
+    let (tell, told) = unbounded();
+    let evaluator = ClassicalEvaluator::with_batch_size(8);
+    let device = Held { evaluator, told, submitted: Arc::clone(&submitted) };
+    let shared = SharedDevice::start(Box::new(device)).unwrap();
+    let mut clients: Vec<_> = (0..4).map(|_| shared.client(0)).collect();
+    let is_sent = |batches| {
+        (0..10_000).any(|_| {
+            thread::sleep(Duration::from_millis(1));
+            submitted.load(Ordering::Relaxed) == batches
+        })
+    };
+    // All games begin alike: without the first ply these are positions of its own.
+    let mut ask = |client: usize, count: usize| {
+        clients[client].submit(requests(client + 1, count + 1).split_off(1));
+    };
+    ask(0, 4);
+    assert!(is_sent(1));
+    ask(1, 4);
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(submitted.load(Ordering::Relaxed), 1);
+    ask(2, 4);
+    assert!(is_sent(2));
+    ask(3, 8);
+    (0..3).for_each(|_| tell.send(()).unwrap());
+    for (client, count) in clients.iter_mut().zip([4, 4, 4, 8]) {
+        assert_eq!(client.collect().unwrap().len(), count);
+    }
+    assert_eq!(shared.usage().batches, 3);
 }
 
 /// Counts the notes that it is given.

@@ -127,7 +127,8 @@ pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         Err(error) if error.fault == Fault::Interrupted => return Ok(stopped(say, GOES_ON)),
         names => names?,
     };
-    let devices = Devices::start(&sides, say)?;
+    let clients = sides.len() * usize::from(args.concurrency);
+    let devices = Devices::start(&sides, clients, say)?;
     files::make_folder(&args.out)?;
     let identities = identities(&sides, &devices);
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };

@@ -174,11 +174,12 @@ fn observe(args: &LogArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outco
     }
     let side = side(&args.option)?;
     let dataset = Dataset::read(&args.data, "")?;
-    let devices = Devices::start(std::slice::from_ref(&side), say)?;
+    let concurrency = args.concurrency.into();
+    let devices = Devices::start(std::slice::from_ref(&side), concurrency, say)?;
     files::make_folder(&args.out)?;
     let LogArgs { positions, least, most, seed, .. } = *args;
     let plan = ObservationPlan { positions, most, least, seed };
-    let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    let pool = Pool { concurrency, interrupted };
     let context = RunContext { folder: &args.out, pool, say };
     let material = Material { dataset: &dataset, side: &side, devices: &devices };
     let seen = log::collect(plan, &material, &context)?;

@@ -153,7 +153,7 @@ pub fn run(plan: &BookPlan, context: &RunContext<'_>) -> Result<Made> {
     files::make_folder(folder)?;
     let sides = std::slice::from_ref(&plan.teacher);
     let names = lineup::try_engines(sides, PATIENCE, false, pool.interrupted)?;
-    let devices = Devices::start(sides, say)?;
+    let devices = Devices::start(sides, pool.concurrency, say)?;
     let name = names.first().and_then(Option::as_deref);
     let path = folder.join("rounds.jsonl");
     let Resumed { journal, records, .. } =
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_even_and_what_is_not_is_not() {
         let plan = plan(1);
-        let devices = Devices::start(std::slice::from_ref(&plan.teacher), &|_| ()).unwrap();
+        let devices = Devices::start(std::slice::from_ref(&plan.teacher), 1, &|_| ()).unwrap();
         let mut teacher =
             lineup::player(&plan.teacher, &devices, PATIENCE, StopToken::default()).unwrap();
         let mut is_even = |fen: &str| {

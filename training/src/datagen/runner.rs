@@ -63,7 +63,7 @@ pub fn run(config: &DatagenConfig, context: &RunContext<'_>) -> Result<Finished>
     let names = lineup::try_engines(teacher, config.patience(), false, pool.interrupted)?;
     let searcher = config.asks_network().then(|| config.searcher());
     let sides: Vec<Side> = teacher.iter().cloned().chain(searcher).collect();
-    let devices = Devices::start(&sides, say)?;
+    let devices = Devices::start(&sides, sides.len() * pool.concurrency, say)?;
     let name = names.first().and_then(Option::as_deref);
     let fingerprint = config.fingerprint(&source, &devices, name);
     let store = Store::open(folder, fingerprint, config.games, config.shard_games, config.valid)?;

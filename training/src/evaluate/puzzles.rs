@@ -118,7 +118,7 @@ pub fn solve(
     complete_sides(&mut sides, Limit::default())?;
     let heads = side("heads".to_owned(), 1);
     let all: Vec<Side> = sides.iter().chain([&heads]).cloned().collect();
-    let devices = Devices::start(&all, say)?;
+    let devices = Devices::start(&all, solvers.concurrency, say)?;
     let never = StopToken::default();
     let pool = Pool { concurrency: solvers.concurrency, interrupted: &never };
     let mut found = Vec::new();

@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(::toml::from_str::<MatchConfig>(&text).unwrap(), config);
         // The head of the results is read again as a match, by `report`; its folders may move.
         config.side.truncate(1);
-        let devices = Devices::start(&config.side, &|_| {}).unwrap();
+        let devices = Devices::start(&config.side, 1, &|_| {}).unwrap();
         let heads = ["here", "there"].map(|folder| {
             config.tables = Some(folder.to_owned());
             config.fingerprint(&config.book().unwrap(), &devices, &[])["config"].clone()

@@ -51,7 +51,9 @@ pub fn run(config: &MatchConfig, context: &RunContext<'_>) -> Result<Finished> {
     let rules = Rules { tables: tables.clone(), ..config.rules() };
     let names =
         lineup::try_engines(&config.side, rules.patience, config.chess960, pool.interrupted)?;
-    let devices = Devices::start(&config.side, say)?;
+    // A worker keeps a player of each side that it has had.
+    let clients = pool.concurrency * config.side.len();
+    let devices = Devices::start(&config.side, clients, say)?;
     let fingerprint = config.fingerprint(&book, &devices, &names);
     let (files, records) = Files::open(folder, config, fingerprint)?;
     let plan = config.plan();

@@ -52,12 +52,12 @@ pub fn check_tree(search: SearchMode) -> Result<(), String> {
 }
 
 impl Devices {
-    /// Starts the devices that these sides need. `say` gets a sentence on whatever is not as one
-    /// might have hoped.
+    /// Starts the devices that these sides need, each for so many clients at once. `say` gets a
+    /// sentence on whatever is not as one might have hoped.
     ///
     /// # Errors
     /// A sentence, when a device or a network cannot be used.
-    pub fn start(sides: &[Side], say: &dyn Fn(&str)) -> Result<Self> {
+    pub fn start(sides: &[Side], clients: usize, say: &dyn Fn(&str)) -> Result<Self> {
         let mut devices = Self::default();
         let mut said = HashSet::new();
         for side in sides.iter().filter(|side| side.is_own()) {
@@ -66,9 +66,13 @@ impl Devices {
             if !machine.needs_device() || devices.description(&machine, is_timed).is_some() {
                 continue;
             }
-            let make = if is_timed { factory::evaluator } else { factory::shared_evaluator };
+            let made = if is_timed {
+                factory::evaluator(&machine)
+            } else {
+                factory::shared_evaluator(&machine, clients)
+            };
             let (evaluator, notes) =
-                make(&machine).map_err(|sentence| anyhow!("side {}: {sentence}", side.name))?;
+                made.map_err(|sentence| anyhow!("side {}: {sentence}", side.name))?;
             notes.into_iter().filter(|note| said.insert(note.clone())).for_each(|note| say(&note));
             if is_timed {
                 devices.alone.push((machine, evaluator.description()));

@@ -76,7 +76,7 @@ impl Gate<'_> {
             name.eq_ignore_ascii_case("TunablesFile") || Params::default().get(name).is_some()
         };
         side.option.0.retain(|(name, _)| !is_tunable(name));
-        let now = Devices::start(std::slice::from_ref(&side), &|_| ())?.network(&side);
+        let now = Devices::start(std::slice::from_ref(&side), 1, &|_| ())?.network(&side);
         let then = self.log["network"].as_str().and_then(without_tunables);
         let told = |network: Option<&str>| network.unwrap_or("no network").to_owned();
         ensure!(

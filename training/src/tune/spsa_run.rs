@@ -93,7 +93,9 @@ pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -
         .iter()
         .map(|knob| f64::from(params.get(&knob.name).unwrap_or_default()))
         .collect();
-    let devices = Devices::start(std::slice::from_ref(base), say)?;
+    // A pair's two players have the same device.
+    let clients = 2 * pool.concurrency;
+    let devices = Devices::start(std::slice::from_ref(base), clients, say)?;
     let book = games.book()?;
     let fingerprint = json!({
         "schedule": schedule, "start": start, "games": games.fingerprint(&book, &devices, &[]),

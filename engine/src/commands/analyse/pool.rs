@@ -87,11 +87,13 @@ impl Pool {
         tell: Tell,
         note: fn(&str),
     ) -> Result<(Self, String), String> {
-        let (evaluator, notes) = factory::shared_evaluator(machine)?;
+        // A thread keeps one search of each mode that it was asked for.
+        let clients = searches * SearchMode::NAMES.len();
+        let (evaluator, notes) = factory::shared_evaluator(machine, clients)?;
         for sentence in &notes {
             note(sentence);
         }
-        let spares = factory::shared_fallbacks(machine, note);
+        let spares = factory::shared_fallbacks(machine, clients, note);
         let device = SharedDevice::start_with(evaluator, spares);
         let device = device.map_err(|error| error.to_string())?;
         let description = device.description();
