@@ -4,6 +4,8 @@
 //!
 //! * [`gate`] — searches side by side at equal evaluations on one device, and slow motion;
 //! * [`messages`] — what the page asks, what it is told, and errors that name the field;
+//! * [`stop`] — which of two things a request ends;
+//! * [`events`] — what those who listen are told, and what waits for who comes later;
 //! * [`kept`] — what was seen of a search, thinned; recordings on disk;
 //! * [`seat`] — one search on a thread of its own; `seats` — all of them on one device;
 //! * [`review`] — a game, position by position;
@@ -17,6 +19,7 @@
 
 pub mod assets;
 pub mod desk;
+pub mod events;
 pub mod gate;
 pub mod guard;
 pub mod kept;
@@ -26,6 +29,7 @@ pub mod routes;
 pub mod seat;
 mod seats;
 pub mod server;
+pub mod stop;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};

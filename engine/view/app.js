@@ -10,7 +10,7 @@ import { Review } from "./review.js";
 import { Table } from "./rows.js";
 import { onKeys, onTheme } from "./shell.js";
 import { Timeline } from "./time.js";
-import { $, count, el, evaluations, reducedMotion, sameList, toast } from "./util.js";
+import { $, count, el, evaluations, reducedMotion, refill, sameList, toast } from "./util.js";
 import { Why } from "./why.js";
 
 const NAMES = ["Tesla", "PUCT", "AlphaBeta"];
@@ -24,6 +24,7 @@ class Page {
     this.histories = {};
     this.tables = {};
     this.wanted = ["Tesla"];
+    this.told = new Set();
     this.board = new Board((uci) => {
       $("fen").blur();
       this.play([...this.path.map((step) => step.uci), uci]);
@@ -48,7 +49,7 @@ class Page {
 
   bind() {
     const click = (id, what) => $(id).addEventListener("click", what);
-    click("go", () => (this.isRunning ? this.send("stop", {}) : this.search()));
+    click("go", () => (this.isRunning ? this.send("stop", { what: "search" }) : this.search()));
     click("first", () => this.goTo(0));
     click("back", () => this.goTo(this.game.ply - 1));
     click("forth", () => this.goTo(this.game.ply + 1));
@@ -119,13 +120,20 @@ class Page {
     return this.send("go", order);
   }
 
-  play(ucis) {
-    return this.search(this.game.with(ucis));
+  /** Plays these moves; those that are refused are taken back on the board. */
+  async play(ucis) {
+    const state = await this.search(this.game.with(ucis));
+    if (!state) this.board.restore();
   }
 
+  /** To the position after so many plies of the line, which may be another game than the engine's:
+      the number alone does not tell whether it is on the board. */
   goTo(ply) {
-    const { length } = this.game.line;
-    if (ply >= 0 && ply <= length && ply !== this.game.ply) this.search(this.game.asked(ply));
+    if (!this.state || ply < 0 || ply > this.game.line.length) return;
+    const asked = this.game.asked(ply);
+    const moves = this.state.moves.map(({ uci }) => uci);
+    if (this.state.start === asked.fen && sameList(moves, asked.moves)) this.walkBack(0);
+    else this.search(asked);
   }
 
   /** Puts a reviewed game on the board. */
@@ -134,9 +142,10 @@ class Page {
     this.game.show((ply) => this.goTo(ply));
   }
 
+  /** Searches another position, in the eyes of its side to move. */
   async setUp(position) {
-    this.isNew = true;
-    await this.search(position);
+    const state = await this.search(position);
+    if (state) this.board.face(mover(state));
   }
 
   takeTyped(text) {
@@ -173,7 +182,7 @@ class Page {
       this.tables[name] ??= new Table(name, (move) => this.seen(name)?.node && this.walk(move));
       this.tables[name].isZoomed = Boolean(this.isZoomed);
     }
-    $("rows").replaceChildren(...this.wanted.map((name) => this.tables[name].element));
+    refill($("rows"), this.wanted.map((name) => this.tables[name].element));
     $("rows").dataset.count = this.wanted.length;
   }
 
@@ -181,15 +190,20 @@ class Page {
     if (kind === "state") this.takeState(news);
     else if (kind === "snapshot") this.takeSnapshot(news);
     else if (kind === "review") this.review.hear(news);
-    else toast(news.text);
+    else this.takeNote(news);
+  }
+
+  /** Says a sentence. What the engine keeps for those who come later is told again with each new
+      connection, and said once. */
+  takeNote({ text, isKept }) {
+    if (!isKept || !this.told.has(text)) toast(text);
+    if (isKept) this.told.add(text);
   }
 
   takeState(state) {
     const isFirst = this.state === null;
-    const isOther = this.state?.fen !== state.fen || this.state?.start !== state.start;
     this.game.take(state);
-    if (isFirst || (this.isNew && isOther)) this.board.face(state.fen.split(" ")[1] === "b" ? "black" : "white");
-    if (isOther) this.isNew = false;
+    if (isFirst) this.board.face(mover(state));
     if (this.run !== state.run) this.forget(state);
     this.state = state;
     // News of the position before does not take away what is being typed.
@@ -269,18 +283,25 @@ class Page {
     const isBlank = !seen && !this.isRunning && this.state.run > 0;
     $("rows").hidden = isBlank;
     if (isBlank) this.why.say(this.blank(), []);
-    else if (seen) this.why.show(seen, this.path, this.time.at !== null || !this.isRunning);
+    else if (seen) this.why.show(seen, this.path, this.time.at !== null || !this.isRunning, this.isPast);
     this.showStatus(seen?.snapshot);
-    const shown = Object.fromEntries(this.wanted.flatMap((name) =>
-      (this.histories[name] ? [[name, this.histories[name]]] : [])));
     if (!this.chartTimer) {
       const wait = this.time.at === null && this.isRunning ? 120 : 0;
-      this.chartTimer = setTimeout(() => {
-        this.chartTimer = 0;
-        this.chart.show(shown, this.time.at);
-      }, wait);
+      this.chartTimer = setTimeout(() => this.showChart(), wait);
     }
     this.animate();
+  }
+
+  /** Draws the chart of what is known by now: since it was asked for, another search may have begun. */
+  showChart() {
+    this.chartTimer = 0;
+    const known = this.wanted.filter((name) => this.histories[name]);
+    this.chart.show(Object.fromEntries(known.map((name) => [name, this.histories[name]])), this.time.at);
+  }
+
+  /** Whether what is looked at was kept, and no more is told of it. */
+  get isPast() {
+    return this.isReplay || this.time.at !== null;
   }
 
   /** What to say of a position of which nothing is known. */
@@ -292,14 +313,16 @@ class Page {
 
   showBoard(node) {
     const place = this.path[this.path.length - 1];
-    const fen = place ? node?.fen ?? place.fen : this.state.fen;
+    // Of a place that is not known yet there is no position: the one before stays.
+    const fen = place ? node?.fen : this.state.fen;
     const last = place?.uci ?? this.game.line[this.game.ply - 1]?.uci;
     const lastMove = last ? [last.slice(0, 2), last.slice(2, 4)] : undefined;
     const key = `${fen} ${last} ${this.isReplay} ${this.legal().length}`;
-    if (fen && key !== this.shownPosition) {
+    if (key !== this.shownPosition) {
       this.shownPosition = key;
-      this.board.show({ fen, lastMove, check: place ? false : this.state.check,
+      if (fen) this.board.show({ fen, lastMove, check: place ? false : this.state.check,
         moves: this.isReplay ? [] : this.legal() });
+      else this.board.hold();
     }
     const likeliest = node?.moves.filter((move) => move.uci !== node.best)
       .reduce((best, move) => ((move.overtake ?? 0) > (best?.overtake ?? 0) ? move : best), null);
@@ -321,7 +344,7 @@ class Page {
     const items = [step("Position", 0)];
     this.path.forEach(({ san }, index) => items.push("›", step(san, index + 1)));
     if (this.path.length === 0) items.push(el("span", { text: "click a move to look behind it" }));
-    $("crumbs").replaceChildren(...items);
+    refill($("crumbs"), items);
   }
 
   showStatus(snapshot) {
@@ -338,9 +361,13 @@ class Page {
     if ($("status-text").textContent !== text) $("status-text").textContent = $("status").title = text;
   }
 
-  /** One ply deeper, behind this move. */
+  /** One ply deeper, behind this move; in a recording only where that was looked at. */
   walk(move) {
-    this.path = [...this.path, { uci: move.uci, san: move.san }];
+    const path = [...this.path, { uci: move.uci, san: move.san }];
+    const ucis = path.map(({ uci }) => uci);
+    const isKept = () => this.histories[this.main]?.kept.some(({ focus }) => focus && sameList(focus.path, ucis));
+    if (this.isReplay && !isKept()) return toast(`What lies behind ${move.san} was not recorded`);
+    this.path = path;
     this.lookAt();
   }
 
@@ -380,6 +407,9 @@ class Page {
     if (!reducedMotion()) this.time.play();
   }
 }
+
+/** The side to move, by the board's name. */
+const mover = ({ fen }) => (fen.split(" ")[1] === "b" ? "black" : "white");
 
 const page = new Page();
 page.begin();

@@ -10,6 +10,7 @@ export class Board {
   constructor(onMove) {
     this.onMove = onMove;
     this.moves = [];
+    this.close = null;
     this.ground = Chessground($("board"), {
       animation: { duration: 220 },
       movable: { free: false, showDests: true, events: { after: (from, to) => this.moved(from, to) } },
@@ -39,28 +40,43 @@ export class Board {
   }
 
   /** Shows a position; `moves` are its legal moves where one may be played. */
-  show({ fen, lastMove, check, moves, turn }) {
+  show(position) {
+    this.shown = position;
+    // What may still be asked is about a position that is gone.
+    this.close?.();
+    this.restore();
+    $("board-words").textContent = words(position.fen);
+  }
+
+  /** The position stays, and nothing can be played in it. */
+  hold() {
+    this.show({ ...this.shown, moves: [] });
+  }
+
+  /** Shows again what was shown last: the board has made a move by itself, with which it changes the
+      side to move and forgets the moves, and that move is not played after all. */
+  restore() {
+    const { fen, lastMove, check, moves } = this.shown;
     this.moves = moves ?? [];
-    this.fen = fen;
     const dests = new Map();
     for (const { uci } of this.moves) {
       const [from, to] = [uci.slice(0, 2), uci.slice(2, 4)];
       dests.set(from, [...(dests.get(from) ?? []), to]);
     }
-    const color = turn ?? (fen.split(" ")[1] === "b" ? "black" : "white");
+    const color = fen.split(" ")[1] === "b" ? "black" : "white";
     this.ground.set({ fen, lastMove, check: check ? color : false, turnColor: color,
       movable: { color: this.moves.length ? color : undefined, dests } });
-    $("board-words").textContent = words(fen);
   }
 
-  /** Arrows as wide as the shares of the work. */
+  /** Arrows as wide as the shares of the work. In whole numbers, as they are drawn: the board makes an
+      arrowhead for each width that it meets, and keeps them all. */
   arrows(moves, best, rival) {
     const drawn = moves.filter((move) => move.work >= 0.02 || move.uci === best);
     const shapes = drawn.slice(0, 12).map((move) => ({
       orig: move.uci.slice(0, 2),
       dest: move.uci.slice(2, 4),
       brush: move.uci === best ? "best" : move.uci === rival ? "rival" : "other",
-      modifiers: { lineWidth: Math.max(move.uci === best ? 8 : 2.5, 2.5 + 13.5 * Math.sqrt(move.work)) },
+      modifiers: { lineWidth: Math.round(Math.max(move.uci === best ? 8 : 2.5, 2.5 + 13.5 * Math.sqrt(move.work))) },
     }));
     this.ground.setAutoShapes(shapes.reverse());
   }
@@ -82,16 +98,29 @@ export class Board {
   askPromotion(fitting) {
     const box = $("promotion");
     const color = this.ground.state.turnColor === "white" ? "black" : "white";
-    const close = () => { box.hidden = true; };
-    const choose = (uci) => { close(); this.onMove(uci); };
+    const before = document.activeElement;
+    this.close = () => {
+      this.close = null;
+      const isInside = box.contains(document.activeElement);
+      box.hidden = true;
+      if (isInside) before?.focus();
+    };
+    const choose = (uci) => { this.close(); this.onMove(uci); };
     const buttons = Object.entries(ROLES).map(([letter, role]) => {
       const move = fitting.find(({ uci }) => uci.endsWith(letter));
       const piece = el("piece", { class: `${role} ${color}` });
       return el("button", { "aria-label": role, onclick: () => choose(move.uci) }, piece);
     });
-    const cancel = () => { close(); this.ground.set({ fen: this.fen }); };
+    const cancel = () => { this.close(); this.restore(); };
     box.onclick = (event) => { if (event.target === box) cancel(); };
-    box.onkeydown = (event) => { if (event.key === "Escape") cancel(); };
+    box.onkeydown = (event) => {
+      if (event.key === "Escape") cancel();
+      if (event.key !== "Tab") return;
+      // The focus goes round inside until something is chosen.
+      event.preventDefault();
+      const next = buttons.indexOf(document.activeElement) + (event.shiftKey ? -1 : 1);
+      buttons.at(next % buttons.length).focus();
+    };
     box.className = "promotion cg-wrap";
     box.replaceChildren(...buttons);
     box.hidden = false;

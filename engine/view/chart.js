@@ -135,13 +135,16 @@ function around(low, high) {
   return [Math.max(0, low - lacks), Math.min(100, high + lacks)];
 }
 
+/** Whether a move has a value: a guess is none, and a bound only tells what the value is not. */
+const isValued = (move) => Boolean(move) && !move.isBound && (move.isEvaluated || Boolean(move.proof));
+
 /** A line for each of the moves that are best at the end, and the best one's error as a band. */
-function ofMoves(kept) {
+export function ofMoves(kept) {
   const last = kept[kept.length - 1].root;
-  const leading = last.moves.filter((move) => move.isEvaluated || move.proof).slice(0, LINES);
+  const leading = last.moves.filter(isValued).slice(0, LINES);
   const find = (snapshot, uci) => {
     const move = snapshot.root.moves.find((other) => other.uci === uci);
-    return move && (move.isEvaluated || move.proof) ? move : null;
+    return isValued(move) ? move : null;
   };
   const times = kept.map((snapshot) => Math.max(1, snapshot.progress.evaluations));
   const lines = leading.map((move, index) => ({
@@ -159,7 +162,7 @@ function ofMoves(kept) {
 }
 
 /** A line for each search: what its move is worth in its own eyes. */
-function ofSearches(names, histories) {
+export function ofSearches(names, histories) {
   const all = new Set(names.flatMap((name) =>
     histories[name].kept.map((snapshot) => Math.max(1, snapshot.progress.evaluations))));
   const times = [...all].sort((left, right) => left - right);
@@ -172,7 +175,8 @@ function ofSearches(names, histories) {
     let index = 0;
     data.push(times.map((time) => {
       while (index + 1 < kept.length && kept[index + 1].progress.evaluations <= time) index += 1;
-      return time > end ? null : kept[index].root.moves[0]?.value ?? null;
+      const best = kept[index].root.moves[0];
+      return time > end || best?.isBound ? null : best?.value ?? null;
     }));
     const best = kept[kept.length - 1].root.moves[0];
     lines.push({ label: `${name} ${best?.san ?? ""}`, tone: tones[name] ?? "--dim", width: 2 });

@@ -1,6 +1,6 @@
 // The moves of the game on the board: playing, taking back, setting up.
 
-import { $, el } from "./util.js";
+import { $, el, refill } from "./util.js";
 
 /** A game from a starting position; `ply` is where we stand in `line`. */
 export class Game {
@@ -24,12 +24,10 @@ export class Game {
     this.ply = state.moves.length;
   }
 
-  /** The request for the game with one more move. */
+  /** The request for the game with these moves more. Those that they replace go when the engine has
+      accepted them, see `take`. */
   with(ucis) {
-    const next = this.line[this.ply]?.uci;
-    const keeps = ucis.length === 1 && ucis[0] === next;
     const asked = this.asked();
-    if (!keeps) this.line = this.line.slice(0, this.ply);
     return { fen: asked.fen, moves: [...asked.moves, ...ucis] };
   }
 
@@ -50,7 +48,7 @@ export class Game {
       items.push(el("li", {}, button));
       ply += 1;
     }
-    $("game").replaceChildren(...items);
+    refill($("game"), items);
     $("game").hidden = items.length === 0;
     const current = $("game").querySelector("[aria-current]");
     if (current) $("game").scrollTop = current.offsetTop - $("game").offsetTop - 30;

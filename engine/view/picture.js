@@ -1,7 +1,7 @@
 // The view as a picture of its own: board, sentence and rows; to the clipboard as PNG, or saved as SVG.
 
 import { BASE, WIDTH as RIDGE, ridge } from "./ridge.js";
-import { $, colour, count, percent, points, proofWords, toast } from "./util.js";
+import { $, colour, count, isNoBound, percent, points, toast, valueWords } from "./util.js";
 
 const [WIDTH, HEIGHT, PAD, SIDE] = [1200, 630, 34, 510];
 const ROWS = 8;
@@ -146,7 +146,8 @@ function rows(node) {
   const wide = 290;
   const axis = { low: 0, high: 100 };
   const leader = node.moves.find((move) => move.uci === node.leader) ?? node.moves[0];
-  const moves = node.moves.filter((move) => move.value !== null && (move.isEvaluated || move.proof)).slice(0, ROWS);
+  const isKnown = (move) => move.value !== null && (move.isEvaluated || move.proof) && !isNoBound(move);
+  const moves = node.moves.filter(isKnown).slice(0, ROWS);
   const [hill, over, dim, rule] = ["--hill", "--over", "--dim", "--line"].map(colour);
   const text = (x, y, said, tone, more = "") =>
     `<text x="${x}" y="${y}" font-size="17" style="fill:${tone}" ${more}>${escaped(said)}</text>`;
@@ -161,8 +162,8 @@ function rows(node) {
       ? `<path d="M${shape.across(move.value).toFixed(1)} ${BASE - 14}V${BASE}" stroke="${hill}" stroke-width="4" vector-effect="non-scaling-stroke"/>`
       : `<path d="${shape.hill}" fill="${hill}" fill-opacity="${index === 0 ? 0.5 : 0.22}" stroke="${hill}" stroke-width="1.5" vector-effect="non-scaling-stroke"/>`
         + `<path d="${shape.tail}" fill="${over}" fill-opacity=".6" stroke="${over}" vector-effect="non-scaling-stroke"/>`;
-    const spread = move.error === null ? "" : ` ± ${points(move.error)}`;
-    const value = move.proof ? proofWords(move.proof) : `${points(move.value)}${spread}`;
+    const spread = move.proof || move.error === null ? "" : ` ± ${points(move.error)}`;
+    const value = `${valueWords(move)}${spread}`;
     const bold = index === 0 ? "font-weight='700'" : "font-weight='500'";
     return `<line x1="${left}" x2="${WIDTH - PAD}" y1="${top + 48}" y2="${top + 48}" stroke="${rule}"/>`
       + `<line x1="${mark}" x2="${mark}" y1="${top - 4}" y2="${top + 48}" stroke="${hill}" stroke-dasharray="2 3"/>`

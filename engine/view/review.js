@@ -1,7 +1,7 @@
 // Review of a game: its graph with the error as a band, what each move lost, the game to save.
 
 import { save } from "./picture.js";
-import { $, count, el, evaluations, points, svg, toast } from "./util.js";
+import { $, count, el, evaluations, points, refill, svg, toast } from "./util.js";
 
 const [WIDTH, HEIGHT] = [1000, 220];
 const GLYPHS = { inaccuracy: "?!", mistake: "?", blunder: "??" };
@@ -38,7 +38,7 @@ export class Review {
       "aria-label": "A file of PGN", onchange: () => this.read(this.file.files[0]) });
     const choose = el("button", { class: "quiet", text: "Open a file …", onclick: () => this.file.click() });
     this.begin = el("button", { class: "primary", text: "Review",
-      onclick: () => (this.isBusy ? this.page.send("stop", {}) : this.start()) });
+      onclick: () => (this.isBusy ? this.page.send("stop", { what: "review" }) : this.start()) });
     this.keep = el("button", { class: "quiet", text: "Save annotated PGN", hidden: "", onclick: () => this.keepGame() });
     const label = el("label", { class: "choice" }, el("span", { text: "each position" }), this.nodes);
     this.progress = el("p", { class: "progress" });
@@ -194,6 +194,6 @@ export class Review {
         el("b", { class: judgement, text: `${number} ${moves[index].san}${GLYPHS[judgement]}` }),
         ` lost ${points(loss)} points${instead}`));
     });
-    this.table.replaceChildren(...(losses.length > 0 ? summary : []), el("ol", {}, ...items));
+    refill(this.table, [...(losses.length > 0 ? summary : []), el("ol", {}, ...items)]);
   }
 }

@@ -2,7 +2,7 @@
 // amber, and where the work went and goes next.
 
 import { BASE, HEIGHT, WIDTH, ridge } from "./ridge.js";
-import { count, el, evaluations, percent, points, proofWords, reducedMotion, svg } from "./util.js";
+import { count, el, evaluations, isNoBound, percent, points, reducedMotion, svg, valueWords } from "./util.js";
 
 /** Rows that fit a window without scrolling. */
 function shownRows() {
@@ -203,15 +203,11 @@ export class Table {
   }
 }
 
-/** Alpha-beta knows only "no better than a win": nothing. */
-const isNoBound = (move) => move.isBound && move.value > 99.9;
-
 /** `Qh3 · 37.2 ± 2.1`. */
 function summary(node) {
   const best = node.moves[0];
-  if (best.proof) return `${best.san} · ${proofWords(best.proof)}`;
-  const error = best.error === null ? "" : ` ± ${points(best.error)}`;
-  return `${best.san} · ${points(best.value)}${error}`;
+  const error = best.proof || best.error === null ? "" : ` ± ${points(best.error)}`;
+  return `${best.san} · ${valueWords(best)}${error}`;
 }
 
 class Row {
@@ -225,8 +221,10 @@ class Row {
   }
 
   build(move) {
-    const walk = () => this.table.onWalk(move);
-    this.walk = el("button", { class: "walk", text: move.san, "aria-label": `Look behind ${move.san}` });
+    // The row may come to show a move of the same squares in another position.
+    const walk = () => this.table.onWalk(this.move);
+    this.walk = el("button", { class: "walk" });
+    this.name(move);
     this.picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none",
       "aria-hidden": "true" });
     this.paths = {};
@@ -253,6 +251,7 @@ class Row {
   show(move, { best, leader, isSamePlace }) {
     const { classList } = this.element;
     const isBest = move.uci === best;
+    this.name(move);
     classList.toggle("best", isBest);
     classList.toggle("guess", !move.isEvaluated && !move.proof);
     classList.toggle("proven", Boolean(move.proof));
@@ -278,16 +277,23 @@ class Row {
     this.visits = move.visits;
   }
 
+  /** What the move is called here: the same squares are Ne5 in one position and Nxe5+ in another. */
+  name(move) {
+    this.move = move;
+    if (this.walk.textContent === move.san) return;
+    this.walk.textContent = move.san;
+    this.walk.setAttribute("aria-label", `Look behind ${move.san}`);
+  }
+
   showValue(move) {
+    const words = valueWords(move);
     if (move.proof) {
-      const badge = el("span", { class: `badge ${move.proof.result}`, text: proofWords(move.proof) });
-      this.value.replaceChildren(badge);
+      this.value.replaceChildren(el("span", { class: `badge ${move.proof.result}`, text: words }));
       return;
     }
-    if (isNoBound(move)) return this.value.replaceChildren("–");
+    if (isNoBound(move)) return this.value.replaceChildren(words);
     const error = move.error === null ? "" : ` ±${move.error < 9.95 ? move.error.toFixed(1) : Math.round(move.error)}`;
-    const bound = move.isBound ? "≤ " : "";
-    this.value.replaceChildren(`${bound}${points(move.value)}`, el("small", { text: error }));
+    this.value.replaceChildren(words, el("small", { text: error }));
   }
 
   /** A flash where an evaluation was spent. */

@@ -21,7 +21,9 @@ export function onKeys(page) {
     const { target } = event;
     const isBusy = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)
       || (target.tagName === "BUTTON" && (event.key === " " || event.key === "Enter"));
-    if (isBusy || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    // The question for the promotion is answered first.
+    const isAsked = !$("promotion").hidden;
+    if (isAsked || isBusy || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
   });

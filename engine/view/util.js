@@ -47,18 +47,46 @@ export function proofWords(proof) {
   return proof.result === "win" ? "wins" : "loses";
 }
 
+/** Alpha-beta knows only "no better than a win": nothing. */
+export const isNoBound = (move) => Boolean(move.isBound) && !move.proof && move.value > 99.9;
+
+/** What a move is worth: `37.2`, `≤ 37.2` where only a bound is known, what is proven, or a dash. */
+export function valueWords(move) {
+  if (move.proof) return proofWords(move.proof);
+  const value = isNoBound(move) ? null : move.value;
+  return `${move.isBound && value !== null ? "≤ " : ""}${points(value)}`;
+}
+
 export const sameList = (left, right) =>
   left.length === right.length && left.every((item, index) => item === right[index]);
 
-let toastTimer = 0;
+/** Puts other children into a box that is filled anew. Who stood on one of its buttons by keyboard
+    stands on that of the same place then, not at the top of the page. */
+export function refill(box, children) {
+  const buttons = () => [...box.querySelectorAll("button")];
+  const index = buttons().indexOf(document.activeElement);
+  box.replaceChildren(...children);
+  if (index >= 0) (buttons()[index] ?? buttons().at(-1))?.focus({ preventScroll: true });
+}
 
-/** Says something in passing. */
+/** How long a sentence stays, milliseconds; half as long again for each above it. */
+const TOAST = 4500;
+
+/** Says something in passing, below what is still being said: sentences that come together would
+    take each other away. */
 export function toast(text) {
   const box = $("toast");
-  box.textContent = text;
+  if (!box.classList.contains("on")) box.replaceChildren();
+  for (const said of [...box.children]) if (said.textContent === text) said.remove();
+  const sentence = el("p", { text });
+  box.append(sentence);
   box.classList.add("on");
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => box.classList.remove("on"), 4500);
+  setTimeout(() => {
+    if (!sentence.isConnected) return;
+    // The last one goes with the box, which fades.
+    if (box.children.length > 1) sentence.remove();
+    else box.classList.remove("on");
+  }, (TOAST * (1 + box.children.length)) / 2);
 }
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

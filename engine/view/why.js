@@ -21,8 +21,9 @@ export class Why {
     this.shownAt = -Infinity;
   }
 
-  show({ snapshot, node }, path, isFinal) {
-    const text = path.length === 0 ? snapshot.why : behind(node, path);
+  /** `isPast`: nothing will be told any more of what is looked at. */
+  show({ snapshot, node }, path, isFinal, isPast) {
+    const text = path.length === 0 ? snapshot.why : behind({ snapshot, node }, path, isPast);
     const now = performance.now();
     if (text === this.text || (!isFinal && now < this.shownAt + STAYS)) return;
     this.say(text, marked(text, node ?? snapshot.root, path), isFinal);
@@ -43,12 +44,25 @@ export class Why {
   }
 }
 
-/** What is known behind a line of moves. */
-function behind(node, path) {
+/** Why nothing is told of what lies behind a line of moves. */
+function untold({ search, focus, root }, path, isPast) {
   const line = path.map(({ san }) => san).join(" ");
-  if (!node) return `The search has not looked behind ${line} yet.`;
+  if (search === "AlphaBeta") return "AlphaBeta does not tell what lies behind a move.";
+  if (isPast) return `What was seen behind ${line} then was not kept.`;
+  // Snapshots tell of one place: until they tell of this one, or while another page asks for its own.
+  const isSeen = path.length === 1 && root.moves.some(({ uci, isEvaluated }) => isEvaluated && uci === path[0].uci);
+  return focus || isSeen ? `Waiting for what lies behind ${line}: one place at a time is told of.` : unseen(line);
+}
+
+const unseen = (line) => `The search has not looked behind ${line} yet.`;
+
+/** What is known behind a line of moves. */
+export function behind({ snapshot, node }, path, isPast) {
+  const line = path.map(({ san }) => san).join(" ");
+  if (!node) return untold(snapshot, path, isPast);
   const [first] = node.moves;
-  if (!first) return `After ${line} the game is over.`;
+  // A place that the search only knows the way to has neither moves nor an end.
+  if (!first) return node.proof ? `After ${line} the game is over.` : unseen(line);
   if (first.proof) return `After ${line} the best move is ${first.san}: ${proofWords(first.proof)}.`;
   const error = first.error === null ? "" : ` ± ${points(first.error)}`;
   const rival = node.moves.filter((move) => move.uci !== node.leader)

@@ -5,10 +5,10 @@ use std::time::Duration;
 use std::{mem, thread};
 
 use crossbeam_channel::{Sender, unbounded};
-use serde::Serialize;
 use shakmaty::Position;
 use tokio::sync::broadcast;
 
+use super::events::{Event, Notes};
 use super::gate::Gate;
 use super::kept::{Kept, Recording};
 use super::messages::{
@@ -16,6 +16,7 @@ use super::messages::{
 };
 use super::review::{News, Review};
 use super::seats::{Seats, Work};
+use super::stop::{StopOrder, Stoppable};
 use crate::search::snapshot::{Snapshot, VERSION};
 use crate::search::{Limits, StopToken};
 use crate::setup::settings::Settings;
@@ -24,29 +25,6 @@ use crate::setup::settings::Settings;
 const WAITING: usize = 1024;
 /// How long the end waits for a search to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// One piece of news: its kind, and what it says as JSON.
-#[derive(Clone, Debug)]
-pub struct Event {
-    /// `state`, `snapshot`, `note` or `review`.
-    pub kind: &'static str,
-    /// JSON.
-    pub data: Arc<str>,
-}
-
-impl Event {
-    fn of(kind: &'static str, what: &impl Serialize) -> Self {
-        // None of the types here can fail to be written.
-        let text = serde_json::to_string(what).unwrap_or_else(|_| "{}".to_owned());
-        Self { kind, data: text.into() }
-    }
-}
-
-/// A sentence for people.
-#[derive(Debug, Serialize)]
-struct Note<'a> {
-    text: &'a str,
-}
 
 /// See the module. Orders return at once; what they take long for is done by a thread.
 #[derive(Debug)]
@@ -74,6 +52,8 @@ struct Inside {
     /// The reviewed game, annotated, once that is done.
     annotated: Option<String>,
     replay: Option<Recording>,
+    /// What was said of the device.
+    notes: Notes,
 }
 
 impl Desk {
@@ -99,6 +79,7 @@ impl Desk {
             reviewed: None,
             annotated: None,
             replay,
+            notes: Notes::default(),
         };
         let (sender, orders) = unbounded();
         let desk = Arc::new(Self {
@@ -208,14 +189,26 @@ impl Desk {
         self.inside().annotated.clone()
     }
 
-    /// Ends the run.
+    /// Ends the run and the review.
     ///
     /// # Errors
     /// Where nothing is searched at all.
     pub fn stop(&self) -> Result<State, Refusal> {
+        self.stop_what(StopOrder::default())
+    }
+
+    /// Ends the run, the review or both.
+    ///
+    /// # Errors
+    /// Where nothing is searched at all.
+    pub fn stop_what(&self, order: StopOrder) -> Result<State, Refusal> {
         let inside = self.live()?;
-        inside.stop();
-        inside.review.1.stop();
+        if order.ends(Stoppable::Search) {
+            inside.stop();
+        }
+        if order.ends(Stoppable::Review) {
+            inside.review.1.stop();
+        }
         Ok(inside.state.clone())
     }
 
@@ -249,6 +242,7 @@ impl Desk {
         let seen = inside.kept.all().map(|snapshot| Event::of("snapshot", &Seen { run, snapshot }));
         known.extend(seen);
         known.extend(inside.reviewed.clone());
+        known.extend(inside.notes.events());
         (known, self.events.subscribe())
     }
 
@@ -333,9 +327,21 @@ impl Desk {
         }
     }
 
-    /// A sentence for everybody.
+    /// A sentence for everybody who listens.
     pub(super) fn note(&self, text: &str) {
-        self.publish(Event::of("note", &Note { text }));
+        self.publish(Event::note(text, false));
+    }
+
+    /// A sentence about the device, which those who come later are told too.
+    pub(super) fn keep_note(&self, text: &str) {
+        let mut inside = self.inside();
+        inside.notes.add(text);
+        self.publish(Event::note(text, true));
+    }
+
+    /// The device is started anew: what was said of the last attempt holds no longer.
+    pub(super) fn forget_notes(&self) {
+        self.inside().notes = Notes::default();
     }
 
     fn told(&self, inside: &Inside) -> State {

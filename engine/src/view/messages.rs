@@ -277,11 +277,6 @@ impl ReviewOrder {
     }
 }
 
-/// A request without anything in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Nothing {}
-
 /// How things stand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

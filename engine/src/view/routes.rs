@@ -15,11 +15,12 @@ use axum::routing::{MethodRouter, get, post};
 use futures_util::{StreamExt as _, stream};
 use serde::de::DeserializeOwned;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 
-use super::desk::{Desk, Event};
+use super::desk::Desk;
+use super::events::Event;
 use super::guard::{Guard, admit, json};
-use super::messages::{Nothing, Refusal, State as Standing, read};
+use super::messages::{Refusal, State as Standing, read};
+use super::stop::StopOrder;
 use super::{assets, messages};
 
 /// Largest request, bytes.
@@ -34,7 +35,7 @@ pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
         .route("/recording.json", get(recording))
         .route("/position", orders(|desk, order: messages::PositionOrder| desk.position(&order)))
         .route("/go", orders(|desk, order: messages::GoOrder| desk.go(&order)))
-        .route("/stop", orders(|desk, Nothing {}| desk.stop()))
+        .route("/stop", orders(|desk, order: StopOrder| desk.stop_what(order)))
         .route("/pace", orders(|desk, order: messages::PaceOrder| desk.pace(order)))
         .route("/look", orders(|desk, order: messages::LookOrder| desk.look(&order)))
         .route("/review", orders(|desk, order: messages::ReviewOrder| desk.review(&order)))
@@ -99,13 +100,32 @@ async fn events(State(desk): Shared) -> impl IntoResponse {
     Sse::new(written).keep_alive(KeepAlive::default())
 }
 
-/// The next event. A reader that is too slow misses the oldest ones.
+/// The next event. For a reader that is too slow, and has missed some, the news ends: the page
+/// comes again by itself and is told how things stand, while a change of the state that it never
+/// heard of would leave it out of step for good.
 async fn next(mut receiver: Receiver<Event>) -> Option<(Event, Receiver<Event>)> {
-    loop {
-        match receiver.recv().await {
-            Ok(event) => return Some((event, receiver)),
-            Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => return None,
-        }
+    let event = receiver.recv().await.ok()?;
+    Some((event, receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use tokio::sync::broadcast::Sender;
+
+    use super::*;
+
+    #[test]
+    fn the_news_ends_for_a_reader_that_has_missed_some() {
+        let sender = Sender::new(2);
+        let (quick, slow) = (sender.subscribe(), sender.subscribe());
+        let say = |number: &str| sender.send(Event::note(number, false)).unwrap();
+        say("0");
+        let (event, quick) = next(quick).now_or_never().unwrap().unwrap();
+        assert!(event.data.contains('0'));
+        say("1");
+        say("2");
+        assert!(next(quick).now_or_never().unwrap().is_some());
+        assert!(next(slow).now_or_never().unwrap().is_none());
     }
 }

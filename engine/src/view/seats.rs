@@ -79,19 +79,20 @@ impl Seats {
         if self.device.is_some() {
             return;
         }
+        desk.forget_notes();
         let (evaluator, notes) = match self.evaluator(desk) {
             Ok(made) => made,
-            Err(sentence) => return desk.note(&sentence),
+            Err(sentence) => return desk.keep_note(&sentence),
         };
         for note in notes {
-            desk.note(&note);
+            desk.keep_note(&note);
         }
         match SharedDevice::start_with(evaluator, spares(&self.machine, desk)) {
             Ok(device) => {
                 desk.set_evaluator(&device.description());
                 self.device = Some(device);
             }
-            Err(error) => desk.note(&format!("the device cannot be started: {error}")),
+            Err(error) => desk.keep_note(&format!("the device cannot be started: {error}")),
         }
     }
 
@@ -100,7 +101,7 @@ impl Seats {
         make(&self.machine).or_else(|sentence| {
             let (made, machine, sentence) = factory::stand_in(&self.machine, &sentence, make)?;
             self.machine = machine;
-            desk.note(&sentence);
+            desk.keep_note(&sentence);
             Ok(made)
         })
     }
@@ -170,7 +171,7 @@ impl Seats {
 fn spares(machine: &Machine, desk: &Arc<Desk>) -> Fallbacks {
     let told = Arc::clone(desk);
     let mut spares =
-        factory::shared_fallbacks(machine, SEARCHES, move |sentence| told.note(sentence));
+        factory::shared_fallbacks(machine, SEARCHES, move |sentence| told.keep_note(sentence));
     let desk = Arc::clone(desk);
     Box::new(move |error| {
         let spare = spares(error)?;

@@ -79,8 +79,8 @@ impl Drop for Page {
 
 const ORDERS: [&str; 6] = ["position", "go", "stop", "pace", "look", "review"];
 
-const FIELDS: [&str; 9] =
-    ["fen", "moves", "searches", "nodes", "perSecond", "easy", "path", "pgn", "colour"];
+const FIELDS: [&str; 10] =
+    ["fen", "moves", "searches", "nodes", "perSecond", "easy", "path", "pgn", "what", "colour"];
 
 /// An answer to an order is how things stand, or a sentence and the field it is about.
 fn check(answer: &Answer) {
@@ -104,6 +104,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         "[ -~]{0,12}".prop_map(Value::from),
         Just(json!("e2e4")),
         Just(json!("Tesla")),
+        Just(json!("search")),
         Just(json!("1. e4 e5 2. Nf3 *")),
         "([a-h][1-8] |[NBRQK]x?[a-h][1-8] |1. |\\{ |\\} ){0,8}".prop_map(Value::from),
         Just(json!("4k3/8/8/8/8/8/8/4K3 w - - 0 1")),
@@ -206,6 +207,12 @@ fn orders_are_json_and_bounded() {
     let said: Value = serde_json::from_slice(&large.body).unwrap();
     assert_eq!(said["field"], "body");
     check(&page.post("go", r#"{"nodes": 10}"#));
+    for body in ["{}", r#"{"what": "search"}"#, r#"{"what": "review"}"#] {
+        assert_eq!(page.post("stop", body).status, StatusCode::OK, "{body}");
+    }
+    let answer = page.post("stop", r#"{"what": "time"}"#);
+    let said: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((answer.status, &said["field"]), (StatusCode::BAD_REQUEST, &json!("what")));
     let long = json!({ "moves": vec!["e2e4"; 3000] });
     let answer = page.post("position", long.to_string());
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);

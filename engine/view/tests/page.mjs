@@ -10,6 +10,7 @@ const NO_MATE = "4k1r1/2p3r1/1pR1p3/3pP2p/3P2qP/P3BN2/1PQ4P/5R1K b - - 0 1";
 const OVER = "8/8/8/8/8/5k2/6q1/7K w - - 0 1";
 const MATE = "4k1r1/2p3r1/1pR1p3/3pP2p/3P2qP/P4N2/1PQ4P/5R1K b - - 0 1";
 const GAME = `[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n`;
+const PROMOTION = "8/4P2k/8/8/8/8/8/4K3 w - - 0 1";
 const faults = [];
 let failures = 0;
 
@@ -44,6 +45,15 @@ async function visit(browser, url, options = {}) {
 const done = (page) => page.evaluate(() =>
   [...document.querySelectorAll(".counts")].map((one) => Number(one.textContent.replace(/\D*([\d,]+) eval.*/, "$1").replaceAll(",", ""))));
 const has = (page, selector) => page.waitForSelector(selector, { timeout: 20000 });
+
+/** Sets up a position, and waits until the engine has taken it. */
+async function setUp(page, fen) {
+  await page.fill("#fen", fen);
+  await Promise.all([page.waitForResponse(/\/go$/), page.press("#fen", "Enter")]);
+  await page.waitForFunction((start) => document.getElementById("board-words").textContent.startsWith(start),
+    fen.includes(" b ") ? "Black" : "White");
+  await page.waitForTimeout(300);
+}
 
 async function square(page, name) {
   const box = await page.locator("cg-board").boundingBox();
@@ -82,14 +92,83 @@ async function live(browser, recording) {
     expect((await page.textContent("#why")).trim().length > 10, "there is no sentence");
   });
   await check("a move is played on the board", async () => {
+    await Promise.all([page.waitForResponse(/\/go$/), page.click("#start")]);
     await square(page, "e2");
     await square(page, "e4");
     await has(page, "#game button");
     expect((await page.textContent("#game")).includes("e4"), "e4 is not in the list");
+    await page.waitForTimeout(300);
+    expect(await page.isVisible("#board.orientation-white"), "the board has turned round");
+    await page.locator("#game button").focus();
     await page.keyboard.press("ArrowLeft");
     await page.waitForFunction(() => !document.querySelector("#game [aria-current]"));
     await page.keyboard.press("ArrowRight");
     await page.waitForFunction(() => document.querySelector("#game [aria-current]"));
+    expect(await page.evaluate(() => document.activeElement.textContent === "e4"), "the focus is lost");
+  });
+  await check("a move that is not played after all is taken back", async () => {
+    const open = "#promotion:not([hidden])";
+    const push = async () => {
+      await square(page, "e7");
+      await square(page, "e8");
+    };
+    await setUp(page, PROMOTION);
+    await push();
+    await has(page, open);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("f");
+    expect(await page.isVisible("#board.orientation-white"), "the keys of the page are heard");
+    await page.keyboard.press("Escape");
+    await push();
+    await has(page, open);
+    const before = faults.length;
+    await page.route("**/go", (route) => route.fulfill({ status: 400, json: { error: "no", field: "moves" } }));
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.getElementById("toast").textContent.includes("no"));
+    await page.unroute("**/go");
+    faults.splice(before); // The refusal itself is told on the console.
+    await push();
+    await has(page, open);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.getElementById("game").textContent.includes("e8=Q"));
+  });
+  await check("a question for the promotion goes with its position", async () => {
+    await setUp(page, PROMOTION);
+    await square(page, "e7");
+    await square(page, "e8");
+    await has(page, "#promotion:not([hidden])");
+    await page.evaluate((fen) => fetch("position", { method: "POST",
+      headers: { "content-type": "application/json" }, body: JSON.stringify({ fen }) }), OVER);
+    await page.waitForFunction(() => document.getElementById("promotion").hidden);
+  });
+  await check("a row is called as its move is in the position", async () => {
+    const word = (san) => page.waitForFunction((wanted) => {
+      document.querySelector(".more:not([hidden])")?.click();
+      const walk = document.querySelector('.row[data-uci="f3e5"] .walk');
+      return walk?.textContent === wanted && walk.getAttribute("aria-label").endsWith(wanted);
+    }, san, { polling: 300 });
+    await setUp(page, "8/6k1/8/8/8/5N2/P7/4K3 w - - 0 1");
+    await word("Ne5");
+    await setUp(page, "8/6k1/6p1/4p3/8/5N2/P7/4K3 w - - 0 1");
+    await word("Nxe5");
+  });
+  await check("nothing is played where the position is not known", async () => {
+    const dots = async () => {
+      await square(page, "e2");
+      await page.waitForTimeout(200);
+      const count = await page.locator("square.move-dest:visible").count();
+      await square(page, "e2");
+      return count;
+    };
+    await page.selectOption("#pace", "4");
+    await setUp(page, "startpos");
+    await page.evaluate(() => document.querySelector(".more:not([hidden])")?.click());
+    await page.locator(".row.move.guess .walk").last().click();
+    await page.waitForFunction(() => document.getElementById("why").textContent.includes("has not looked behind"));
+    expect((await dots()) === 0, "the moves of the position before are there");
+    await page.locator("#crumbs button").first().click();
+    expect((await dots()) === 2, "the moves are gone");
+    await page.selectOption("#pace", "easy");
   });
   await check("a position is set up and a wrong one refused", async () => {
     await page.fill("#fen", MATE);
@@ -150,7 +229,22 @@ async function live(browser, recording) {
     await page.keyboard.press("Home");
     await has(page, "#live:not([hidden])");
     expect((await page.textContent("#at")) !== now, "the time did not change");
+    await page.locator(".row.move .walk").first().click();
+    await page.waitForFunction(() => /was not kept\.$/.test(document.getElementById("why").textContent));
+    await page.locator("#crumbs button").first().click();
     await page.click("#live");
+  });
+  await check("arrows leave no heap of arrowheads", async () => {
+    const heads = await page.evaluate(() => [...document.querySelectorAll("marker")].map(({ id }) => id));
+    expect(heads.length > 0 && !heads.some((id) => id.includes(".")), heads.join(" "));
+  });
+  await check("sentences that come together are all said", async () => {
+    const said = await page.evaluate(async () => {
+      const { toast } = await import("./util.js");
+      for (const text of ["one", "two", "one"]) toast(text);
+      return [...document.querySelectorAll("#toast p")].map(({ textContent }) => textContent).slice(-2).join();
+    });
+    expect(said === "two,one", said);
   });
   for (const width of [390, 1280, 3840]) {
     for (const colorScheme of ["light", "dark"]) {
@@ -174,7 +268,8 @@ async function live(browser, recording) {
     await page.click("#review .primary");
     await words("Stop");
     expect((await page.inputValue("#fen")).startsWith("rnbqkbnr/pppppppp"), "the game is not on the board");
-    await page.click("#review .primary");
+    const [stop] = await Promise.all([page.waitForRequest(/\/stop$/), page.click("#review .primary")]);
+    expect(stop.postData() === '{"what":"review"}', `it stops ${stop.postData()}`);
     await words("Review");
     await page.selectOption("#review select", "100");
     await page.click("#review .primary");
@@ -182,8 +277,21 @@ async function live(browser, recording) {
     await has(page, "#review .quiet:not([hidden])");
     const pgn = await page.evaluate(async () => (await fetch("review.pgn")).text());
     expect(pgn.includes("%eval") && pgn.includes("Qxf7#"), pgn);
-    await page.locator(".losses button").first().click();
-    await page.waitForFunction(() => document.querySelectorAll("#game button").length === 7);
+    const loss = page.locator(".losses button", { hasText: "Nf6" });
+    await loss.click();
+    const stands = (san) => page.waitForFunction((wanted) =>
+      document.querySelector("#game [aria-current]")?.textContent === wanted, san);
+    await stands("Bc4");
+    expect((await page.locator("#game button").count()) === 7, "the moves are not the game's");
+    // Also when the board shows another game's position after as many moves.
+    await page.keyboard.press("ArrowLeft");
+    await stands("Nc6");
+    await page.fill("#fen", "a3");
+    await page.press("#fen", "Enter");
+    await stands("a3");
+    await loss.click();
+    await page.waitForFunction(() => document.getElementById("fen").value.startsWith("r1bqkbnr/pppp1ppp/2n5/4p2Q/2B1P3/8/"));
+    expect((await page.locator("#game button").count()) === 7, "the moves are not the game's");
     expect((await overflow(page)) <= 0, "it is too wide");
     await accessible(page);
   });
@@ -205,8 +313,11 @@ async function replayed(browser, recording) {
     await page.locator("#slider").focus();
     await page.keyboard.press("Home");
     await has(page, "#live:not([hidden])");
+    await page.locator(".row.move .walk").first().click();
+    await page.waitForFunction(() => /was not recorded$/.test(document.getElementById("toast").textContent));
+    expect((await page.locator("#crumbs button").count()) === 1, "it is walked");
     await page.click("#go");
-    await has(page, "#toast.on");
+    await page.waitForFunction(() => document.getElementById("toast").textContent.includes("a recording"));
     await page.close();
   });
   await served.end();
