@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpacks a Linux archive where there is nothing but the C library, and plays there.
+# Unpacks a Linux archive where there is nothing but the C library and the compiler's runtime, and plays there.
 #
 #     packaging/try_archive.sh ARCHIVE.tar.gz
 #

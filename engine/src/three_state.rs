@@ -292,8 +292,9 @@ impl Search for ThreeState {
         }
         let packed = Packed::new(task.game.position());
         let decision = self.decide(task, packed);
-        // What `searchmoves` leaves is no decision on the position.
-        if task.comes_about() && task.limits.search_moves.is_empty() {
+        // What `searchmoves` leaves is no decision on the position; what endgame tables leave is.
+        let Limits { search_moves, by_tables, .. } = task.limits;
+        if task.comes_about() && (search_moves.is_empty() || *by_tables) {
             self.remember(task, packed, &decision);
         }
         task.wait_for_stop();

@@ -93,6 +93,19 @@ fn the_book_and_the_tables_are_information() {
     assert!(note(&run(&mut search, &more, &nodes(3_000))).starts_with("state Ignorant"));
 }
 
+/// What the user leaves of the moves is no decision on a position; what endgame tables leave is.
+#[test]
+fn the_tables_choice_is_remembered_and_the_users_is_not() {
+    for (by_tables, state) in [(false, "state Ignorant"), (true, "state Uncertain")] {
+        let (mut search, start) = (decider(1), Game::new(Chess::new()));
+        let search_moves = ["e2e4", "d2d4"].map(|text| parse(text, &start)).to_vec();
+        run(&mut search, &start, &Limits { search_moves, by_tables, ..nodes(3_000) });
+        search.new_game();
+        let said = run(&mut search, &start, &nodes(3_000));
+        assert!(note(&said).starts_with(state), "{by_tables}: {}", note(&said));
+    }
+}
+
 #[test]
 fn unknown_positions_get_random_moves_and_known_ones_are_searched() {
     let (mut search, start) = (decider(1), Game::new(Chess::new()));

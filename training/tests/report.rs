@@ -217,6 +217,23 @@ fn what_shows_nothing_is_refused_in_words() {
     assert!(!fs::exists(scratch.join("new/results.jsonl")).unwrap());
 }
 
+/// Runs in folders of the same name are told apart, in the table as in the legend.
+#[test]
+fn folders_of_one_name_are_told_apart() {
+    let scratch = Scratch::new("folders");
+    let page = scratch.join("page.html");
+    let folders = ["one/train", "two/train"].map(|name| scratch.join(name));
+    for folder in &folders {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(scratch.0.join(folder).join("loss.csv"), LOSS).unwrap();
+    }
+    done("report", &[&folders[0], &folders[1], "--out", &page]);
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.contains(">train<") && page.contains(">two/train<"), "{page}");
+    // The last lines tell of no idle time.
+    assert!(!page.contains("NaN"), "{page}");
+}
+
 /// Sides that are the same are reported, and keep their names where only their limits differ.
 #[test]
 fn sides_of_one_configuration_are_told() {

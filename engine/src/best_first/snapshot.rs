@@ -60,7 +60,8 @@ impl BestFirst {
             let row = RootMove {
                 mv: child.played,
                 score: child.score().before_move(),
-                value: child_value(child, self.rule.model()),
+                // Where nothing was searched, the doubt may take more than there is.
+                value: child_value(child, self.rule.model()).clamp(0.0, 1.0),
                 visits: child.visits,
                 evaluations: child.visits.saturating_sub(uncounted),
                 is_evaluated: !child.has(UNEVALUATED) || child.is_proven(),
@@ -235,7 +236,7 @@ impl BestFirst {
             };
             let below = self.tree.expansion_of(child);
             moves.push(MoveSnapshot {
-                value: Some(points(child_value(node, model))),
+                value: Some(points(child_value(node, model).clamp(0.0, 1.0))),
                 static_value: below.map(|below| points(1.0 - below.static_value)),
                 policy: Some(node.policy),
                 proof: Proof::of(node.score().before_move()),

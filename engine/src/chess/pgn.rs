@@ -41,6 +41,11 @@ impl<'a, V> Games<'a, V> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         Self { text, reader: reader(text), visitor, start: 0, is_over: false }
     }
+
+    /// The byte that the reader has come to.
+    fn place(&mut self) -> usize {
+        self.reader.stream_position().map_or(self.text.len(), |place| place as usize)
+    }
 }
 
 impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
@@ -51,8 +56,11 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
             return None;
         }
         let read = self.reader.read_game(self.visitor);
-        let end = self.reader.stream_position().map_or(self.text.len(), |end| end as usize);
-        let start = std::mem::replace(&mut self.start, end);
+        let end = self.place();
+        // Of a game that the visitor broke off the rest is passed over only now.
+        self.is_over |= self.reader.has_more().is_err();
+        let next = self.place();
+        let start = std::mem::replace(&mut self.start, next);
         let game = match read {
             Ok(game) => game?,
             Err(error) => {

@@ -39,6 +39,8 @@ pub struct Limits {
     pub infinite: bool,
     /// Only these moves at the root; empty = all.
     pub search_moves: Vec<Move>,
+    /// Whether these are what the endgame tables leave of all moves, not the user's choice.
+    pub by_tables: bool,
     /// Number of lines to report; 0 counts as 1.
     pub multipv: usize,
 }

@@ -93,6 +93,7 @@ impl SearchJob {
         let root_moves = Task { game, limits: &limits, budget, stop }.root_moves();
         let advice = self.advice(settings, &root_moves);
         if let Some(advice) = &advice {
+            limits.by_tables = limits.search_moves.is_empty();
             limits.search_moves.clone_from(&advice.moves);
         }
         let told = |info: &Info| told(info, advice.as_ref(), settings.multipv);

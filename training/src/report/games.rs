@@ -57,7 +57,13 @@ fn leads(players: &Players) -> Chart {
     for meeting in &players.meetings {
         let [one, other] = [meeting.first, meeting.second].map(|player| &players.all[player]);
         let (Some(x), true) = (evaluations(&one.limit), one.limit == other.limit) else { continue };
-        let Some(point) = mark(x, &meeting.elo()) else { continue };
+        // Whoever came first in a match, the series is one.
+        let (one, other, elo) = if one.line > other.line {
+            (other, one, meeting.elo().reversed())
+        } else {
+            (one, other, meeting.elo())
+        };
+        let Some(point) = mark(x, &elo) else { continue };
         let name = meeting.between(&players.lines[one.line], &players.lines[other.line]);
         match series.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),

@@ -165,8 +165,25 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// The last part of a path that says something.
 fn name(path: &Path) -> String {
+    unused_name(path, [].into_iter())
+}
+
+/// The last part of a path that says something and is no other's name: with the folders above it,
+/// as many as that takes.
+fn unused_name<'a>(path: &Path, used: impl Iterator<Item = &'a String>) -> String {
+    let used: HashSet<&String> = used.collect();
     let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    whole.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+    let mut name = whole
+        .file_name()
+        .map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned());
+    let mut above = whole.parent();
+    while used.contains(&name)
+        && let Some(folder) = above.and_then(Path::file_name)
+    {
+        name = format!("{}/{name}", folder.to_string_lossy());
+        above = above.and_then(Path::parent);
+    }
+    name
 }
 
 /// The games of a file that `tesla experience` wrote.
@@ -240,7 +257,8 @@ impl Sources {
             let lines = read_log(&path).map_err(Error::msg)?;
             let config = read(&folder.join("config.json")).ok();
             let config = config.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            self.runs.push(Run { name: name(folder), lines, config });
+            let name = unused_name(folder, self.runs.iter().map(|run| &run.name));
+            self.runs.push(Run { name, lines, config });
             self.note_file(&path);
         }
         if let Some(path) = here("fit.json") {
@@ -249,7 +267,8 @@ impl Sources {
                 Some(path) => Journal::<Observation>::read(&path)?,
                 None => Vec::new(),
             };
-            self.tunings.push(Tuning { name: name(folder), fit, observations });
+            let name = unused_name(folder, self.tunings.iter().map(|one| &one.name));
+            self.tunings.push(Tuning { name, fit, observations });
             self.note_file(&path);
         }
         // A match that has only just begun holds nothing yet.
@@ -258,7 +277,8 @@ impl Sources {
             self.take_match(&path, folder)?;
         }
         if let Some(path) = here(PAIRS).filter(has_begun) {
-            self.tuned.push(Tuned::read(&path, name(folder))?);
+            let name = unused_name(folder, self.tuned.iter().map(|one| &one.name));
+            self.tuned.push(Tuned::read(&path, name)?);
             self.note_file(&path);
         }
         let entries = fs::read_dir(folder).map_err(FileError::at("read", folder))?;
@@ -278,7 +298,8 @@ impl Sources {
 
     /// Takes a match, with when and where it was played if its folder tells.
     fn take_match(&mut self, results: &Path, folder: &Path) -> Result<()> {
-        let mut played = played(results, name(folder), &mut self.foretold)?;
+        let name = unused_name(folder, self.matches.iter().map(|one| &one.name));
+        let mut played = played(results, name, &mut self.foretold)?;
         if let Some(occasion) = occasion(folder) {
             played.ended = Some(occasion.ended);
             self.note(occasion.ended);

@@ -17,7 +17,7 @@ use crate::tune::spsa::{PairResult, Path, Schedule};
 /// A run of `tune spsa`, finished or not.
 #[derive(Debug)]
 pub(super) struct Tuned {
-    name: String,
+    pub(super) name: String,
     schedule: Schedule,
     path: Path,
     /// Pairs of games played.

@@ -55,7 +55,10 @@ fn table(runs: &[Run]) -> Table {
             format!("{:.4}", late(run, |line| line.action)),
             format!("{:.2}", late(run, |line| line.rmse_points)),
             format!("{:.0}", late(run, |line| line.positions_per_second)),
-            format!("{:.2} %", 100.0 * late(run, |line| line.idle.unwrap_or(f64::NAN))),
+            match late(run, |line| line.idle.unwrap_or(f64::NAN)) {
+                idle if idle.is_nan() => "?".to_owned(),
+                idle => format!("{:.2} %", 100.0 * idle),
+            },
             last.skipped.map_or_else(|| "?".to_owned(), |steps| steps.to_string()),
         ]);
     }

@@ -20,6 +20,12 @@ impl Estimate {
     /// What is known without data.
     pub const UNKNOWN: Self = Self { value: None, low: f64::NEG_INFINITY, high: f64::INFINITY };
 
+    /// The same as the other side sees it.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        Self { value: self.value.map(|value| -value), low: -self.high, high: -self.low }
+    }
+
     /// Half the width of the interval (fastchess's error); `None` where it is open.
     pub fn margin(&self) -> Option<f64> {
         let margin = 0.5 * (self.high - self.low);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, anyhow};
 use serde::{Deserialize, Serialize};
+use tesla_nn::device::DeviceChoice;
 use tesla_nn::files;
 use tesla_nn::weights;
 
@@ -72,6 +73,8 @@ pub struct GateLine {
 pub struct Gate {
     config: GateConfig,
     openings: BookSource,
+    /// The run's: what leaves a GPU alone leaves it alone here too.
+    device: DeviceChoice,
     folder: PathBuf,
     /// The network that the first one meets; `None` = the engine's own.
     first: Option<PathBuf>,
@@ -93,6 +96,7 @@ impl Gate {
         Ok(Some(Self {
             config: config.gate,
             openings: config.gate_openings.clone(),
+            device: config.device,
             folder: folder.to_owned(),
             first: hash.map(|hash| kept(folder, hash, start)).transpose()?,
         }))
@@ -167,7 +171,9 @@ impl Gate {
         let side = |name: &str, weights: Option<&Path>| {
             let weights = weights.map(|path| path.to_string_lossy().into_owned());
             let option = weights.map(|path| ("WeightsFile".to_owned(), path));
-            let option = UciOptions(option.into_iter().collect());
+            let is_on_cpu = self.device == DeviceChoice::Cpu;
+            let device = is_on_cpu.then(|| ("Device".to_owned(), "cpu".to_owned()));
+            let option = UciOptions(option.into_iter().chain(device).collect());
             Side { name: name.to_owned(), option, ..Side::default() }
         };
         MatchConfig {

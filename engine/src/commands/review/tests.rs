@@ -114,7 +114,9 @@ fn what_is_no_game_is_told() {
 /// One bad game of many does not keep the others from being reviewed.
 #[test]
 fn a_bad_game_is_left_out() {
-    let text = format!("[Event \"bad\"]\n\n1. e4 e4 *\n\n[Event \"none\"]\n\n*\n\n{GAME}\n{GAME}");
+    // What stands behind the move that cannot be played is no fault of the next game.
+    let bad = "[Event \"bad\"]\n\n1. e4 e4 2. Sf3 *\n";
+    let text = format!("{bad}\n{GAME}\n[Event \"none\"]\n\n*\n\n{GAME}");
     let all = games(text.as_bytes()).unwrap();
     assert!(all[0].as_ref().unwrap_err().starts_with("game 1: 1... e4"), "{:?}", all[0]);
     assert_eq!((all.len(), readable(text.as_bytes()).unwrap().len()), (3, 2));
