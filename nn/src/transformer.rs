@@ -72,8 +72,8 @@ pub struct TransformerSettings {
     pub threads: usize,
     /// Positions per batch; 0 = the device's choice.
     pub batch_size: usize,
-    /// Searches that share the device at once, at most; `None` = it is one search's own. What one is
-    /// answered never depends on the others.
+    /// Searches that share the device at once, at most; `None` = it is one search's own. What
+    /// one is answered never depends on the others.
     pub shared_by: Option<usize>,
     /// Memory for keys and values of evaluated positions on a CPU, bytes, for each search,
     /// allocated on demand; 0 = every position is encoded whole.

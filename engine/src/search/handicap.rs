@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-8df20f7a`, which
-//! is `small-e6f23424` before it was pruned: `benches/results/2026-11-26-elo.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-c9e904ff`:
+//! `benches/results/2026-11-29-elo.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,22 +14,21 @@ use crate::search::{Info, Limits, Outcome};
 /// Strength by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, with linear interpolation.
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
-const SCALE: [(u64, f64); 15] = [
-    (850, 0.000),
-    (900, 0.022),
-    (1000, 0.062),
-    (1100, 0.103),
-    (1200, 0.146),
-    (1300, 0.191),
-    (1400, 0.240),
-    (1500, 0.291),
-    (1600, 0.347),
-    (1700, 0.408),
-    (1800, 0.475),
-    (1900, 0.553),
-    (2000, 0.648),
-    (2100, 0.780),
-    (2150, 1.000),
+const SCALE: [(u64, f64); 14] = [
+    (900, 0.000),
+    (1000, 0.046),
+    (1100, 0.086),
+    (1200, 0.128),
+    (1300, 0.172),
+    (1400, 0.219),
+    (1500, 0.269),
+    (1600, 0.322),
+    (1700, 0.380),
+    (1800, 0.444),
+    (1900, 0.517),
+    (2000, 0.602),
+    (2100, 0.711),
+    (2200, 1.000),
 ];
 
 /// The lowest and the highest `UCI_Elo`.
