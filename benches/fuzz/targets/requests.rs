@@ -20,6 +20,7 @@ use tesla_engine::view::desk::Desk;
 use tesla_engine::view::guard::Guard;
 use tesla_engine::view::messages::PositionOrder;
 use tesla_engine::view::routes::router;
+use tesla_engine::view::stop::StopOrder;
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt as _;
 
@@ -125,7 +126,7 @@ impl Page {
     /// Stops what runs, and waits until it has.
     fn rest(&self) {
         for _ in 0..PATIENCE {
-            if !self.desk.stop().expect("there is an engine").running {
+            if !self.desk.stop(StopOrder::default()).expect("there is an engine").running {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use shakmaty::{Chess, Move, Position};
 
 use crate::best_first::backup::{child_value, prior_value};
+use crate::best_first::error_model::Model;
 use crate::best_first::explain::Ratings;
 use crate::best_first::lead::Child;
 use crate::best_first::report::depth;
@@ -19,7 +20,13 @@ use crate::search::snapshot::{
 };
 use crate::search::why::why;
 use crate::search::{RootMove, Task};
-use crate::tree::node::{EXCLUDED, ExpansionId, NodeId, ROOT, UNEVALUATED};
+use crate::tree::node::{EXCLUDED, ExpansionId, Node, NodeId, ROOT, UNEVALUATED};
+
+/// What a move is worth, for people: where nothing was searched, the doubt may take more than there
+/// is.
+fn shown_value(child: &Node, model: &Model) -> f32 {
+    child_value(child, model).clamp(0.0, 1.0)
+}
 
 /// A position of the tree, and how the search came to it.
 struct Place {
@@ -60,8 +67,7 @@ impl BestFirst {
             let row = RootMove {
                 mv: child.played,
                 score: child.score().before_move(),
-                // Where nothing was searched, the doubt may take more than there is.
-                value: child_value(child, self.rule.model()).clamp(0.0, 1.0),
+                value: shown_value(child, self.rule.model()),
                 visits: child.visits,
                 evaluations: child.visits.saturating_sub(uncounted),
                 is_evaluated: !child.has(UNEVALUATED) || child.is_proven(),
@@ -236,7 +242,7 @@ impl BestFirst {
             };
             let below = self.tree.expansion_of(child);
             moves.push(MoveSnapshot {
-                value: Some(points(child_value(node, model).clamp(0.0, 1.0))),
+                value: Some(points(shown_value(node, model))),
                 static_value: below.map(|below| points(1.0 - below.static_value)),
                 policy: Some(node.policy),
                 proof: Proof::of(node.score().before_move()),

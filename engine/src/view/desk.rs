@@ -189,19 +189,11 @@ impl Desk {
         self.inside().annotated.clone()
     }
 
-    /// Ends the run and the review.
-    ///
-    /// # Errors
-    /// Where nothing is searched at all.
-    pub fn stop(&self) -> Result<State, Refusal> {
-        self.stop_what(StopOrder::default())
-    }
-
     /// Ends the run, the review or both.
     ///
     /// # Errors
     /// Where nothing is searched at all.
-    pub fn stop_what(&self, order: StopOrder) -> Result<State, Refusal> {
+    pub fn stop(&self, order: StopOrder) -> Result<State, Refusal> {
         let inside = self.live()?;
         if order.ends(Stoppable::Search) {
             inside.stop();

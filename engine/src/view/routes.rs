@@ -35,7 +35,7 @@ pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
         .route("/recording.json", get(recording))
         .route("/position", orders(|desk, order: messages::PositionOrder| desk.position(&order)))
         .route("/go", orders(|desk, order: messages::GoOrder| desk.go(&order)))
-        .route("/stop", orders(|desk, order: StopOrder| desk.stop_what(order)))
+        .route("/stop", orders(|desk, order: StopOrder| desk.stop(order)))
         .route("/pace", orders(|desk, order: messages::PaceOrder| desk.pace(order)))
         .route("/look", orders(|desk, order: messages::LookOrder| desk.look(&order)))
         .route("/review", orders(|desk, order: messages::ReviewOrder| desk.review(&order)))

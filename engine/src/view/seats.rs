@@ -21,7 +21,7 @@ use crate::setup::mode::SearchMode;
 /// Memory for each search, MiB.
 const HASH_MB: usize = 128;
 /// Searches at once: one of each mode, and a review.
-const SEARCHES: usize = SearchMode::NAMES.len() + 1;
+const SEARCHES: usize = SearchMode::WATCHABLE.len() + 1;
 
 /// What the desk's thread does.
 #[derive(Debug)]

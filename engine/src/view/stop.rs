@@ -77,13 +77,13 @@ mod tests {
         desk.review(&ReviewOrder { pgn: "1. e4 *".to_owned(), nodes: 100_000_000 }).unwrap();
         wait(&desk, "review", r#""isStopped":false"#);
         assert!(desk.go(&GoOrder::default()).unwrap().running);
-        desk.stop_what(StopOrder { what: Some(Stoppable::Search) }).unwrap();
+        desk.stop(StopOrder { what: Some(Stoppable::Search) }).unwrap();
         wait(&desk, "state", r#""running":false"#);
         // A review that was told to stop says so sooner than this.
         sleep(Duration::from_millis(200));
         wait(&desk, "review", r#""isStopped":false"#);
         assert!(desk.go(&GoOrder::default()).unwrap().running);
-        desk.stop_what(StopOrder { what: Some(Stoppable::Review) }).unwrap();
+        desk.stop(StopOrder { what: Some(Stoppable::Review) }).unwrap();
         wait(&desk, "review", r#""isStopped":true"#);
         wait(&desk, "state", r#""running":true"#);
         desk.end();

@@ -88,7 +88,7 @@ impl Pool {
         note: fn(&str),
     ) -> Result<(Self, String), String> {
         // A thread keeps one search of each mode that it was asked for.
-        let clients = searches * SearchMode::NAMES.len();
+        let clients = searches * SearchMode::ANALYSING.len();
         let (evaluator, notes) = factory::shared_evaluator(machine, clients)?;
         for sentence in &notes {
             note(sentence);
