@@ -334,7 +334,7 @@ impl Worker<'_> {
         let longest = variations.iter().map(|line| line.pv.len()).fold(pv.len(), usize::max);
         Info {
             depth: best.depth,
-            selective_depth: self.selective_depth.max(longest) as u32,
+            selective_depth: best.depth.max(self.selective_depth.max(longest) as u32),
             score: to_score(best.value),
             is_bound: best.is_bound,
             nodes: self.nodes,

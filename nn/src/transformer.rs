@@ -5,6 +5,7 @@
 //! [`crate::gpu`], where it queues a batch that is already waiting before it reads the last one
 //! back. On both it keeps positions for their children. From the lowest:
 //!
+//! * `settings` — what may be chosen, and what the machine has memory for;
 //! * `panics` — a driver's panic as an error;
 //! * `serve` — the thread;
 //! * `speed` — what batches cost on a GPU;
@@ -13,6 +14,7 @@
 mod gpu_check;
 mod panics;
 mod serve;
+mod settings;
 mod speed;
 
 use std::borrow::Cow;
@@ -26,34 +28,26 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Select, Sender, unbounded};
 use self::gpu_check::Candidate;
 pub use self::panics::panic_text;
 use self::serve::{Answer, Message, Network};
+pub use self::settings::TransformerSettings;
 use self::speed::Speed;
 use crate::canary;
 use crate::cpu::{Engine, Options};
 use crate::device::{self, Chosen, DeviceChoice, DeviceError, choose};
 use crate::evaluator::{CPU_FIXED_COST, CacheFigures, CacheNote, EvalError, Evaluator, Request};
-use crate::gpu::{Adapter, DeviceEngine, DeviceOptions, Storage};
+use crate::gpu::{Adapter, DeviceEngine};
 pub use crate::incremental::AnchorPolicy;
-use crate::memory;
 use crate::weights::{self, WeightsError};
 
 /// Largest batch on a CPU, for each thread. The search asks for less while its tree is small. In
 /// larger batches the threads wait less for the last one: two cores evaluate 17 % more a second
 /// with 32 a thread than with 16.
 const CPU_BATCH: usize = 32;
-/// CPU threads at most.
-const MOST_THREADS: usize = 64;
 /// Default batch on a GPU.
 const GPU_BATCH: usize = 256;
 /// How long a GPU may take for a batch: this, and so many times what it usually takes. One that
 /// hangs costs the game so much time, not all.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PATIENCE_BATCHES: u32 = 20;
-/// What a network takes beside its cache, MiB: 90 on two cores, and more batches on more.
-const NETWORK_MB: usize = 128;
-/// Searches for which a shared GPU has room in its cache at least, in equal parts: how many there
-/// are changes nothing, then.
-const SHARES: usize = 32;
-
 /// Where the weights come from.
 #[derive(Clone, Copy, Debug)]
 pub enum WeightsSource<'a> {
@@ -61,73 +55,6 @@ pub enum WeightsSource<'a> {
     Bytes(&'a [u8]),
     /// A weights file.
     File(&'a Path),
-}
-
-/// How to run the network.
-#[derive(Clone, Copy, Debug)]
-pub struct TransformerSettings {
-    /// Device to use.
-    pub device: DeviceChoice,
-    /// CPU threads of a batch; 0 = one per core.
-    pub threads: usize,
-    /// Positions per batch; 0 = the device's choice.
-    pub batch_size: usize,
-    /// Searches that share the device at once, at most; `None` = it is one search's own. What
-    /// one is answered never depends on the others.
-    pub shared_by: Option<usize>,
-    /// Memory for keys and values of evaluated positions on a CPU, bytes, for each search,
-    /// allocated on demand; 0 = every position is encoded whole.
-    pub cache_bytes: usize,
-    /// The same on a GPU: in total, allocated at the start, within what two buffers may be, split
-    /// evenly among the searches that share it, among 32 if they are fewer.
-    pub gpu_cache_bytes: usize,
-    /// How a GPU stores weights and cache.
-    pub storage: Storage,
-    /// When a kept position becomes an anchor.
-    pub anchors: AnchorPolicy,
-}
-
-impl TransformerSettings {
-    /// CPU threads of a batch.
-    fn cpu_threads(&self) -> usize {
-        let wanted = match self.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
-        wanted.min(MOST_THREADS)
-    }
-
-    /// Positions per batch, where this many are the device's choice.
-    fn batch_size_or(&self, default: usize) -> usize {
-        if self.batch_size == 0 { default } else { self.batch_size }
-    }
-
-    /// How this GPU is to run; sentences where that is not as asked for.
-    fn on_gpu(&self, gpu: &Chosen, adapter: &Adapter) -> (DeviceOptions, Vec<String>) {
-        let (cache_bytes, remark) = if gpu.shares_memory {
-            affordable("GPUKVCache", self.gpu_cache_bytes)
-        } else {
-            (self.gpu_cache_bytes, None)
-        };
-        let storage = self.storage.on(adapter);
-        let is_refused = self.storage == Storage::F16 && storage != self.storage;
-        let refused = "it has no 16-bit floats; 32-bit ones are used";
-        let refused = is_refused.then(|| refused.to_owned());
-        let options = DeviceOptions {
-            cache_bytes,
-            sessions: self.shared_by.map_or(1, |searches| searches.max(SHARES)),
-            anchors: self.anchors,
-            storage,
-        };
-        let remarks = refused.into_iter().chain(remark);
-        (options, remarks.map(|remark| format!("{}: {remark}", gpu.name)).collect())
-    }
-}
-
-/// How much of a cache the machine has memory for, bytes, and a sentence where that is less.
-fn affordable(option: &str, bytes: usize) -> (usize, Option<String>) {
-    let (megabytes, remark) = memory::affordable(option, bytes >> 20, NETWORK_MB);
-    (bytes.min(megabytes << 20), remark)
 }
 
 /// Why the network could not be started.
@@ -187,7 +114,7 @@ impl TransformerEvaluator {
             WeightsSource::File(path) => Cow::Owned(weights::read_file(path)?),
         };
         let threads = settings.cpu_threads();
-        let (cache_bytes, less) = affordable("KVCache", settings.cache_bytes);
+        let (cache_bytes, less) = settings.cpu_cache();
         let anchors = settings.anchors;
         let cpu =
             Engine::load(&bytes, Options { threads, cache_bytes, anchors, ..Options::default() })?;
@@ -328,7 +255,7 @@ impl Evaluator for TransformerEvaluator {
 
     fn watch<'a>(&'a self, select: &mut Select<'a>) -> bool {
         // A CPU does nothing for a batch that waits, and gains by a larger one.
-        let is_watched = self.gpu.is_some();
+        let is_watched = self.gpu.as_ref().is_some_and(|gpu| !gpu.is_lost);
         if is_watched {
             select.recv(&self.answers);
         }

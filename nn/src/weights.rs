@@ -19,7 +19,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 
-use crate::encode::{MOVE_SITUATIONS, OLDER_RULE_ROWS, PLAIN_MOVE_SITUATIONS, RULE_ROWS};
+use crate::encode::{MOVE_SITUATIONS, OLDER_RULE_ROWS, PLACES, PLAIN_MOVE_SITUATIONS, RULE_ROWS};
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
@@ -127,7 +127,8 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, WeightsError> {
 fn named_hash(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_str()?;
     let hash = stem.strip_prefix("tesla-")?.rsplit('-').next()?;
-    (hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit())).then(|| hash.to_owned())
+    let is_hash = hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hash.then(|| hash.to_ascii_lowercase())
 }
 
 /// The tensors of a weights file and its network's shape, both checked.
@@ -234,10 +235,11 @@ fn check_layers(tensors: &SafeTensors<'_>, config: &ModelConfig) -> Result<(), W
 /// A header of a large network over few bytes: what it says is allocated before its tensors are
 /// read.
 fn check_size(config: &ModelConfig, bytes: usize) -> Result<(), WeightsError> {
-    let [width, layers, feed_forward] =
-        [config.width, config.layers, config.feed_forward].map(|size| size as u64);
-    // A part of each block, two bytes a weight at least. Sizes are at most 8,192 each.
-    let least = 2 * layers * width * (width + feed_forward);
+    let [width, layers, heads, feed_forward] =
+        [config.width, config.layers, config.heads, config.feed_forward].map(|size| size as u64);
+    // The matrices of each block, two bytes a weight at least. Sizes are at most 8,192 each.
+    let biases = (PLACES * PLACES) as u64 * heads;
+    let least = 2 * layers * (width * (4 * width + 2 * feed_forward) + biases);
     if least <= bytes as u64 {
         return Ok(());
     }

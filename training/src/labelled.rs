@@ -10,11 +10,11 @@
 //! that length), and each ply's record is followed by their number (u8), and move (u16) and score
 //! (i16) of each.
 
+mod folder;
 mod room;
 pub mod unique;
 mod writer;
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,10 @@ use shakmaty::{
 };
 use tesla_nn::files::{self, FileError};
 
+pub use folder::{
+    EXTENSION, HELD_OUT, find_files, find_learnable, holds_games, is_games_file, is_held_out_file,
+};
+pub(crate) use folder::{UNFINISHED, file_name};
 pub use room::Room;
 pub use writer::{GameWriter, encode};
 
@@ -33,12 +37,6 @@ pub const MATE_CENTIPAWNS: i16 = 31_000;
 
 /// First byte of a game with other moves' scores; without them it is the length of the FEN.
 const WITH_OTHERS: u8 = 0;
-
-/// How the names of files with held-out games begin, which no run learns from.
-pub const HELD_OUT: &str = "valid";
-
-/// What every file of games is called after its first dot.
-pub const EXTENSION: &str = "games.zst";
 
 /// Why a data file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +67,12 @@ pub enum RecordError {
     /// A folder or file without games.
     #[error("found no games in {0}; name .games.zst files or a folder that holds them")]
     Empty(PathBuf),
+    /// A folder that a killed merge or import has left.
+    #[error(
+        "{0} holds half of a merge or an import that was killed (files that end in .part); delete \
+         the folder's files, and run that command again"
+    )]
+    Unfinished(PathBuf),
     /// More than fits into memory.
     #[error(
         "the games of {path} do not fit into the {free_mb} MiB of memory that are free for them; \
@@ -304,7 +308,7 @@ fn read_game(stream: &mut impl Read, first: u8) -> Result<GameRecord, String> {
         plies.push(Ply {
             played: u16::from_le_bytes([b[0], b[1]]),
             best: u16::from_le_bytes([b[2], b[3]]),
-            score: i16::from_le_bytes([b[4], b[5]]),
+            score: read_score([b[4], b[5]])?,
         });
         if has_others {
             let [count] = fill(stream)?;
@@ -320,8 +324,15 @@ fn read_game(stream: &mut impl Read, first: u8) -> Result<GameRecord, String> {
 
 fn read_candidate(stream: &mut impl Read) -> Result<Candidate, String> {
     let b: [u8; 4] = fill(stream)?;
-    let (played, score) = (u16::from_le_bytes([b[0], b[1]]), i16::from_le_bytes([b[2], b[3]]));
-    Ok(Candidate { played, score })
+    Ok(Candidate { played: u16::from_le_bytes([b[0], b[1]]), score: read_score([b[2], b[3]])? })
+}
+
+/// The one number that has no opposite is nobody's score.
+fn read_score(bytes: [u8; 2]) -> Result<i16, String> {
+    match i16::from_le_bytes(bytes) {
+        i16::MIN => Err(format!("a score is {}, which no position has", i16::MIN)),
+        score => Ok(score),
+    }
 }
 
 fn fill<const N: usize>(stream: &mut impl Read) -> Result<[u8; N], String> {
@@ -335,49 +346,6 @@ fn cut_short(error: &std::io::Error) -> String {
         std::io::ErrorKind::UnexpectedEof => "it ends too early".to_owned(),
         _ => error.to_string(),
     }
-}
-
-/// The `.games.zst` files that `path` names: itself, or those of a folder in name order.
-///
-/// # Errors
-/// When there is none.
-pub fn find_files(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    if path.is_file() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files: Vec<PathBuf> = std::fs::read_dir(path)
-        .map_err(FileError::at("read", path))?
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| is_games_file(path))
-        .collect();
-    files.sort();
-    if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
-}
-
-/// The files that `path` names and that may be learnt from: itself, or those of a folder whose
-/// names do not begin with [`HELD_OUT`].
-///
-/// # Errors
-/// When there is none.
-pub fn find_learnable(path: &Path) -> Result<Vec<PathBuf>, RecordError> {
-    let mut files = find_files(path)?;
-    files.retain(|file| file == path || !is_held_out_file(file));
-    if files.is_empty() { Err(RecordError::Empty(path.to_owned())) } else { Ok(files) }
-}
-
-/// Whether a file of this name holds games that no run learns from.
-pub fn is_held_out_file(path: &Path) -> bool {
-    file_name(path).starts_with(HELD_OUT)
-}
-
-/// Whether this is what a file of games is called.
-pub fn is_games_file(path: &Path) -> bool {
-    file_name(path).strip_suffix(EXTENSION).is_some_and(|stem| stem.ends_with('.'))
-}
-
-/// The last part of a path.
-pub(crate) fn file_name(path: &Path) -> Cow<'_, str> {
-    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// Key of a position for repetitions.

@@ -151,10 +151,16 @@ fn games_are_merged_and_inspected() {
     for name in left {
         fs::write(scratch.0.join("new").join(name), b"half").unwrap();
     }
-    assert!(complaint("inspect", &[&new]).contains("games"));
+    assert!(complaint("inspect", &[&new]).contains("half of a merge"));
     done("merge", &[&a, "--out", &new]);
     assert_eq!(count(&figures(&new), "games"), count(&figures(&a), "games"));
     assert!(left.iter().all(|name| !scratch.0.join("new").join(name).exists()));
+    // A power cut between two of its last steps: no reader takes the half for the whole.
+    fs::write(scratch.0.join("new").join(left[0]), b"half").unwrap();
+    for command in ["inspect", "merge"] {
+        let words: &[&str] = if command == "merge" { &[&a, "--out", &new] } else { &[&new] };
+        assert!(complaint(command, words).contains("half of a merge"), "{command}");
+    }
     fs::write(scratch.0.join("b/shard-00000.games.zst"), &fs::read(&one).unwrap()[..9]).unwrap();
     assert!(complaint("inspect", &[&b]).contains("damaged"));
     fs::write(scratch.0.join("b/shard-00000.games.zst"), b"rubbish").unwrap();
@@ -205,6 +211,21 @@ fn pgn_is_imported() {
     assert!(said.contains("2 games read") && said.contains("3 games in 1 files"), "{said}");
     let figures: Value = serde_json::from_str(&done("inspect", &[&out, "--json"])).unwrap();
     assert_eq!((figures["games"].as_u64(), figures["positions"].as_u64()), (Some(3), Some(6)));
+    // The parts of a game are held out together: here at a share between those of the parts.
+    for share in ["0.2", "0.4", "0.6", "0.8"] {
+        let held = scratch.join(share);
+        let said = done("import", &[&pgn, "--out", &held, "--skip-unscored", "--valid", share]);
+        let count = said.split(" files, ").nth(1).unwrap().split(' ').next().unwrap();
+        assert!(["0", "1", "2", "3"].contains(&count), "{said}");
+        let second = fs::read(scratch.0.join(share).join("valid.games.zst"));
+        let positions = second.map_or(0, |_| {
+            let figures = done("inspect", &[&format!("{held}/valid.games.zst"), "--json"]);
+            let figures: Value = serde_json::from_str(&figures).unwrap();
+            figures["positions"].as_u64().unwrap()
+        });
+        // The first game has three positions in one part, the second three in two.
+        assert!([0, 3, 6].contains(&positions), "{share}: {positions} positions held out");
+    }
     fs::write(&pgn, PGN.replace("d5", "d8")).unwrap();
     let (new, lenient) = (scratch.join("new"), scratch.join("lenient"));
     let said = complaint("import", &[&pgn, "--out", &new]);

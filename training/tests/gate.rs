@@ -73,10 +73,13 @@ fn a_run_keeps_the_network_that_it_started_from() {
     std::fs::write(&start, b"another").unwrap();
     of(None).unwrap();
     of(Some(&start)).unwrap();
+    // A run that ended before its first checkpoint has left it.
+    gate::check_none(&run).unwrap();
+    std::fs::create_dir(run.join("gates/step-5")).unwrap();
     std::fs::remove_file(&copy).unwrap();
     assert!(of(Some(&start)).unwrap_err().to_string().contains(&hash));
     let fault = gate::check_none(&run).unwrap_err().to_string();
-    assert!(fault.contains("gates is of an earlier run"), "{fault}");
+    assert!(fault.contains("step-5 is of an earlier run"), "{fault}");
 }
 
 /// Networks meet the last one that passed; a match that has a result is not played again.
@@ -124,6 +127,12 @@ fn networks_are_gated_by_games() {
     assert!(!lines[0].passed && lines[1].opponent == "embedded", "{lines:?}");
     // Stopped in the middle of a match: it goes on with the same network.
     std::fs::remove_file(run.join("gates.csv")).unwrap();
+    assert!(gate.is_due(10).unwrap());
+    std::fs::remove_dir_all(run.join("gates/step-10")).unwrap();
+    let stopped = StopToken::default();
+    stopped.stop();
+    let pool = Pool { interrupted: &stopped, ..pool };
+    assert!(gate.play(&trainer, &RunContext { pool, ..context }).unwrap().is_none());
     assert!(gate.is_due(10).unwrap());
     let again = gate.play(&trainer, &context).unwrap().unwrap();
     assert_eq!((again.network, again.opponent.as_str()), (lines[1].network.clone(), "embedded"));

@@ -79,14 +79,16 @@ pub fn choose(tree: &Tree, model: &Model, params: &Params, taken: &[NodeId]) -> 
             Verdict::Win(plies) => (1, f32::from(plies)),
         }
     };
-    let mut best: Option<((u8, f32), u32, NodeId)> = None;
+    let mut best = None;
     for (id, child) in left() {
-        let (rank, visits) = (rank(child), child.visits);
-        if best.is_none_or(|(best, most, _)| rank > best || rank == best && visits > most) {
-            best = Some((rank, visits, id));
+        let (class, merit) = rank(child);
+        // Draws are alike, and have no visits: of them the likeliest.
+        let merit = (class, merit, child.visits, child.policy);
+        if best.is_none_or(|(most, _)| merit > most) {
+            best = Some((merit, id));
         }
     }
-    best.map(|(_, _, id)| queen_for(id, tree, model, taken))
+    best.map(|(_, id)| queen_for(id, tree, model, taken))
 }
 
 /// The promotion to a queen where the same pawn's to a rook or a bishop is no better. Once it is
@@ -366,6 +368,20 @@ mod tests {
             let mut line = Vec::new();
             extend_from_table(&mut line, (position.clone(), verdict), Vec::new(), &table);
             assert_eq!(line.len(), plies, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn of_draws_the_likeliest_is_played() {
+        for search in [BestFirst::new, BestFirst::puct] {
+            let mut search = search(Box::new(ClassicalEvaluator::new()));
+            evaluate_once(&mut search, Chess::default());
+            let (first, likely) = (root_children(search.tree()).0, chosen(&search) + 3);
+            for id in first..first + 20 {
+                search.tree_mut().node_mut(id).verdict = Verdict::Draw;
+            }
+            search.tree_mut().node_mut(likely).policy = 0.9;
+            assert_eq!(chosen(&search), likely);
         }
     }
 

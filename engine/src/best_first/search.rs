@@ -343,7 +343,7 @@ impl BestFirst {
     }
 
     /// Whether the clock leaves the time that making room takes; nothing ends it halfway.
-    fn has_time_for_room(&self, task: &Task<'_>) -> bool {
+    pub(super) fn has_time_for_room(&self, task: &Task<'_>) -> bool {
         let needed = ROOM.saturating_mul(self.tree.expansion_count() as u32);
         task.budget.is_counted() || task.budget.leaves(needed)
     }

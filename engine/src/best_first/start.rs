@@ -134,7 +134,9 @@ impl BestFirst {
         // Of the root every move has a node: it is reported, and may be excluded.
         let moves = task.game.position().legal_moves();
         if !self.tree.is_empty() && !self.tree.create_children(0, &moves) {
-            let made_room = self.make_room() && self.tree.create_children(0, &moves);
+            let made_room = self.has_time_for_room(task)
+                && self.make_room()
+                && self.tree.create_children(0, &moves);
             if !made_room {
                 self.tree.clear();
             }
@@ -195,7 +197,9 @@ impl BestFirst {
         // A leaf is no use as a root, and a proven one would end the search before
         // there is a move to answer with.
         let is_root = |&node: &NodeId| self.tree.node(node).is_expanded() && is_allowed_alike(node);
-        let Some(node) = found.filter(is_root) else {
+        let found = found.filter(is_root);
+        // Every position of the old tree is visited; its evaluations are known without it.
+        let Some(node) = found.filter(|&node| node == ROOT || self.has_time_for_room(task)) else {
             return self.tree.clear();
         };
         remember::remember_line(&self.tree, &mut self.table);

@@ -1,6 +1,7 @@
 //! One `go` (parsed by [`super::go`]): runs the search and prints its reports. The session prints
 //! the answer (`uci/bestmove.rs`) once the job has ended.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -94,7 +95,7 @@ impl SearchJob {
         let advice = self.advice(settings, &root_moves);
         if let Some(advice) = &advice {
             limits.by_tables = limits.search_moves.is_empty();
-            limits.search_moves.clone_from(&advice.moves);
+            limits.search_moves = advice.moves.iter().map(|&(played, _)| played).collect();
         }
         let told = |info: &Info| told(info, advice.as_ref(), settings.multipv);
         let live = settings.move_stats.live.then(Watch::default);
@@ -163,10 +164,11 @@ fn told(info: &Info, advice: Option<&Advice>, multipv: usize) -> Info {
     let mut info = info.clone();
     info.variations.truncate(multipv.saturating_sub(1));
     let Some(advice) = advice else { return info };
-    info.score = advice.sharpen(info.score);
+    info.score = advice.sharpen(info.score, info.pv.first());
     for line in &mut info.variations {
-        line.score = advice.sharpen(line.score);
+        line.score = advice.sharpen(line.score, line.pv.first());
     }
+    info.variations.sort_by_key(|line| Reverse(line.score.rank()));
     // Moves that the tables advise against are not searched, but reported if there are lines left
     // for them.
     let missing = multipv.saturating_sub(1 + info.variations.len());

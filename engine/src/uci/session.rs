@@ -121,7 +121,10 @@ pub fn run(jobs: &Receiver<Job>, output: Output) {
                 session.begin_to_load();
                 (is_pending, is_settled) = (false, false);
             }
-            recv(loaded) -> _ => session.prepare(),
+            recv(loaded) -> _ => {
+                session.prepare();
+                session.forget_unwanted();
+            }
         }
     }
 }
@@ -242,6 +245,13 @@ impl Session {
     fn prepare(&mut self) {
         if catch_unwind(AssertUnwindSafe(|| self.load(false))).is_err() {
             self.output.info("internal error while loading; please report it");
+        }
+    }
+
+    /// Drops what was made for options that were set back meanwhile.
+    fn forget_unwanted(&mut self) {
+        if let Some(unwanted) = self.loading.take() {
+            unwanted.discard();
         }
     }
 

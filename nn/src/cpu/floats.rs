@@ -107,7 +107,7 @@ impl WithSimd for Moves<'_, '_> {
                         + target[i]
                         + feature[i]
                         + situation[i];
-                    to[i] = if y > 0.0 { y } else { 0.0 };
+                    to[i] = if y <= 0.0 { 0.0 } else { y };
                 }
             }
         }

@@ -180,7 +180,7 @@ fn position<S: Pairs>(
         for (i, to) in S::as_mut_simd_f32s(to).0.iter_mut().enumerate() {
             let known = captured.map_or(piece[i], |captured| simd.add_f32s(piece[i], captured[i]));
             let rest = simd.add_f32s(simd.add_f32s(target[i], feature[i]), situation[i]);
-            *to = simd.max_f32s(simd.mul_add_e_f32s(known, gate[i], rest), zero);
+            *to = simd.max_f32s(zero, simd.mul_add_e_f32s(known, gate[i], rest));
         }
     }
 }

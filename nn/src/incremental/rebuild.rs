@@ -129,6 +129,9 @@ impl Schedule {
         while path.len() < LONGEST_PATH
             && let Some((above_id, played)) = below.parent
             && let Some(above) = cache.node(session, above_id)
+            // Where positions come back, so does the way up.
+            && above_id != below_id
+            && path.iter().all(|step: &Rebuild| step.id != above_id)
         {
             let base = Some((above_id, played));
             path.push(Rebuild { session, id: below_id, base, level: 0, rows: CHILD_ROWS });

@@ -183,11 +183,13 @@ impl<T: Simd, const R: usize, const P: usize, const THEN: u8> WithSimd for Tile<
                 let column = (panel + p) * width;
                 let columns = width.min(m - column);
                 let to = &mut c[(row + r) * m + column..][..columns];
+                // The maximum gives its second operand where one is not a number: it must not end
+                // as a zero.
                 let finish = |sum: T::f32s, old: T::f32s| match THEN {
                     0 => sum,
-                    1 => simd.max_f32s(sum, zero),
+                    1 => simd.max_f32s(zero, sum),
                     2 => {
-                        let y = simd.max_f32s(sum, zero);
+                        let y = simd.max_f32s(zero, sum);
                         simd.mul_f32s(y, y)
                     }
                     _ => simd.add_f32s(sum, old),

@@ -252,11 +252,12 @@ impl Finish<'_> {
         for (v, to) in to.chunks_mut(S::F32_LANES).enumerate() {
             let factor = simd.mul_f32s(scale[v], unit);
             let y = simd.mul_add_e_f32s(simd.to_floats(sums[v]), factor, bias[v]);
+            // As in `gemm`, what is not a number comes out as that.
             let y = match then {
                 Then::Store => y,
-                Then::Relu => simd.max_f32s(y, zero),
+                Then::Relu => simd.max_f32s(zero, y),
                 Then::SquaredRelu => {
-                    let y = simd.max_f32s(y, zero);
+                    let y = simd.max_f32s(zero, y);
                     simd.mul_f32s(y, y)
                 }
                 Then::Add => simd.add_f32s(y, old(to)),

@@ -198,8 +198,10 @@ impl Import<'_> {
         );
         self.counts.gaps += gaps;
         self.counts.unscored += u64::from(games.is_empty());
+        // The parts of a game lie side by side, so they are held out together or not at all.
+        let fate = games.first().map_or(Fate::Drawn, |first| output.fate(first));
         for game in &games {
-            output.add(game, Fate::Drawn)?;
+            output.add(game, fate)?;
         }
         Ok(())
     }

@@ -66,15 +66,8 @@ pub fn run(args: &MatchArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
         None => MatchConfig::default(),
     };
     let config = args.over(base)?;
-    let is_timed = config.side.iter().any(|side| side.limit.is_timed());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if is_timed && usize::from(args.concurrency) > cores {
-        say(&format!(
-            "{} games at once by time on {cores} cores: the sides will be short of time",
-            args.concurrency
-        ));
-    }
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    pool.warn_of_time(&config.side, say);
     let context = RunContext { folder: &args.out, pool, say };
     let finished = match runner::run(&config, &context) {
         Err(error) if lineup::is_interrupted(&error) => {

@@ -149,8 +149,8 @@ impl QuickstartArgs {
             .collect()
         };
         let datagen = words("datagen --out").chain([played.clone()]);
-        let datagen =
-            datagen.chain(words(&format!("--brief --games {games} --concurrency {}", 2 * cores)));
+        let datagen = datagen
+            .chain(words(&format!("--brief --games {games} --concurrency {}", at_once(2 * cores))));
         let merge = words("merge").chain([played, "--out".to_owned(), data.clone()]);
         vec![
             Step {
@@ -188,7 +188,10 @@ impl QuickstartArgs {
         let evaluate = words("evaluate --brief --weights").chain([network, "--data".to_owned()]);
         let games = words("match --tournament gauntlet --nodes 100 --resign")
             .chain(words("movecount=3,score=900,twosided=false --max-moves 120"))
-            .chain(words(&format!("--games {match_games} --concurrency {} --out", 8 * cores)))
+            .chain(words(&format!(
+                "--games {match_games} --concurrency {} --out",
+                at_once(8 * cores)
+            )))
             .chain([folder("match")])
             .chain(side("new", new))
             .chain(side("untrained", before))
@@ -213,6 +216,11 @@ impl QuickstartArgs {
             },
         ]
     }
+}
+
+/// Games at once, as many as the commands take.
+fn at_once(wanted: usize) -> usize {
+    wanted.min(1024)
 }
 
 /// The teacher that is asked for, or the one that is there.

@@ -192,11 +192,11 @@ pub fn run(args: &TrainArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     } else {
         say("no held-out games: nothing will tell how good the network is on others");
     }
-    run_and_gate(args, &mut trainer, &Arc::new(dataset), (interrupted, say))?;
+    let is_over = run_and_gate(args, &mut trainer, &Arc::new(dataset), (interrupted, say))?;
     if trainer.skipped() > 0 {
         say(&format!("{} steps were left out", trainer.skipped()));
     }
-    if trainer.step() >= trainer.config().steps {
+    if is_over {
         let shape = &trainer.config().model;
         let path = tesla_nn::weights::save(&trainer.network(), shape, &args.out)?;
         print(reached(&trainer, &args.out, &path))?;
@@ -227,16 +227,19 @@ fn reached(trainer: &Trainer, folder: &Path, weights: &Path) -> String {
     text
 }
 
-/// Trains, with a gating match where one is due.
+/// Trains, with a gating match where one is due; `false` = stopped before the last step or in the
+/// match after it.
 fn run_and_gate(
     args: &TrainArgs,
     trainer: &mut Trainer,
     dataset: &Arc<Dataset>,
     (interrupted, say): (&StopToken, &dyn Fn(&str)),
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<bool, Box<dyn std::error::Error>> {
+    let is_trained = |trainer: &Trainer| trainer.step() >= trainer.config().steps;
     let first = args.start_from.as_deref();
     let Some(gate) = Gate::of(trainer.config(), &args.out, first)? else {
-        return Ok(trainer.run(dataset, interrupted, say)?);
+        trainer.run(dataset, interrupted, say)?;
+        return Ok(is_trained(trainer));
     };
     gate.check()?;
     let concurrency = std::thread::available_parallelism().map_or(1, usize::from);
@@ -244,11 +247,11 @@ fn run_and_gate(
     let context = RunContext { folder: &args.out, pool, say };
     loop {
         if gate.is_due(trainer.step())? {
-            let Some(line) = gate.play(trainer, &context)? else { return Ok(()) };
+            let Some(line) = gate.play(trainer, &context)? else { return Ok(false) };
             say(&told(&line));
         }
-        if trainer.step() >= trainer.config().steps || interrupted.is_stopped() {
-            return Ok(());
+        if is_trained(trainer) || interrupted.is_stopped() {
+            return Ok(is_trained(trainer));
         }
         trainer.run_to(gate.next(trainer.step()), dataset, interrupted, say)?;
     }

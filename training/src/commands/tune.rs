@@ -75,7 +75,7 @@ pub struct SpsaArgs {
     /// Seed of openings and directions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Pairs played at once; the result does not depend on it.
+    /// Pairs played at once; the result does not depend on it, except under a wall clock.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrency: u16,
     /// Draw when both sides score the game as even: movenumber=40,movecount=8,score=10.
@@ -201,7 +201,10 @@ fn fit_all(args: &FitArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outco
         Some(path) => Params::read(path)?,
         None => Params::default(),
     };
-    let (log, observations) = Journal::<Observation>::read_with_match(&args.out.join(log::FILE))?;
+    let (log, mut observations) =
+        Journal::<Observation>::read_with_match(&args.out.join(log::FILE))?;
+    // They lie in the order in which they ended; the fit's samples must not depend on that.
+    observations.sort_by_key(|seen| seen.position);
     let (report, params) = fit::fit(&observations, &before)?;
     print(&report)?;
     // Nothing is written before the games are played: what was proved before stays until then.
@@ -286,6 +289,7 @@ fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome
     .complete()?;
     files::make_folder(&args.out)?;
     let pool = Pool { concurrency: args.concurrency.into(), interrupted };
+    pool.warn_of_time(&games.side, say);
     let context = RunContext { folder: &args.out, pool, say };
     let path = spsa_run::run(&schedule, &games, &context)?;
     print(format!(

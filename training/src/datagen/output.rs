@@ -8,11 +8,7 @@ use tesla_nn::files::{self, FileError};
 
 use super::store::shard_name;
 use crate::labelled::unique::{Unique, is_held_out};
-use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, HELD_OUT};
-
-/// What shards are called behind their names until all of them are whole: half of what was asked
-/// for must not pass for the whole, also after a power cut.
-const UNFINISHED: &str = ".part";
+use crate::labelled::{self, EXTENSION, GameRecord, GameWriter, HELD_OUT, UNFINISHED};
 
 /// What was written.
 #[derive(Debug)]
@@ -32,8 +28,10 @@ pub struct Written {
 pub enum Fate {
     /// Its hash decides whether it is held out.
     Drawn,
-    /// It was held out before, and stays so.
+    /// It was held out before, and stays so, or another part of its game is.
     HeldOut,
+    /// Another part of its game is not held out.
+    Learnt,
 }
 
 /// Files being written. Dropped before [`Output::finish`], they are deleted.
@@ -67,7 +65,11 @@ impl Output {
         check_valid(valid)?;
         ensure!(!is_file || valid <= 0.0, "--valid needs a folder; {} is one file", path.display());
         let folder = if is_file { path.parent().unwrap_or(Path::new("")) } else { path };
-        if is_file && path.exists() || !is_file && labelled::find_files(path).is_ok() {
+        if if is_file { path.exists() } else { labelled::holds_games(path) } {
+            if !is_file {
+                // What a killed run has half renamed is told of in other words.
+                labelled::find_files(path)?;
+            }
             bail!(
                 "{} exists already, and nothing is written over; name another file or folder with \
                  --out",
@@ -93,6 +95,11 @@ impl Output {
         })
     }
 
+    /// What is drawn for a game, for all its parts.
+    pub fn fate(&self, first: &GameRecord) -> Fate {
+        if is_held_out(first, self.valid.0) { Fate::HeldOut } else { Fate::Learnt }
+    }
+
     /// Adds a game, unless it is the same as one before. Where all are written into one file,
     /// `fate` decides nothing.
     ///
@@ -106,7 +113,12 @@ impl Output {
         self.kept += 1;
         let is_file = self.shard_games.is_none();
         let (share, writer) = &mut self.valid;
-        if !is_file && (fate == Fate::HeldOut || is_held_out(game, *share)) {
+        let is_held_out = match fate {
+            Fate::Drawn => is_held_out(game, *share),
+            Fate::HeldOut => true,
+            Fate::Learnt => false,
+        };
+        if !is_file && is_held_out {
             let writer = match writer {
                 Some(writer) => writer,
                 None => {

@@ -117,7 +117,7 @@ impl Store {
         check_owner(&config)?;
         let path = folder.join("games.jsonl");
         ensure!(
-            path.exists() || labelled::find_files(folder).is_err(),
+            path.exists() || !labelled::holds_games(folder),
             "{} holds .games.zst files but no games.jsonl, so they are of no run that could go on; \
              name another folder",
             folder.display()

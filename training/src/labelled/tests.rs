@@ -158,6 +158,10 @@ fn what_is_wrong_with_a_file_is_told() {
     assert!(complaint(&path, &zipped(&raw)).contains("it ends too early"));
     let window = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xf8, 0x01, 0x00, 0x00];
     assert!(complaint(&path, &window).contains("game 0"));
+    let mut none = Vec::new();
+    encode(&games[0], &mut none).unwrap();
+    none[plies + 6..plies + 8].copy_from_slice(&i16::MIN.to_le_bytes());
+    assert!(complaint(&path, &zipped(&none)).contains("a score is -32768"));
     raw[plies - 1] = 3;
     raw[plies..plies + 2].copy_from_slice(&[0, 0]);
     assert!(complaint(&path, &zipped(&raw)).contains("its result is 3"));

@@ -151,7 +151,8 @@ impl Files {
         line.push('\n');
         // The times first: a game that is in the results has its times.
         let path = self.folder.join("times.jsonl");
-        self.times.write_all(line.as_bytes()).map_err(FileError::at("write", &path))?;
+        let written = self.times.write_all(line.as_bytes()).and_then(|()| self.times.sync_data());
+        written.map_err(FileError::at("write", &path))?;
         self.ended.insert(times.game, times.ended);
         self.journal.append(record)?;
         let text = self.pgn_of(record)?;

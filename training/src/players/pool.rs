@@ -7,6 +7,8 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
 use tesla_engine::search::StopToken;
 
+use super::side::Side;
+
 /// How often the calling thread checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -37,6 +39,18 @@ impl std::fmt::Debug for RunContext<'_> {
 }
 
 impl Pool<'_> {
+    /// Says so where more games are played by time than there are cores.
+    pub fn warn_of_time(self, sides: &[Side], say: &dyn Fn(&str)) {
+        let is_timed = sides.iter().any(|side| side.limit.is_timed());
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        if is_timed && self.concurrency > cores {
+            say(&format!(
+                "{} games at once by time on {cores} cores: the sides will be short of time",
+                self.concurrency
+            ));
+        }
+    }
+
     /// Does `jobs` in their order, up to `concurrency` at once, until all are done or somebody
     /// wants to stop. `worker` makes each worker in its own thread, with the token that ends its
     /// waits. `hear` gets each result as it comes, or `None` where none has come for a moment; when

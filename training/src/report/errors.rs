@@ -36,6 +36,9 @@ pub(super) struct Errors {
 pub(super) fn fitted_params(fit: &Report) -> Params {
     let mut params = Params::default();
     // A number that the engine would not take leaves the shipped one; the fit has refused those.
+    for (name, value) in &fit.given {
+        let _ = params.set(name, *value);
+    }
     let _ = params.set("branching", fit.branching.value as f32);
     let _ = fit.law.law.set(&mut params);
     params

@@ -25,6 +25,9 @@ use crate::statistics::elo::Trinomial;
 /// The list of a run's matches, in its folder.
 const GATES: &str = "gates.csv";
 
+/// Begins the name of the network that a run starts from, in its folder of matches.
+const FIRST: &str = "first-";
+
 /// When a network is gated, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -191,7 +194,7 @@ impl Gate {
 /// The copy of the network that the run in `folder` started from, made where there is none.
 fn kept(folder: &Path, hash: &str, start: Option<&Path>) -> Result<PathBuf> {
     let gates = folder.join("gates");
-    let copy = gates.join(format!("first-{hash}.safetensors"));
+    let copy = gates.join(format!("{FIRST}{hash}.safetensors"));
     if copy.is_file() {
         return Ok(copy);
     }
@@ -207,13 +210,19 @@ fn kept(folder: &Path, hash: &str, start: Option<&Path>) -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// Makes sure that a new run's matches do not pass for played because an earlier run's were.
+/// Makes sure that a new run's matches do not pass for played because an earlier run's were. The
+/// network that a run starts from may be there: a run that ended before its first checkpoint leaves
+/// it.
 ///
 /// # Errors
 /// A sentence, when `folder` holds matches.
 pub fn check_none(folder: &Path) -> Result<()> {
-    let mut old = [GATES, "gates"].map(|name| folder.join(name)).into_iter();
-    match old.find(|path| path.exists()) {
+    let list = folder.join(GATES);
+    let gates = std::fs::read_dir(folder.join("gates")).into_iter().flatten();
+    let is_first = |path: &Path| file_name(Some(path)).starts_with(FIRST);
+    let mut games = gates.filter_map(|entry| Some(entry.ok()?.path()));
+    let old = list.exists().then_some(list).or_else(|| games.find(|path| !is_first(path)));
+    match old {
         Some(path) => Err(anyhow!(
             "{} is of an earlier run in this folder; move {GATES} and the folder gates away, or \
              choose another folder with --out",

@@ -1,5 +1,6 @@
 //! Fits all laws to observations and says how well they hold on positions that were kept out.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::thread;
 
@@ -27,6 +28,8 @@ const KEPT_OUT: u32 = 4;
 const FEWEST: usize = 200;
 /// Seed of the samples.
 const SEED: u64 = 1;
+/// Tunables that the laws read and that are not fitted.
+const GIVEN: [&str; 4] = ["error_family", "error_reference", "horizon", "missing_min"];
 
 /// A law with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,6 +134,9 @@ pub struct Contest {
 /// What the fits found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// Tunables that the laws read and the fit leaves alone, as they were; none in older files.
+    #[serde(default)]
+    pub given: BTreeMap<String, f32>,
     /// Positions, and how many of them were kept out.
     pub positions: (usize, usize),
     /// Pairs of a move and the best one.
@@ -248,6 +254,11 @@ fn skill(cases: &[Case], law: &Law, family: Family) -> f64 {
     1.0 - mean(law) / mean(&flat(best))
 }
 
+/// What the laws read of the tunables and the fit leaves alone.
+fn given(before: &Params) -> BTreeMap<String, f32> {
+    GIVEN.iter().filter_map(|&name| Some((name.to_owned(), before.get(name)?))).collect()
+}
+
 /// Fits everything, from these tunables on; gives the report and the tunables that come of it.
 ///
 /// # Errors
@@ -297,6 +308,7 @@ pub fn fit(observations: &[Observation], before: &Params) -> Result<(Report, Par
         observations.iter().filter(|seen| is_kept_out(seen.position) == is_out).count()
     };
     let report = Report {
+        given: given(before),
         positions: (observations.len(), count(true)),
         pairs: all.len(),
         branching,

@@ -14,7 +14,7 @@ use tesla_engine::search::StopToken;
 use tesla_nn::files::{self};
 
 use super::spsa::{NOTHING, PairResult, Path, Schedule};
-use crate::disk::journal::{Journal, Resumed};
+use crate::disk::journal::{self, Journal, Resumed};
 use crate::game::openings::Book;
 use crate::matches::arbiter::{self, Rules, Seat};
 use crate::matches::config::MatchConfig;
@@ -147,7 +147,11 @@ pub fn run(schedule: &Schedule, games: &MatchConfig, context: &RunContext<'_>) -
 /// Refuses to begin a run beside the tunables of another command, which it would replace.
 fn check_folder(folder: &FilePath) -> Result<()> {
     let (pairs, tunables) = (folder.join(FILE), folder.join(TUNABLES));
-    let is_begun = pairs.exists() && !Journal::<PairResult>::read(&pairs)?.is_empty();
+    // A file whose first line a crash cut short is begun anew; other damage is told of on opening.
+    let is_begun = match Journal::<PairResult>::read(&pairs) {
+        Ok(played) => !played.is_empty(),
+        Err(_) => journal::subject(&pairs).is_some(),
+    };
     ensure!(
         is_begun || !tunables.exists(),
         "{} is of something else, and this run would replace it; name another folder with --out",

@@ -12,10 +12,10 @@ use crate::chess::score::{Score, TABLE_PLIES};
 /// What the tables say of a root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
-    /// The moves that keep the result; where the game is won, the quickest to the next capture or
-    /// pawn move.
-    pub moves: Vec<Move>,
-    /// The result for the side to move.
+    /// The moves that keep the result, and what comes of them; where the game is won, the quickest
+    /// to the next capture or pawn move.
+    pub moves: Vec<(Move, Score)>,
+    /// The result for the side to move, by the best of them.
     pub score: Score,
     /// The other allowed moves, the best first, and what comes of them.
     pub others: Vec<(Move, Score)>,
@@ -45,11 +45,15 @@ impl Rank {
 }
 
 impl Advice {
-    /// A search's score, made certain: a mate is kept, an estimate gives way to the tables' result.
-    pub fn sharpen(&self, found: Score) -> Score {
+    /// A search's score of a line, made certain: a mate is kept, an estimate gives way to what the
+    /// tables say of the line's first move.
+    pub fn sharpen(&self, found: Score, first: Option<&Move>) -> Score {
         match found {
             Score::Win(plies) | Score::Loss(plies) if plies < TABLE_PLIES => found,
-            _ => self.score,
+            _ => {
+                let known = self.moves.iter().find(|(played, _)| Some(played) == first);
+                known.map_or(self.score, |&(_, score)| score)
+            }
         }
     }
 }
@@ -71,16 +75,17 @@ impl Tables {
         let mut ranked: Vec<(Move, (Rank, i32))> = allowed.iter().copied().zip(ranks).collect();
         // Among equals in the order of the generator.
         ranked.sort_by_key(|&(_, (rank, _))| Reverse(rank));
-        let &(_, (best, plies)) = ranked.first()?;
+        let &(_, (best, _)) = ranked.first()?;
         let behind = ranked.iter().position(|&(_, (rank, _))| rank != best);
         let mut others = ranked.split_off(behind.unwrap_or(ranked.len()));
         // Ranks know no distances of moves that lose.
         others.sort_by_key(|&(_, (rank, plies))| Reverse((rank.result, rank.score(plies).rank())));
-        Some(Advice {
-            moves: ranked.into_iter().map(|(played, _)| played).collect(),
-            score: best.score(plies),
-            others: others.iter().map(|&(m, (rank, plies))| (m, rank.score(plies))).collect(),
-        })
+        let scored = |moves: Vec<(Move, (Rank, i32))>| -> Vec<(Move, Score)> {
+            moves.into_iter().map(|(m, (rank, plies))| (m, rank.score(plies))).collect()
+        };
+        let (moves, others) = (scored(ranked), scored(others));
+        let score = moves.iter().map(|&(_, score)| score).max_by_key(|score| score.rank())?;
+        Some(Advice { moves, score, others })
     }
 
     /// A move's rank and its DTZ, seen from the root.

@@ -39,7 +39,7 @@ fn tables(made: fn(&Chess) -> Option<(Wdl, i32)>) -> Tables {
 fn moves(tables: &Tables, position: &str) -> (Vec<String>, Score) {
     let game = parse(position, false).unwrap();
     let advice = tables.advise(&game, &game.position().legal_moves()).unwrap();
-    let written = |m: &Move| m.to_uci(shakmaty::CastlingMode::Standard).to_string();
+    let written = |(m, _): &(Move, Score)| m.to_uci(shakmaty::CastlingMode::Standard).to_string();
     (advice.moves.iter().map(written).collect(), advice.score)
 }
 
@@ -73,6 +73,16 @@ fn a_won_root_takes_the_shortest_way_and_does_not_repeat() {
     let (all, score) = moves(&losing_king_chooses, "fen 8/8/8/4k3/8/8/8/R3K3 b - - 0 1");
     assert!(matches!(score, Score::Loss(plies) if plies > TABLE_PLIES));
     assert_eq!(all.len(), 8, "a lost root leaves the choice to the search");
+    // Each of its moves has the distance of its own, and the root that of the longest.
+    let game = parse("fen 8/8/8/4k3/8/8/8/R3K3 b - - 0 1", false).unwrap();
+    let advice = losing_king_chooses.advise(&game, &game.position().legal_moves()).unwrap();
+    for (played, distance) in [("e5e4", 11), ("e5f6", 7), ("e5f5", 9)] {
+        let played = parse_move(played, game.position()).unwrap();
+        let lost = Score::Loss(TABLE_PLIES + distance);
+        assert_eq!(advice.sharpen(Score::Estimate(0.1), Some(&played)), lost, "{played:?}");
+    }
+    let longest = advice.moves.iter().map(|(_, score)| score.expected()).fold(0.0, f32::max);
+    assert!((score.expected() - longest).abs() < 1e-6 && score == advice.score);
     // Rook moves are all worth the same here but those that bring a position back.
     let line = "fen 8/8/8/4k3/8/8/8/R3K3 w - - 0 1";
     let (fresh, score) = moves(&losing_king_chooses, line);
@@ -99,9 +109,11 @@ fn the_clock_of_the_game_spoils_wins() {
 fn a_mate_on_the_board_needs_no_table() {
     let game = parse("fen 7k/8/6K1/8/8/8/8/R7 w - - 98 120", false).unwrap();
     let advice = tables(rook_wins).advise(&game, &game.position().legal_moves()).unwrap();
-    assert_eq!(advice.moves, [parse_move("a1a8", game.position()).unwrap()]);
-    assert_eq!(advice.sharpen(Score::Win(1)), Score::Win(1), "mates are kept");
-    assert_eq!(advice.sharpen(Score::Estimate(0.7)), Score::Win(TABLE_PLIES + 1));
+    let (mate, score) = (parse_move("a1a8", game.position()).unwrap(), Score::Win(TABLE_PLIES + 1));
+    assert_eq!(advice.moves, [(mate, score)]);
+    assert_eq!(advice.sharpen(Score::Win(1), Some(&mate)), Score::Win(1), "mates are kept");
+    assert_eq!(advice.sharpen(Score::Estimate(0.7), Some(&mate)), score);
+    assert_eq!(advice.sharpen(Score::Estimate(0.7), None), score);
 }
 
 #[test]
@@ -167,11 +179,12 @@ fn a_won_ending_is_played_to_mate() {
         }
         let advice = tables.advise(&game, &legal).unwrap();
         let others: Vec<_> = advice.others.iter().map(|(played, _)| *played).collect();
-        assert!(legal.iter().all(|m| advice.moves.contains(m) != others.contains(m)));
+        let kept: Vec<_> = advice.moves.iter().map(|(played, _)| *played).collect();
+        assert!(legal.iter().all(|m| kept.contains(m) != others.contains(m)));
         let worth = advice.others.iter().map(|(_, score)| score.expected());
         assert!(worth.clone().is_sorted_by(|a, b| a >= b));
         assert!(worth.clone().all(|other| other <= advice.score.expected()));
-        game.play(advice.moves[0]);
+        game.play(kept[0]);
         assert!(game.position().halfmoves() < 100 && game.repetitions() < 2);
         let roles = game.position().board();
         assert!(!(roles.by_role(Role::Pawn) | roles.queens() | roles.rooks()).is_empty());

@@ -126,6 +126,14 @@ fn a_network_is_loaded_beside_the_session() {
     session.prepare();
     assert!(session.loading.is_none() && !session.has_to_load());
     assert!(heard.take().contains("info string Tesla search; "));
+    // An option that is set back while it is loaded leaves nothing that seems to be ready.
+    session.settings.machine.threads = 1;
+    session.begin_to_load();
+    session.settings.machine.threads = 0;
+    assert!(session.loading.as_ref().unwrap().done().recv().is_err());
+    session.prepare();
+    session.forget_unwanted();
+    assert!(session.loading.is_none() && !session.has_to_load());
 }
 
 /// One option that cannot be obeyed keeps no other one from being.
