@@ -24,7 +24,7 @@ hashes() {
 
 # loss.csv without positions_per_second and idle.
 curve() {
-    cut -d, -f1-9,11,13 "$1/loss.csv"
+    cut -d, -f1-9,11,13- "$1/loss.csv"
 }
 
 # Milliseconds that the undisturbed run takes to its end; the second time it has nothing to do but to read.
