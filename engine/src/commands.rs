@@ -39,7 +39,7 @@ pub fn has_folder(file: &Path) -> Result<(), String> {
 }
 
 /// Refuses an output that would replace what is read, which is `what`.
-fn spare(input: &Path, what: &str, output: &Path) -> Result<(), String> {
+pub(crate) fn spare(input: &Path, what: &str, output: &Path) -> Result<(), String> {
     if files::is_same(input, output) {
         let name = output.display();
         return Err(format!("{name} holds the {what}, and is not replaced; name another file"));

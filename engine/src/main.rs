@@ -173,7 +173,7 @@ fn obey(command: Command, output: &Output) -> ExitCode {
             let input = std::io::stdin().lock();
             finish(analyse::run(&arguments, input, output).map(done))
         }
-        Command::Review(arguments) => finish(review::run(&arguments, output).map(done)),
+        Command::Review(arguments) => finish(review::run(&arguments, output)),
         #[cfg(feature = "view")]
         Command::View(arguments) => finish(view::run(&arguments, output)),
         Command::Minimax(command) => finish(minimax::run(&command, output).map(done)),

@@ -43,7 +43,8 @@ use self::desk::Desk;
 use self::guard::Guard;
 use self::kept::Recording;
 use self::messages::{PositionOrder, ReviewOrder};
-use crate::commands::has_folder;
+use crate::chess::pgn::decoded;
+use crate::commands::{has_folder, spare};
 use crate::console::output::Output;
 use crate::console::terminal::{complain, interruptible};
 use crate::setup::settings::Settings;
@@ -79,7 +80,10 @@ pub struct ViewArgs {
 /// # Errors
 /// When a position or file cannot be read, the port is taken or signals cannot be caught.
 pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
-    arguments.record.as_deref().map(has_folder).transpose()?;
+    if let Some(record) = arguments.record.as_deref() {
+        has_folder(record)?;
+        arguments.pgn.as_deref().map(|pgn| spare(pgn, "game", record)).transpose()?;
+    }
     let replay = arguments.replay.as_deref().map(Recording::read).transpose()?;
     let order = PositionOrder { fen: arguments.fen.clone(), moves: Vec::new() };
     let game = order.game().map_err(|refusal| refusal.error)?;
@@ -118,8 +122,8 @@ fn kept(recording: &Recording, path: &Path) -> Result<String, String> {
 
 /// Reads a game, so far as to know that it is one.
 fn read_pgn(path: &Path) -> Result<String, String> {
-    let text = files::read_text(path, LARGEST_PGN).map_err(|error| error.to_string())?;
-    let order = ReviewOrder { pgn: text, nodes: 1 };
+    let bytes = files::read_bounded(path, LARGEST_PGN).map_err(|error| error.to_string())?;
+    let order = ReviewOrder { pgn: decoded(&bytes), nodes: 1 };
     order.game().map_err(|refusal| format!("{}: {}", path.display(), refusal.error))?;
     Ok(order.pgn)
 }

@@ -1,7 +1,8 @@
 //! The games of a PGN, one after another, with a fault where the reader would pass over something.
 //!
 //! The reader skips words that it does not know, so that a misprinted move, or one in another
-//! language, would be lost silently and the moves behind it played in another game.
+//! language, would be lost silently and the moves behind it played in another game. To it a blank
+//! line ends a game also where its moves go on.
 
 use std::io::{Cursor, Seek as _};
 
@@ -12,6 +13,12 @@ const LONGEST_TOKEN: usize = 4096;
 
 /// What some editors begin a file with.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The fault of a game with a blank line among its moves.
+const TORN: &str = "a blank line lies among its moves; take it out";
+
+/// What ends a game's moves.
+const RESULTS: [&str; 5] = ["1-0", "0-1", "1/2-1/2", "½-½", "*"];
 
 /// Chess pieces as characters.
 const FIGURINES: std::ops::RangeInclusive<char> = '♔'..='♟';
@@ -68,16 +75,41 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
                 Err(error.to_string())
             }
         };
+        let text = self.text.get(start..end).unwrap_or_default();
+        let rest = self.text.get(next..).unwrap_or_default();
+        let is_torn = goes_on(text) || !has_result(text) && goes_on(rest);
         // First, because a skipped word is often why the next move is not legal.
-        let word = unreadable_word(self.text.get(start..end).unwrap_or_default());
-        Some((start, word.map_or(game, |word| Err(format!("\"{word}\" is not a move")))))
+        let fault = unreadable_word(text).map(|word| format!("\"{word}\" is not a move"));
+        let fault = fault.or_else(|| is_torn.then(|| TORN.to_owned()));
+        let game = fault.map_or(game, Err);
+        let is_last = self.is_over && next < self.text.len();
+        Some((
+            start,
+            game.map_err(|why| if is_last { format!("{why}; all behind it is lost") } else { why }),
+        ))
     }
+}
+
+/// Whether a text begins with moves of a game that has begun before it.
+fn goes_on(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let length = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let number = str::from_utf8(&text[..length]).ok().and_then(|digits| digits.parse().ok());
+    text.get(length) == Some(&b'.') && number.is_some_and(|number: u32| number > 1)
+}
+
+fn has_result(text: &[u8]) -> bool {
+    RESULTS.iter().any(|result| text.trim_ascii_end().ends_with(result.as_bytes()))
 }
 
 /// What a tag says. Old files are in Latin-1, the character set of the PGN standard (section 4.1).
 pub fn tag_text(value: RawTag<'_>) -> String {
-    let bytes = value.decode();
-    match str::from_utf8(&bytes) {
+    decoded(&value.decode())
+}
+
+/// UTF-8, or what is not that as Latin-1.
+pub fn decoded(bytes: &[u8]) -> String {
+    match str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.iter().copied().map(char::from).collect(),
     }
@@ -119,17 +151,22 @@ fn after(text: &[u8], end: u8) -> &[u8] {
 }
 
 fn ends_word(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || b".!?*(){};".contains(&byte)
+    byte.is_ascii_whitespace() || b".!?*(){};$".contains(&byte)
 }
 
 fn is_readable(word: &[u8]) -> bool {
-    let digits = word.strip_prefix(b"$").unwrap_or(word);
-    let text = String::from_utf8_lossy(word).replace(['\u{2013}', '\u{2014}'], "-");
+    let text = String::from_utf8_lossy(word);
+    // The reader takes a dash for a hyphen behind digits, but passes over `O–O`.
+    let text = if text.starts_with(|c: char| c.is_ascii_digit() || c == '½') {
+        text.replace(['\u{2013}', '\u{2014}'], "-")
+    } else {
+        text.into_owned()
+    };
     // Not a sign such as `=` or `±`.
     let is_worded = text.chars().any(|c| c.is_alphanumeric() || FIGURINES.contains(&c));
     !is_worded
-        || digits.iter().all(u8::is_ascii_digit)
-        || ["1-0", "0-1", "1/2-1/2", "½-½"].contains(&text.as_str())
+        || word.iter().all(u8::is_ascii_digit)
+        || RESULTS.contains(&text.as_str())
         || SanPlus::from_ascii(text.replace('0', "O").as_bytes()).is_ok()
 }
 
@@ -139,13 +176,14 @@ mod tests {
 
     #[test]
     fn what_the_reader_passes_over_is_found() {
-        for word in ["Ng1-f3", "Sf3", "a8Q", "exd6ep", "e2-e4", "o-o", "nf3", "♘f3", "P-K4", "N§f3"]
+        for word in
+            ["Ng1-f3", "Sf3", "a8Q", "exd6ep", "e2-e4", "o-o", "nf3", "♘f3", "P-K4", "N§f3", "O–O"]
         {
             let game = format!("[Event \"x\"]\n\n1. e4 {{a Knight}} e5 (1... foo) 2. {word} 1-0\n");
             assert_eq!(unreadable_word(game.as_bytes()).as_deref(), Some(word));
         }
-        let game = "% from a file\n[Event \"x\"]\n[White \"Q\"]\n\n1. e4! $1 e5?! = 2. Nf3 ± 2... \
-                    Nc6 ; knight\n3. 0-0-0 (3. Bb5 (3. d4 exd4 4. foo)) O–O 4. e8=Q+ -- ½-½\n";
+        let game = "% from a file\n[Event \"x\"]\n[White \"Q\"]\n\n1. e4! $1 e5$6 = 2. Nf3 ± 2... \
+                    Nc6 ; knight\n3. 0-0-0 (3. Bb5 (3. d4 exd4 4. foo)) 0–0 4. e8=Q+ -- ½-½\n";
         assert_eq!(unreadable_word(game.as_bytes()), None);
     }
 }

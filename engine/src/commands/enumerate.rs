@@ -21,6 +21,8 @@ use crate::enumerate::{
 
 /// Minimum memory, MiB; buffers and the program itself need some of it.
 const LEAST_MEMORY: u64 = 128;
+/// Most memory, MiB: more than any machine has, and a number of bytes.
+const MOST_MEMORY: u64 = 1 << 30;
 
 /// MiB of the bound that are not for sets: the program, and buffers of threads and files.
 const OWN_MEMORY: u64 = 72;
@@ -63,7 +65,7 @@ pub struct EnumerateArgs {
 struct ResourceArgs {
     /// Maximum memory; what does not fit goes to files in --dir
     #[arg(long, value_name = "MIB", default_value_t = 4096,
-        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..))]
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY..=MOST_MEMORY))]
     memory: u64,
     /// Threads; as many as there are cores if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -228,6 +230,9 @@ fn spaces(arguments: &SpacesArgs, output: &Output) -> Result<ExitCode, Enumerate
         Ended::Complete(found) => Some(found.text()),
         Ended::Stopped => None,
     };
+    if text.is_none() && arguments.spaces.is_some() {
+        complain("--spaces counts from here when it resumes");
+    }
     Ok(report(text, Some(&arguments.dir), output))
 }
 

@@ -10,6 +10,7 @@ mod tests;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
@@ -27,7 +28,7 @@ use crate::commands::analyse::pool::{Pool, Tell, Work};
 use crate::commands::analyse::query::{Include, Position};
 use crate::commands::analyse::reply::{Answer, Reply};
 use crate::console::output::Output;
-use crate::console::terminal::complain;
+use crate::console::terminal::{INTERRUPTED, complain, interruptible};
 use crate::search::snapshot::Proof;
 use crate::search::{Limits, StopToken};
 use crate::setup::mode::SearchMode;
@@ -94,7 +95,7 @@ pub struct Assessment {
 ///
 /// # Errors
 /// A sentence, when a file, an option or the device cannot be used, or a search fails.
-pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
+pub fn run(args: &ReviewArgs, output: &Output) -> Result<ExitCode, String> {
     let (machine, hash_mb) = args.searches.machine()?;
     // Without the network, which takes a while to load, where nobody asks it.
     let machine = machine.used();
@@ -102,6 +103,7 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     let text = files::read_bounded(&args.pgn, LARGEST_PGN).map_err(|error| error.to_string())?;
     let games = readable(&text).map_err(|fault| format!("{path}: {fault}"))?;
     args.check_outputs()?;
+    let stop = interruptible()?;
     let (answers, told) = unbounded();
     let tell: Tell = Arc::new(move |reply| {
         // Who asked is gone only after a fault, which was told.
@@ -109,29 +111,31 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<(), String> {
     });
     let size = (args.searches.concurrency as usize, hash_mb);
     let (pool, _) = Pool::start(&machine, size, tell, complain)?;
-    let desk = Desk { pool, told, search: machine.search };
-    let (mut annotated, mut epd) = (String::new(), String::new());
-    for (number, game) in (1..).zip(&games) {
-        let before = desk.verdicts(game, &limits(args, machine.search, 0))?;
-        let after = match machine.search {
-            SearchMode::Minimax => &desk.verdicts(game, &limits(args, machine.search, 1))?,
-            _ => &before,
-        };
-        let (annotations, summary) = judged(game, &before, after);
-        annotated += &game.written(&annotations);
-        if number > 1 {
-            output.print("");
-        }
-        epd += &positions(game, &annotations);
-        let mistakes = mistakes(game, &annotations);
-        output.print(&format!("{}\n{summary}{mistakes}", game.title()));
-    }
-    for (file, text) in [(&args.out, annotated), (&args.epd, epd)] {
-        if let Some(file) = file {
-            files::replace(file, text.as_bytes()).map_err(|error| error.to_string())?;
+    let desk = Desk { pool, told, search: machine.search, stop };
+    let mut reviewed = Reviewed::default();
+    let ended = desk.review_all(args, &games, &mut reviewed, output);
+    // Also after a fault: what was found out took its time.
+    if reviewed.games > 0 || ended.is_ok() {
+        for (file, text) in [(&args.out, &reviewed.annotated), (&args.epd, &reviewed.epd)] {
+            if let Some(file) = file {
+                files::replace(file, text.as_bytes()).map_err(|error| error.to_string())?;
+            }
         }
     }
-    Ok(())
+    ended?;
+    if reviewed.games < games.len() {
+        complain(&format!("stopped after {} of {} games", reviewed.games, games.len()));
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was found out so far.
+#[derive(Debug, Default)]
+struct Reviewed {
+    games: usize,
+    annotated: String,
+    epd: String,
 }
 
 /// The games that can be played through; the user is told of the others.
@@ -168,10 +172,48 @@ struct Desk {
     pool: Pool,
     told: Receiver<Reply>,
     search: SearchMode,
+    stop: StopToken,
 }
 
 impl Desk {
-    /// What is known of each position of a game, its last among them.
+    /// Reviews the games until all are done or somebody wants to stop, and prints a table of each.
+    fn review_all(
+        &self,
+        args: &ReviewArgs,
+        games: &[ReadGame],
+        reviewed: &mut Reviewed,
+        output: &Output,
+    ) -> Result<(), String> {
+        for game in games {
+            let before = self.verdicts(game, &limits(args, self.search, 0));
+            if self.stop.is_stopped() {
+                return Ok(());
+            }
+            let before = before?;
+            let after = match self.search {
+                SearchMode::Minimax => {
+                    let after = self.verdicts(game, &limits(args, self.search, 1));
+                    if self.stop.is_stopped() {
+                        return Ok(());
+                    }
+                    after?
+                }
+                _ => before.clone(),
+            };
+            let (annotations, summary) = judged(game, &before, &after);
+            if reviewed.games > 0 {
+                output.print("");
+            }
+            let mistakes = mistakes(game, &annotations);
+            output.print(&format!("{}\n{summary}{mistakes}", game.title()));
+            reviewed.games += 1;
+            reviewed.annotated += &game.written(&annotations);
+            reviewed.epd += &positions(game, &annotations);
+        }
+        Ok(())
+    }
+
+    /// What is known of each position of a game, its last among them; of no use once stopped.
     fn verdicts(&self, game: &ReadGame, limits: &Limits) -> Result<Vec<Assessment>, String> {
         let games = game.positions();
         let count = games.len();
@@ -183,7 +225,7 @@ impl Desk {
                 multipv: 1,
                 report_every: None,
                 include: Include::default(),
-                stop: StopToken::default(),
+                stop: self.stop.clone(),
             });
         }
         let mut verdicts = vec![None; count];

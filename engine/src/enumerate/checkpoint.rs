@@ -137,7 +137,7 @@ fn same(folder: &Path, there: &Task, here: &Task) -> Result<(), EnumerateError> 
     let fields = [
         ("the command", command(there).to_owned(), command(here).to_owned()),
         ("--plies", plies(there), plies(here)),
-        ("the position", there.fen.clone(), here.fen.clone()),
+        (POSITION, there.fen.clone(), here.fen.clone()),
         ("--edges", there.edges.to_string(), here.edges.to_string()),
         ("--roots", there.roots.to_string(), here.roots.to_string()),
     ];
@@ -148,6 +148,9 @@ fn same(folder: &Path, there: &Task, here: &Task) -> Result<(), EnumerateError> 
         }
     }
 }
+
+/// What two runs are called different by.
+pub(super) const POSITION: &str = "the position";
 
 /// A position's FEN; its move counters, which do not count here, are 0 and 1.
 pub(super) fn fen_of(position: &Chess) -> String {

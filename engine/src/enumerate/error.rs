@@ -60,7 +60,10 @@ pub enum EnumerateError {
     #[error("{0} holds files but no enumeration; name a new or empty folder")]
     Strangers(PathBuf),
     /// Nothing to read.
-    #[error("{0} holds no enumeration; name the folder that a run was given with --dir")]
+    #[error(
+        "{0} holds no closed enumeration of positions; name the folder that a run without --plies was \
+         given with --dir"
+    )]
     Nothing(PathBuf),
     /// The folder is of another run.
     #[error(

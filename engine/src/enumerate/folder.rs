@@ -103,6 +103,25 @@ impl Folder {
     }
 }
 
+/// Deletes what a run has put into a folder, and the folder where nothing else is in it.
+///
+/// # Errors
+/// When the disk refuses.
+pub(super) fn remove(path: &Path) -> Result<(), EnumerateError> {
+    let mut is_empty = true;
+    for entry in fs::read_dir(path).map_err(EnumerateError::io(path))? {
+        let entry = entry.map_err(EnumerateError::io(path))?;
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        if Log::is_name(&text) || name == STATE || name == LOCK || is_half_a_state(&name) {
+            fs::remove_file(entry.path()).map_err(EnumerateError::io(&entry.path()))?;
+        } else {
+            is_empty = false;
+        }
+    }
+    if is_empty { fs::remove_dir(path).map_err(EnumerateError::io(path)) } else { Ok(()) }
+}
+
 /// The state in a folder, which may be of a run that goes on; `None` where there is none.
 ///
 /// # Errors
@@ -204,5 +223,12 @@ mod tests {
         fs::write(&note, "mine").unwrap();
         folder.clean(std::iter::empty()).unwrap();
         assert!(!folder.path().join(new.name()).exists() && note.exists());
+        drop(folder);
+        remove(test.path()).unwrap();
+        assert!(note.exists() && !test.path().join(STATE).exists());
+        fs::remove_file(&note).unwrap();
+        remove(test.path()).unwrap();
+        assert!(!test.path().exists());
+        fs::create_dir(test.path()).unwrap();
     }
 }

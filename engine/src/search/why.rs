@@ -1,6 +1,9 @@
 //! One sentence on a snapshot: which move, why this one, where the next evaluations go, and why the
 //! search ended.
 
+use shakmaty::Position as _;
+
+use crate::chess::notation::from_fen;
 use crate::search::snapshot::{MoveSnapshot, Outlook, Proof, Snapshot, Stop};
 
 /// Values closer than this are level, points.
@@ -20,7 +23,8 @@ pub fn why(snapshot: &Snapshot) -> String {
     match snapshot.root.moves.split_first() {
         None => parts.push("Nothing is known yet".to_owned()),
         Some((best, others)) => {
-            let settled = proven(snapshot.root.proof, best).or_else(|| alone(best, others));
+            let settled =
+                proven(snapshot.root.proof, best).or_else(|| alone(snapshot, best, others));
             match settled {
                 Some(part) => parts.push(part),
                 None if best.overtake.is_some() => parts.extend(overtaking(snapshot, best, others)),
@@ -51,9 +55,12 @@ fn proven(proof: Option<Proof>, best: &MoveSnapshot) -> Option<String> {
 }
 
 /// What there is to say where nothing can be compared.
-fn alone(best: &MoveSnapshot, others: &[MoveSnapshot]) -> Option<String> {
+fn alone(snapshot: &Snapshot, best: &MoveSnapshot, others: &[MoveSnapshot]) -> Option<String> {
     if others.is_empty() {
-        return Some(format!("{} is the only move", best.san));
+        let position = from_fen(&snapshot.root.fen, true);
+        let has_choice = position.is_ok_and(|position| position.legal_moves().len() > 1);
+        let of = if has_choice { " that was to be searched" } else { "" };
+        return Some(format!("{} is the only move{of}", best.san));
     }
     let is_unknown = !best.is_evaluated && others.iter().all(|other| !other.is_evaluated);
     is_unknown

@@ -29,17 +29,25 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
+/// The port that an address need not name.
+const HTTP: u16 = 80;
+
 /// What a request must show.
 #[derive(Debug)]
 pub struct Guard {
     token: String,
-    hosts: [String; 2],
+    hosts: Vec<String>,
 }
 
 impl Guard {
     /// For a page at this port of the loopback address, with a new token.
     pub fn new(port: u16) -> Self {
-        let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}"));
+        let names = ["127.0.0.1", "localhost"];
+        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+        if port == HTTP {
+            // Which browsers leave out.
+            hosts.extend(names.map(str::to_owned));
+        }
         Self { token: format!("{:032x}", rand::random::<u128>()), hosts }
     }
 
@@ -112,5 +120,28 @@ pub(super) fn json(status: StatusCode, what: &impl Serialize) -> Response {
     match serde_json::to_vec(what) {
         Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_of_http_need_not_be_named() {
+        for (port, host, allowed) in [
+            (80, "127.0.0.1", true),
+            (80, "localhost:80", true),
+            (8080, "127.0.0.1", false),
+            (8080, "127.0.0.1:8080", true),
+            (80, "elsewhere", false),
+        ] {
+            let guard = Guard::new(port);
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            let path = format!("/{}/", guard.token());
+            let checked = guard.check(&Method::GET, &path, &headers);
+            assert_eq!(checked.is_ok(), allowed, "{host} at {port}");
+        }
     }
 }

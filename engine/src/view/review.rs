@@ -112,7 +112,8 @@ impl Review {
         let (mut news, mut verdicts) = (self.news(), Vec::new());
         desk.tell_review(&news, None);
         for game in self.game.positions() {
-            let found = catch_unwind(AssertUnwindSafe(|| self.verdict(search.as_mut(), &game)));
+            let found =
+                catch_unwind(AssertUnwindSafe(|| self.verdict(search.as_mut(), &game, desk)));
             let Ok((verdict, best)) = found else {
                 desk.note("internal error in the search; please report it");
                 self.stop.stop();
@@ -141,7 +142,12 @@ impl Review {
     }
 
     /// The value of one position, and its best move.
-    fn verdict(&self, search: &mut dyn Search, game: &Game) -> (Assessment, Option<Named>) {
+    fn verdict(
+        &self,
+        search: &mut dyn Search,
+        game: &Game,
+        desk: &Desk,
+    ) -> (Assessment, Option<Named>) {
         let position = game.position();
         if position.legal_moves().is_empty() {
             let end = NodeSnapshot::of_the_end(position.is_check());
@@ -151,7 +157,12 @@ impl Review {
         let limits = Limits { nodes: Some(self.nodes), ..Limits::default() };
         let budget = Budget::new(&limits, Duration::ZERO);
         let task = Task { game, limits: &limits, budget: &budget, stop: &self.stop };
+        // As `tesla review`: what is said of a position does not depend on those before it.
+        search.new_game();
         let outcome = search.search(&task, &mut |_| {});
+        if let Some(error) = outcome.error {
+            desk.note(&error.to_string());
+        }
         let root = search.snapshot(&[]).map(|seen| seen.root).unwrap_or_default();
         (verdict(&root, outcome.best), Some(Named::of(position, outcome.best)))
     }

@@ -130,8 +130,11 @@ impl Worker {
             match order {
                 Order::Run(run) => self.run(&run),
                 Order::Look(run, path) => {
-                    if let (Some(desk), Some(seen)) =
-                        (self.desk.upgrade(), self.search.snapshot(&path))
+                    // A search that did not take part in that run knows nothing of it.
+                    let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).0;
+                    if run == last
+                        && let (Some(desk), Some(seen)) =
+                            (self.desk.upgrade(), self.search.snapshot(&path))
                     {
                         desk.tell(run, seen);
                     }

@@ -170,11 +170,11 @@ impl Shop {
         };
         // Nothing of an earlier position: an answer does not depend on what was asked before.
         search.new_game();
-        let outcome = self.run(work, search.as_mut());
+        let (outcome, is_time_over) = self.run(work, search.as_mut());
         if let Some(error) = &outcome.error {
             return Err(error.to_string());
         }
-        let snapshot = search.snapshot(&[]).unwrap_or_else(|| result(work, &outcome));
+        let snapshot = search.snapshot(&[]).unwrap_or_else(|| result(work, &outcome, is_time_over));
         let tree = (work.include.tree > 0).then(|| {
             let mut room = LARGEST_TREE;
             branches(search.as_ref(), work, (&mut Vec::new(), &snapshot.root), &mut room)
@@ -196,12 +196,15 @@ impl Shop {
         Ok(search)
     }
 
-    /// Searches a position, with partial answers on the way.
-    fn run(&self, work: &Work, search: &mut dyn Search) -> Outcome {
+    /// Searches a position, with partial answers on the way; and whether its time was over.
+    fn run(&self, work: &Work, search: &mut dyn Search) -> (Outcome, bool) {
         let Position { game, limits, .. } = &work.position;
         let budget = Budget::new(limits, Duration::ZERO);
         let task = Task { game, limits, budget: &budget, stop: &work.stop };
-        let Some(every) = work.report_every else { return search.search(&task, &mut |_| {}) };
+        let Some(every) = work.report_every else {
+            let outcome = search.search(&task, &mut |_| {});
+            return (outcome, budget.hard_over());
+        };
         let watch = Watch::default();
         search.set_watch(Some(watch.clone()));
         let (running, ended) = bounded::<()>(0);
@@ -212,7 +215,7 @@ impl Shop {
             outcome
         });
         search.set_watch(None);
-        outcome
+        (outcome, budget.hard_over())
     }
 
     /// Partial answers until the search has ended.
@@ -228,7 +231,7 @@ impl Shop {
 }
 
 /// What a search found that keeps no account of its moves: one line, and its value.
-fn result(work: &Work, outcome: &Outcome) -> Snapshot {
+fn result(work: &Work, outcome: &Outcome, is_time_over: bool) -> Snapshot {
     let position = work.position.game.position();
     let info = &outcome.info;
     let value = Some(points(info.score.expected()));
@@ -258,8 +261,12 @@ fn result(work: &Work, outcome: &Outcome) -> Snapshot {
     let limit = work.position.limits.nodes.filter(|&limit| info.nodes >= limit);
     let stopped = if proof.is_some() {
         Stop::Proof
+    } else if work.stop.is_stopped() {
+        Stop::Asked
     } else if limit.is_some() {
         Stop::Nodes
+    } else if is_time_over {
+        Stop::Time
     } else {
         Stop::Depth
     };

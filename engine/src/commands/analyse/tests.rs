@@ -83,6 +83,12 @@ fn searches_report_and_end_when_told() {
     let evaluations = timed.iter().map(|told| told["progress"]["evaluations"].as_u64().unwrap());
     assert!(evaluations.clone().zip(evaluations.skip(1)).all(|(one, next)| one <= next));
     assert_eq!(timed.last().unwrap()["progress"]["stopped"], "time");
+    let timed = asked(&[json!({"id": "timed", "search": "Minimax", "seconds": 0.1})]);
+    assert_eq!(timed[0]["progress"]["stopped"], "time");
+    // One move of twenty is asked for.
+    let one = asked(&[json!({"id": "one", "searchMoves": ["e2e4"], "nodes": 20})]);
+    let why = one[0]["why"].as_str().unwrap();
+    assert!(why.contains("e4 is the only move that was to be searched"), "{why}");
 }
 
 /// Nobody reads on: what was asked for is not searched to its end.

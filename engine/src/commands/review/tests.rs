@@ -103,6 +103,8 @@ fn what_is_no_game_is_told() {
         ("1. e4 e5 2. Ng1-f3 Nc6 3. Bb5 *", "\"Ng1-f3\" is not a move"),
         ("1. e4 e5 2. Sf3 Sc6 *", "\"Sf3\" is not a move"),
         ("1. e4 {no end", "unterminated comment"),
+        ("1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. O–O d6 *", "\"O–O\" is not a move"),
+        ("1. e4 e5\n\n2. Nf3 Nc6\n\n3. Bb5 a6 1-0", "a blank line lies among its moves"),
         ("[FEN \"nonsense\"]\n\n1. e4 *", "cannot be read"),
         ("[Variant \"Crazyhouse\"]\n\n1. e4 *", "the variant Crazyhouse is not chess"),
     ] {
@@ -120,6 +122,13 @@ fn a_bad_game_is_left_out() {
     let all = games(text.as_bytes()).unwrap();
     assert!(all[0].as_ref().unwrap_err().starts_with("game 1: 1... e4"), "{:?}", all[0]);
     assert_eq!((all.len(), readable(text.as_bytes()).unwrap().len()), (3, 2));
+    // Games without tags or results are games; moves that go on are none.
+    for (text, count) in
+        [("1. e4 e5\n\n1. d4 d5", [true, true]), ("1. e4 e5\n\n2. d4 d5 *", [false, false])]
+    {
+        let whole = games(text.as_bytes()).unwrap().iter().map(Result::is_ok).collect::<Vec<_>>();
+        assert_eq!(whole, count, "{text:?}");
+    }
     // What is read before the file breaks off is kept.
     let text = format!("\u{feff}{GAME}\n[Event \"bad\"]\n\n1. d4 {{no end");
     assert_eq!(readable(text.as_bytes()).unwrap().len(), 1);

@@ -1,6 +1,5 @@
 //! Closes one space, in memory where it is small, otherwise in a folder of its own.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +14,7 @@ use crate::enumerate::log::Log;
 use crate::enumerate::packed::{PACKED_BYTES, Packed};
 use crate::enumerate::run::{Deliver, close, finish};
 use crate::enumerate::tally::Tally;
-use crate::enumerate::{folder, hives};
+use crate::enumerate::{checkpoint, folder, hives};
 
 /// Where a space that does not fit memory is closed, within the run's folder.
 pub(super) fn folder_in(run: &Path) -> PathBuf {
@@ -58,8 +57,8 @@ pub(super) fn close_space(
     let path = folder_in(run);
     let (store, state) = match CheckpointStore::open(Some(&path), task.clone()) {
         // What is there is of a space that the last checkpoint has closed, or has not begun.
-        Err(EnumerateError::OtherRun { .. }) => {
-            fs::remove_dir_all(&path).map_err(EnumerateError::io(&path))?;
+        Err(EnumerateError::OtherRun { what: checkpoint::POSITION, .. }) => {
+            folder::remove(&path)?;
             CheckpointStore::open(Some(&path), task)?
         }
         other => other?,

@@ -1,6 +1,5 @@
 //! All spaces, one after the other, in one go or in many.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -21,6 +20,7 @@ use crate::enumerate::checkpoint::{CheckpointStore, Ended, Task, Work, fen_of};
 use crate::enumerate::clock::Times;
 use crate::enumerate::context::{Resources, RunContext};
 use crate::enumerate::error::EnumerateError;
+use crate::enumerate::folder;
 use crate::enumerate::log::{Kind, Log};
 use crate::enumerate::packed::Packed;
 use crate::enumerate::progress::Status;
@@ -175,7 +175,7 @@ impl Run<'_> {
                         self.save(context)?;
                     }
                     if had_folder {
-                        fs::remove_dir_all(&own).map_err(EnumerateError::io(&own))?;
+                        folder::remove(&own)?;
                     }
                 }
                 place = Place { pass: place.pass + 1, done: 0, ..place };
