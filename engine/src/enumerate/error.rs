@@ -61,8 +61,8 @@ pub enum EnumerateError {
     Strangers(PathBuf),
     /// Nothing to read.
     #[error(
-        "{0} holds no closed enumeration of positions; name the folder that a run without --plies \
-         was given with --dir"
+        "{0} holds no enumeration of a closure; name the folder that a run without --plies was \
+         given with --dir"
     )]
     Nothing(PathBuf),
     /// The folder is of another run.
