@@ -40,13 +40,15 @@ pub struct Games<'a, V> {
     visitor: &'a mut V,
     start: usize,
     is_over: bool,
+    /// Whether the next one is the rest of the one before.
+    is_torn_off: bool,
 }
 
 impl<'a, V> Games<'a, V> {
     /// The games of `text`.
     pub fn new(text: &'a [u8], visitor: &'a mut V) -> Self {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        Self { text, reader: reader(text), visitor, start: 0, is_over: false }
+        Self { text, reader: reader(text), visitor, start: 0, is_over: false, is_torn_off: false }
     }
 
     /// The byte that the reader has come to.
@@ -77,7 +79,8 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
         };
         let text = self.text.get(start..end).unwrap_or_default();
         let rest = self.text.get(next..).unwrap_or_default();
-        let is_torn = goes_on(text) || !has_result(text) && goes_on(rest);
+        let is_torn_off = !has_result(text) && goes_on(rest);
+        let is_torn = std::mem::replace(&mut self.is_torn_off, is_torn_off) || is_torn_off;
         // First, because a skipped word is often why the next move is not legal.
         let fault = unreadable_word(text).map(|word| format!("\"{word}\" is not a move"));
         let fault = fault.or_else(|| is_torn.then(|| TORN.to_owned()));
@@ -90,12 +93,32 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
     }
 }
 
-/// Whether a text begins with moves of a game that has begun before it.
-fn goes_on(text: &[u8]) -> bool {
-    let text = text.trim_ascii_start();
+/// Whether a text begins with moves of a game that has begun before it: neither with tags nor with
+/// the first move's number, comments and variations aside.
+fn goes_on(mut text: &[u8]) -> bool {
+    loop {
+        text = text.trim_ascii_start();
+        text = match text.split_first() {
+            Some((b'{', rest)) => after(rest, b'}'),
+            Some((b'(', rest)) => after(rest, b')'),
+            Some((b';' | b'%', rest)) => after(rest, b'\n'),
+            Some((b'$', rest)) => {
+                let length = rest.iter().position(|byte| !byte.is_ascii_digit());
+                length.map_or(&[], |length| &rest[length..])
+            }
+            _ => break,
+        };
+    }
     let length = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    let number = str::from_utf8(&text[..length]).ok().and_then(|digits| digits.parse().ok());
-    text.get(length) == Some(&b'.') && number.is_some_and(|number: u32| number > 1)
+    let (number, rest) = text.split_at(length);
+    match number {
+        b"" => {
+            let word = rest.split(|&byte| ends_word(byte)).next().unwrap_or_default();
+            SanPlus::from_ascii(word).is_ok()
+        }
+        b"1" => rest.starts_with(b".."),
+        _ => rest.starts_with(b"."),
+    }
 }
 
 fn has_result(text: &[u8]) -> bool {

@@ -21,7 +21,7 @@ use crate::enumerate::{
 
 /// Minimum memory, MiB; buffers and the program itself need some of it.
 const LEAST_MEMORY: u64 = 128;
-/// Most memory, MiB: more than any machine has, and a number of bytes.
+/// Most memory, MiB: more than any machine has, and its bytes fit 64 bits.
 const MOST_MEMORY: u64 = 1 << 30;
 
 /// MiB of the bound that are not for sets: the program, and buffers of threads and files.
@@ -231,7 +231,7 @@ fn spaces(arguments: &SpacesArgs, output: &Output) -> Result<ExitCode, Enumerate
         Ended::Stopped => None,
     };
     if text.is_none() && arguments.spaces.is_some() {
-        complain("--spaces counts from here when it resumes");
+        complain("resumed, --spaces N closes N more");
     }
     Ok(report(text, Some(&arguments.dir), output))
 }

@@ -115,14 +115,8 @@ pub fn run(args: &ReviewArgs, output: &Output) -> Result<ExitCode, String> {
     let mut reviewed = Reviewed::default();
     let ended = desk.review_all(args, &games, &mut reviewed, output);
     // Also after a fault: what was found out took its time.
-    if reviewed.games > 0 || ended.is_ok() {
-        for (file, text) in [(&args.out, &reviewed.annotated), (&args.epd, &reviewed.epd)] {
-            if let Some(file) = file {
-                files::replace(file, text.as_bytes()).map_err(|error| error.to_string())?;
-            }
-        }
-    }
-    ended?;
+    let written = reviewed.write(args);
+    ended.and(written)?;
     if reviewed.games < games.len() {
         complain(&format!("stopped after {} of {} games", reviewed.games, games.len()));
         return Ok(ExitCode::from(INTERRUPTED));
@@ -136,6 +130,19 @@ struct Reviewed {
     games: usize,
     annotated: String,
     epd: String,
+}
+
+impl Reviewed {
+    /// Puts it into the files; where nothing was found out, they stay as they are.
+    fn write(&self, args: &ReviewArgs) -> Result<(), String> {
+        let files = [(&args.out, &self.annotated), (&args.epd, &self.epd)];
+        for (file, text) in files.into_iter().filter(|_| self.games > 0) {
+            if let Some(file) = file {
+                files::replace(file, text.as_bytes()).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The games that can be played through; the user is told of the others.

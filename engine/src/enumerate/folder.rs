@@ -103,7 +103,13 @@ impl Folder {
     }
 }
 
-/// Deletes what a run has put into a folder, and the folder where nothing else is in it.
+/// Whether a run has left its state in this folder.
+pub(super) fn is_begun(path: &Path) -> bool {
+    path.join(STATE).exists()
+}
+
+/// Deletes what a run has put into a folder, its state last, and the folder where nothing else is
+/// in it.
 ///
 /// # Errors
 /// When the disk refuses.
@@ -113,12 +119,14 @@ pub(super) fn remove(path: &Path) -> Result<(), EnumerateError> {
         let entry = entry.map_err(EnumerateError::io(path))?;
         let name = entry.file_name();
         let text = name.to_string_lossy();
-        if Log::is_name(&text) || name == STATE || name == LOCK || is_half_a_state(&name) {
+        if Log::is_name(&text) || name == LOCK || is_half_a_state(&name) {
             fs::remove_file(entry.path()).map_err(EnumerateError::io(&entry.path()))?;
-        } else {
+        } else if name != STATE {
             is_empty = false;
         }
     }
+    let state = path.join(STATE);
+    fs::remove_file(&state).map_err(EnumerateError::io(&state))?;
     if is_empty { fs::remove_dir(path).map_err(EnumerateError::io(path)) } else { Ok(()) }
 }
 
@@ -227,6 +235,8 @@ mod tests {
         remove(test.path()).unwrap();
         assert!(note.exists() && !test.path().join(STATE).exists());
         fs::remove_file(&note).unwrap();
+        Folder::open(test.path()).unwrap().save(&0).unwrap();
+        assert!(is_begun(test.path()));
         remove(test.path()).unwrap();
         assert!(!test.path().exists());
         fs::create_dir(test.path()).unwrap();

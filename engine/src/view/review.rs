@@ -162,6 +162,7 @@ impl Review {
         let outcome = search.search(&task, &mut |_| {});
         if let Some(error) = outcome.error {
             desk.note(&error.to_string());
+            self.stop.stop();
         }
         let root = search.snapshot(&[]).map(|seen| seen.root).unwrap_or_default();
         (verdict(&root, outcome.best), Some(Named::of(position, outcome.best)))

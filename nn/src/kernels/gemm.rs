@@ -183,13 +183,13 @@ impl<T: Simd, const R: usize, const P: usize, const THEN: u8> WithSimd for Tile<
                 let column = (panel + p) * width;
                 let columns = width.min(m - column);
                 let to = &mut c[(row + r) * m + column..][..columns];
-                // The maximum gives its second operand where one is not a number: it must not end
-                // as a zero.
+                // A maximum may lose what is not a number, which must not end as a zero.
+                let positive = |y: T::f32s| simd.select_f32s(simd.less_than_f32s(y, zero), zero, y);
                 let finish = |sum: T::f32s, old: T::f32s| match THEN {
                     0 => sum,
-                    1 => simd.max_f32s(zero, sum),
+                    1 => positive(sum),
                     2 => {
-                        let y = simd.max_f32s(zero, sum);
+                        let y = positive(sum);
                         simd.mul_f32s(y, y)
                     }
                     _ => simd.add_f32s(sum, old),

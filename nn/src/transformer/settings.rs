@@ -7,6 +7,8 @@ use crate::gpu::{Adapter, DeviceOptions, Storage};
 use crate::incremental::AnchorPolicy;
 use crate::memory;
 
+/// A search's cache on a CPU that holds all of 4,000 evaluations of `small`, bytes.
+const AMPLE: usize = 64 << 20;
 /// CPU threads at most.
 const MOST_THREADS: usize = 64;
 /// What a network takes beside its cache, MiB: 90 on two cores, and more batches on more.
@@ -49,13 +51,15 @@ impl TransformerSettings {
         wanted.min(MOST_THREADS)
     }
 
-    /// Bytes of each search's cache on a CPU, and a sentence where that is less than asked for.
+    /// Bytes of each search's cache on a CPU, and a sentence where that is less than asked for: all
+    /// together must have room. Few searches fill their part, so that what is ample is no news.
     pub(super) fn cpu_cache(&self) -> (usize, Option<String>) {
         match self.shared_by {
             Some(searches @ 2..) => {
                 let name = format!("KVCache for {searches} searches,");
                 let (all, less) = affordable(&name, self.cache_bytes.saturating_mul(searches));
-                (all / searches, less)
+                let each = all / searches;
+                (each, less.filter(|_| each < AMPLE))
             }
             _ => affordable("KVCache", self.cache_bytes),
         }

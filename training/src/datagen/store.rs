@@ -20,7 +20,7 @@ use crate::disk::owner::{CONFIG, Owner, Stranger};
 use crate::game::state::{fen_of, set_up};
 use crate::labelled::unique::{Unique, is_held_out};
 use crate::labelled::{
-    self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, HELD_OUT, Ply,
+    self, Candidate, EXTENSION, GameReader, GameRecord, GameWriter, HELD_OUT, Ply, RecordError,
 };
 
 /// A game in the journal.
@@ -116,6 +116,9 @@ impl Store {
         let config = folder.join(CONFIG);
         check_owner(&config)?;
         let path = folder.join("games.jsonl");
+        if let Err(half @ RecordError::Unfinished(_)) = labelled::find_files(folder) {
+            return Err(half.into());
+        }
         ensure!(
             path.exists() || !labelled::holds_games(folder),
             "{} holds .games.zst files but no games.jsonl, so they are of no run that could go on; \

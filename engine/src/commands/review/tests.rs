@@ -123,9 +123,14 @@ fn a_bad_game_is_left_out() {
     assert!(all[0].as_ref().unwrap_err().starts_with("game 1: 1... e4"), "{:?}", all[0]);
     assert_eq!((all.len(), readable(text.as_bytes()).unwrap().len()), (3, 2));
     // Games without tags or results are games; moves that go on are none.
-    for (text, count) in
-        [("1. e4 e5\n\n1. d4 d5", [true, true]), ("1. e4 e5\n\n2. d4 d5 *", [false, false])]
-    {
+    for (text, count) in [
+        ("1. e4 e5\n\n1. d4 d5", [true, true]),
+        ("e4 e5 *\n\nd4 d5 *", [true, true]),
+        ("1. e4 e5\n\n2. d4 d5 *", [false, false]),
+        ("1. e4\n\n1... e5 *", [false, false]),
+        ("1. e4 e5 2. Nf3\n\n{here} (2. f4 exf4) $1 Nc6 1-0", [false, false]),
+        ("[White \"a\"]\n\n1. e4 e5\n\n[White \"b\"]\n\n1. d4 *", [true, true]),
+    ] {
         let whole = games(text.as_bytes()).unwrap().iter().map(Result::is_ok).collect::<Vec<_>>();
         assert_eq!(whole, count, "{text:?}");
     }

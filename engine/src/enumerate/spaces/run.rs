@@ -170,7 +170,7 @@ impl Run<'_> {
                     place.done += 1;
                     self.place = Some(place);
                     let own = folder_in(&self.request.folder);
-                    let had_folder = own.exists();
+                    let had_folder = folder::is_begun(&own);
                     if had_folder || context.is_due() {
                         self.save(context)?;
                     }
