@@ -28,7 +28,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Tesla, a UCI chess engine: best-first minimax search over a batched transformer.
 #[derive(Parser)]
-#[command(name = "tesla", after_help = CONNECTING)]
+#[command(name = "tesla", after_help = CONNECTING, args_conflicts_with_subcommands = true)]
 struct Arguments {
     /// Prints version, network, features and device
     #[arg(long)]
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
     // Arguments may be names of files that are no text.
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
-    if words.first().is_some_and(|word| word.contains(' ')) {
+    if words.first().is_some_and(|word| word.contains(' ') && !word.starts_with('-')) {
         // Lines of UCI, each a word of the command line, as OpenBench gives them. Its `quit` is
         // what their end is: it waits for what was asked for before.
         let lines = words.iter().filter(|word| word.trim() != "quit").map(String::as_str);

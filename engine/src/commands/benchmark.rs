@@ -103,13 +103,16 @@ pub fn run(args: &BenchmarkArgs, output: &Output) -> Result<(), String> {
             }
         }
     }
+    let measured = if reports.is_empty() {
+        Err("no device could be measured; see above".to_owned())
+    } else {
+        Ok(())
+    };
     if args.json {
         output.print(&json(adapters(), reports, failed)?);
-        return Ok(());
+        return measured;
     }
-    if reports.is_empty() {
-        return Err("no device could be measured; see above".to_owned());
-    }
+    measured?;
     let (advice, options) = advice(&reports);
     for line in advice.iter().chain(&options) {
         output.print(line);

@@ -97,7 +97,10 @@ fn check_output(command: &ExperienceCommand) -> Result<(), String> {
         ExperienceCommand::Export(args) => (&args.file, Some(&args.out)),
         ExperienceCommand::Learn(args) => (&args.file, args.csv.as_ref()),
     };
-    output.map_or(Ok(()), |output| super::spare(file, "experience", output))
+    output.map_or(Ok(()), |output| {
+        super::has_folder(output)?;
+        super::spare(file, "experience", output)
+    })
 }
 
 /// A file's experience, which stays as it is.

@@ -46,12 +46,12 @@ impl Machine {
     pub fn used(mut self) -> Self {
         if self.search.has_own_evaluation() {
             self.evaluator = EvaluatorKind::Classical;
-            self.kv_cache_mb = 0;
-            self.gpu_kv_cache_mb = 0;
+            (self.batch_size, self.params) = (None, Params::default());
         }
         if self.evaluator == EvaluatorKind::Classical {
-            self.threads = 0;
-            self.gpu_storage = Self::default().gpu_storage;
+            let Self { device, weights_file, gpu_storage, .. } = Self::default();
+            self = Self { device, weights_file, gpu_storage, ..self };
+            (self.threads, self.kv_cache_mb, self.gpu_kv_cache_mb) = (0, 0, 0);
         }
         if self.search != SearchMode::Minimax {
             self.minimax_pruning = Pruning::default();

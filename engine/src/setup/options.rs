@@ -128,9 +128,8 @@ impl Settings {
 
     /// Tunables cross UCI as text, so that a tuner's value arrives unrounded.
     fn set_tunable(&mut self, name: &str, value: &str) -> Result<Change, OptionError> {
-        if self.machine.params.get(name).is_none() {
-            return Err(OptionError::Unknown(name.to_owned()));
-        }
+        let row = Params::TUNABLES.iter().find(|row| row.name.eq_ignore_ascii_case(name));
+        let name = row.map(|row| row.name).ok_or_else(|| OptionError::Unknown(name.to_owned()))?;
         // What is not a number fails the range check, which names the range.
         let number = value.parse().unwrap_or(f32::NAN);
         self.machine.params.set(name, number).map_err(|error| match error {

@@ -147,7 +147,7 @@ fn play(
             return Ok(None);
         }
         let chosen = if game.position().turn() == ours {
-            Some(choose(search, &game, stop))
+            Some(choose(search, &game, stop)?)
         } else {
             args.opponent.reply(&game, &mut random)
         };
@@ -162,10 +162,14 @@ fn play(
     }
 }
 
-fn choose(search: &mut ThreeState, game: &Game, stop: &StopToken) -> Move {
+/// The decider's move; a sentence where it could not be kept.
+fn choose(search: &mut ThreeState, game: &Game, stop: &StopToken) -> Result<Move, String> {
     let limits = Limits { clock: Some(CLOCK), nodes: Some(NODES), ..Limits::default() };
     let budget = Budget::new(&limits, Duration::ZERO);
-    search.search(&Task { game, limits: &limits, budget: &budget, stop }, &mut |_| {}).best
+    let task = Task { game, limits: &limits, budget: &budget, stop };
+    let outcome = search.search(&task, &mut |_| {});
+    // The first note is on the decision; another one says why the file is no longer written.
+    outcome.notes.into_iter().nth(1).map_or(Ok(outcome.best), Err)
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Memory {
     }
 
     /// The experience of a file, shared with the other searches of this process; and a sentence
-    /// where a crash had cut its last record short, or the file was empty.
+    /// where a crash had cut its last record short, or the file was empty or holds more.
     ///
     /// # Errors
     /// When the file cannot be used; it stays as it is then.
@@ -87,6 +87,12 @@ impl Memory {
         let mut experience = Experience::new(size);
         let (file, opened) = ExperienceFile::open(&path, |record| experience.apply(&record))?;
         let name = path.display();
+        let is_too_small = experience.has_forgotten().then(|| {
+            format!(
+                "{name} holds more positions than the {size} that are kept (ExperienceSize, \
+                 --size); the others leave it once something is learnt"
+            )
+        });
         let note = match opened {
             Opened { was_empty: true, .. } => Some(format!(
                 "the experience file {name} was empty, so a new experience begins in it; if it \
@@ -97,6 +103,8 @@ impl Memory {
                 "a crash cut the last record of {name} short; its {cut_bytes} bytes are discarded"
             )),
         };
+        let notes: Vec<String> = note.into_iter().chain(is_too_small).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
         let store = Arc::new(Mutex::new(Store::of(experience, Some(file))));
         open.insert(path.clone(), Arc::clone(&store));
         Ok((Self { store, path: Some(path) }, note))

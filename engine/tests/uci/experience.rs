@@ -144,7 +144,20 @@ fn a_game_outlives_options() {
     let fixture = Fixture::new("outlives");
     let (mut engine, _) = fixture.engine();
     state(&mut engine, "go nodes 500");
-    for option in ["Clear Hash", "Seed value 9", "Hash value 32"] {
+    for option in [
+        "Clear Hash",
+        "Seed value 9",
+        "Hash value 32",
+        "BatchSize value 8",
+        "Device value cpu",
+        "WeightsFile value no/such",
+        "KVCache value 64",
+        "GPUKVCache value 64",
+        "GPUStorage value f32",
+        "Threads value 1",
+        "Branching value 3",
+        "MinimaxPruning value None",
+    ] {
         engine.send(&format!("setoption name {option}"));
         assert_eq!(engine.ready(), Vec::<String>::new(), "{option}");
     }

@@ -252,8 +252,8 @@ impl Finish<'_> {
         for (v, to) in to.chunks_mut(S::F32_LANES).enumerate() {
             let factor = simd.mul_f32s(scale[v], unit);
             let y = simd.mul_add_e_f32s(simd.to_floats(sums[v]), factor, bias[v]);
-            // The maximum of vectors gives its second operand where one is not a number, which must not
-            // end as a zero.
+            // The maximum of vectors gives its second operand where one is not a number, which must
+            // not end as a zero.
             let y = match then {
                 Then::Store => y,
                 Then::Relu => simd.max_f32s(zero, y),

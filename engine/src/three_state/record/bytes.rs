@@ -21,6 +21,8 @@ pub(in crate::three_state) const MAGIC: usize = 8;
 const BEFORE: usize = 8;
 /// Bytes of the checksum behind it.
 const BEHIND: usize = 4;
+/// Fewest zeros at the end of a file that tell of a crash: fewer may be a checksum's.
+const LEAST_ZEROS: usize = 4;
 
 /// FNV-1a.
 fn checksum(bytes: &[u8]) -> u32 {
@@ -239,21 +241,28 @@ fn first(bytes: &[u8]) -> Result<Option<(Record, usize)>, Ending> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    // A file that grew before its bytes came to the disk ends in zeros; a body is never empty.
-    if bytes.iter().all(|&byte| byte == 0) {
+    // A file that grew before its bytes came to the disk ends in zeros, from any byte of a record
+    // on. A body is never empty.
+    let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+    if zeros == bytes.len() {
         return Err(Ending::CutShort);
     }
+    let broken = |length: usize| {
+        let begins_here = bytes.len() - zeros < length;
+        if zeros >= LEAST_ZEROS && begins_here { Ending::CutShort } else { Ending::Damaged }
+    };
     let mut reader = Reader(bytes);
     let (Some(length), Some(turned)) = (reader.int(), reader.int()) else {
         return Err(Ending::CutShort);
     };
     if turned != !length {
-        return Err(Ending::Damaged);
+        return Err(broken(BEFORE));
     }
     let Some((body, rest)) = reader.0.split_at_checked(length as usize) else {
         return Err(Ending::CutShort);
     };
     let Some(sum) = Reader(rest).int() else { return Err(Ending::CutShort) };
     let record = if sum == checksum(body) { Record::read(body) } else { None };
-    record.map(|record| Some((record, BEFORE + body.len() + BEHIND))).ok_or(Ending::Damaged)
+    let length = BEFORE + body.len() + BEHIND;
+    record.map(|record| Some((record, length))).ok_or_else(|| broken(length))
 }
