@@ -131,7 +131,7 @@ impl ThreeState {
         Self { memory, seed, openings, tables: None, played: Played::default(), explored: 0 }
     }
 
-    /// As the user chose, and a sentence where a crash had cut the file short.
+    /// As the user chose, and a sentence where the file was cut short or empty, or holds too much.
     ///
     /// # Errors
     /// When the file cannot be used; it stays as it is.

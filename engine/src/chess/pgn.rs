@@ -79,8 +79,10 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
         };
         let text = self.text.get(start..end).unwrap_or_default();
         let rest = self.text.get(next..).unwrap_or_default();
-        let is_torn_off = !has_result(text) && goes_on(rest);
-        let is_torn = std::mem::replace(&mut self.is_torn_off, is_torn_off) || is_torn_off;
+        let whole = self.text.get(start..next).unwrap_or_default();
+        let is_torn_off = !has_result(whole) && goes_on(rest, has_numbers(text));
+        let is_torn_from = std::mem::replace(&mut self.is_torn_off, is_torn_off);
+        let is_torn = is_torn_from || is_torn_off || goes_on(text, false);
         // First, because a skipped word is often why the next move is not legal.
         let fault = unreadable_word(text).map(|word| format!("\"{word}\" is not a move"));
         let fault = fault.or_else(|| is_torn.then(|| TORN.to_owned()));
@@ -94,8 +96,9 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
 }
 
 /// Whether a text begins with moves of a game that has begun before it: neither with tags nor with
-/// the first move's number, comments and variations aside.
-fn goes_on(mut text: &[u8]) -> bool {
+/// the first move's number, comments and variations aside, nor
+/// with a move, where those before it have numbers.
+fn goes_on(mut text: &[u8], moves_have_numbers: bool) -> bool {
     loop {
         text = text.trim_ascii_start();
         text = match text.split_first() {
@@ -114,11 +117,15 @@ fn goes_on(mut text: &[u8]) -> bool {
     match number {
         b"" => {
             let word = rest.split(|&byte| ends_word(byte)).next().unwrap_or_default();
-            SanPlus::from_ascii(word).is_ok()
+            moves_have_numbers && SanPlus::from_ascii(word).is_ok()
         }
         b"1" => rest.starts_with(b".."),
         _ => rest.starts_with(b"."),
     }
+}
+
+fn has_numbers(text: &[u8]) -> bool {
+    text.windows(2).any(|pair| pair[0].is_ascii_digit() && pair[1] == b'.')
 }
 
 fn has_result(text: &[u8]) -> bool {

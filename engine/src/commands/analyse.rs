@@ -71,7 +71,8 @@ impl AnalyseArgs {
                 Change::Taken | Change::ClearHash => {}
             }
         }
-        let machine = settings.machine();
+        // Whole: a query may ask for another search, which uses more.
+        let machine = settings.machine.clone();
         if SearchMode::ANALYSING.contains(&machine.search) {
             return Ok((machine, settings.hash_mb));
         }

@@ -81,18 +81,17 @@ impl Memory {
         let path = canonical(path);
         let mut open = lock(&OPEN);
         if let Some(store) = open.get(&path) {
-            lock(store).experience.set_size(size);
-            return Ok((Self { store: Arc::clone(store), path: Some(path) }, None));
+            let experience = &mut lock(store).experience;
+            let had_forgotten = experience.has_forgotten();
+            experience.set_size(size);
+            let note = experience.has_forgotten() && !had_forgotten;
+            let note = note.then(|| too_small(&path, size));
+            return Ok((Self { store: Arc::clone(store), path: Some(path) }, note));
         }
         let mut experience = Experience::new(size);
         let (file, opened) = ExperienceFile::open(&path, |record| experience.apply(&record))?;
         let name = path.display();
-        let is_too_small = experience.has_forgotten().then(|| {
-            format!(
-                "{name} holds more positions than the {size} that are kept (ExperienceSize, \
-                 --size); the others leave it once something is learnt"
-            )
-        });
+        let is_too_small = experience.has_forgotten().then(|| too_small(&path, size));
         let note = match opened {
             Opened { was_empty: true, .. } => Some(format!(
                 "the experience file {name} was empty, so a new experience begins in it; if it \
@@ -129,6 +128,15 @@ impl Memory {
     pub(super) fn error(&self) -> Option<String> {
         lock(&self.store).error.take()
     }
+}
+
+/// Said where a file holds more than may be kept.
+fn too_small(path: &Path, size: usize) -> String {
+    format!(
+        "{} holds more positions than the {size} that are kept (ExperienceSize, --size); the others \
+         leave it once something is learnt",
+        path.display()
+    )
 }
 
 impl Store {

@@ -117,12 +117,12 @@ pub(crate) fn stats(experience: &Experience) -> String {
     let [losses, draws, wins] = past.results;
     let known = experience.past().len();
     let is_part = known < totals.games as usize;
-    let last = if is_part { format!(" of the last {known}") } else { String::new() };
+    let last = if is_part { format!("of the last {known}: ") } else { String::new() };
     format!(
         "positions   {} (by their last move: {})\n\
          seen        {seen} times together\n\
          moves       {}\n\
-         games       {} ({wins} won{last}, {draws} drawn, {losses} lost; \
+         games       {} ({last}{wins} won, {draws} drawn, {losses} lost; \
          {estimated} ends estimated)\n\
          threshold   {} pawns; {} of {} confident games won since it was judged\n\n{}",
         experience.len(),

@@ -248,6 +248,10 @@ fn commands_that_fail_say_so() {
     };
     let tesla = || Command::new(env!("CARGO_BIN_EXE_tesla"));
     assert!(fails(tesla().args(["perft", "3", "--fen", "bad"])).contains("eight ranks"));
+    assert!(fails(tesla().args(["--weights", "x", "bench", "1"])).contains("cannot be used with"));
+    let gone = ["experience", "learn", "x.exp", "--games", "1", "--csv", "no/such/a.csv"];
+    assert!(fails(tesla().args(gone)).contains("there is no folder no/such"));
+    assert!(!std::path::Path::new("x.exp").exists());
     assert!(fails(tesla().args(["doctor", "--weights", "no/such/file"])).contains("checks failed"));
     #[cfg(target_os = "linux")]
     {

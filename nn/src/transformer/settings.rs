@@ -9,6 +9,8 @@ use crate::memory;
 
 /// A search's cache on a CPU that holds all of 4,000 evaluations of `small`, bytes.
 const AMPLE: usize = 64 << 20;
+/// The default of `KVCache`, bytes.
+const DEFAULT: usize = 512 << 20;
 /// CPU threads at most.
 const MOST_THREADS: usize = 64;
 /// What a network takes beside its cache, MiB: 90 on two cores, and more batches on more.
@@ -52,14 +54,15 @@ impl TransformerSettings {
     }
 
     /// Bytes of each search's cache on a CPU, and a sentence where that is less than asked for: all
-    /// together must have room. Few searches fill their part, so that what is ample is no news.
+    /// together must have room. Hardly any search fills the part that it has by default, so that
+    /// nothing is said where enough is left of that.
     pub(super) fn cpu_cache(&self) -> (usize, Option<String>) {
         match self.shared_by {
             Some(searches @ 2..) => {
                 let name = format!("KVCache for {searches} searches,");
                 let (all, less) = affordable(&name, self.cache_bytes.saturating_mul(searches));
                 let each = all / searches;
-                (each, less.filter(|_| each < AMPLE))
+                (each, less.filter(|_| each < AMPLE || self.cache_bytes > DEFAULT))
             }
             _ => affordable("KVCache", self.cache_bytes),
         }

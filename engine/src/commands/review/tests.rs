@@ -126,6 +126,9 @@ fn a_bad_game_is_left_out() {
     for (text, count) in [
         ("1. e4 e5\n\n1. d4 d5", [true, true]),
         ("e4 e5 *\n\nd4 d5 *", [true, true]),
+        ("e4 e5\n\nd4 d5", [true, true]),
+        ("1. e4 e4 *\n\nd4 d5 *", [false, true]),
+        ("1. e4 e5 1-0\n\n2. d4 d5 *", [true, false]),
         ("1. e4 e5\n\n2. d4 d5 *", [false, false]),
         ("1. e4\n\n1... e5 *", [false, false]),
         ("1. e4 e5 2. Nf3\n\n{here} (2. f4 exf4) $1 Nc6 1-0", [false, false]),

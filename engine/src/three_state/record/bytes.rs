@@ -243,11 +243,11 @@ fn first(bytes: &[u8]) -> Result<Option<(Record, usize)>, Ending> {
     }
     // A file that grew before its bytes came to the disk ends in zeros, from any byte of a record
     // on. A body is never empty.
-    let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
-    if zeros == bytes.len() {
+    if bytes.iter().all(|&byte| byte == 0) {
         return Err(Ending::CutShort);
     }
     let broken = |length: usize| {
+        let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
         let begins_here = bytes.len() - zeros < length;
         if zeros >= LEAST_ZEROS && begins_here { Ending::CutShort } else { Ending::Damaged }
     };
