@@ -133,8 +133,8 @@ impl Memory {
 /// Said where a file holds more than may be kept.
 fn too_small(path: &Path, size: usize) -> String {
     format!(
-        "{} holds more positions than the {size} that are kept (ExperienceSize, --size); the others \
-         leave it once something is learnt",
+        "{} holds more positions than the {size} that are kept (ExperienceSize, --size); the \
+         others leave it once something is learnt",
         path.display()
     )
 }
