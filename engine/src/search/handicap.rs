@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-c9e904ff`:
-//! `benches/results/2026-11-29-elo.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-cb9ed80b`:
+//! `benches/results/2026-11-29-elo-2.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,20 +15,20 @@ use crate::search::{Info, Limits, Outcome};
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
 const SCALE: [(u64, f64); 14] = [
-    (900, 0.000),
-    (1000, 0.046),
-    (1100, 0.086),
-    (1200, 0.128),
-    (1300, 0.172),
-    (1400, 0.219),
-    (1500, 0.269),
-    (1600, 0.322),
-    (1700, 0.380),
-    (1800, 0.444),
-    (1900, 0.517),
-    (2000, 0.602),
-    (2100, 0.711),
-    (2200, 1.000),
+    (1000, 0.000),
+    (1100, 0.047),
+    (1200, 0.089),
+    (1300, 0.134),
+    (1400, 0.180),
+    (1500, 0.230),
+    (1600, 0.283),
+    (1700, 0.340),
+    (1800, 0.403),
+    (1900, 0.474),
+    (2000, 0.555),
+    (2100, 0.655),
+    (2200, 0.799),
+    (2250, 1.000),
 ];
 
 /// The lowest and the highest `UCI_Elo`.
