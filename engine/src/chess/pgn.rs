@@ -95,9 +95,8 @@ impl<T, V: Visitor<Output = Result<T, String>>> Iterator for Games<'_, V> {
     }
 }
 
-/// Whether a text begins with moves of a game that has begun before it: neither with tags nor with
-/// the first move's number, comments and variations aside, nor
-/// with a move, where those before it have numbers.
+/// Whether a text goes on with a game that has begun before it: its first word, comments and
+/// variations aside, is a later move's number, or a move where those before it have numbers.
 fn goes_on(mut text: &[u8], moves_have_numbers: bool) -> bool {
     loop {
         text = text.trim_ascii_start();
