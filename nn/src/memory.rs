@@ -5,6 +5,9 @@
 #[cfg(target_os = "linux")]
 mod groups;
 
+/// The default of `KVCache`, MiB.
+pub const KV_CACHE_MB: usize = 512;
+
 /// Memory that this process may still take, MiB; `None` where the system does not tell.
 #[cfg(target_os = "linux")]
 pub fn free_mb() -> Option<usize> {

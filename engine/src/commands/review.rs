@@ -192,20 +192,11 @@ impl Desk {
         output: &Output,
     ) -> Result<(), String> {
         for game in games {
-            let before = self.verdicts(game, &limits(args, self.search, 0));
-            if self.stop.is_stopped() {
+            let verdicts = |less| self.verdicts(game, &limits(args, self.search, less));
+            let Some(before) = verdicts(0)? else { return Ok(()) };
+            let is_minimax = self.search == SearchMode::Minimax;
+            let Some(after) = (if is_minimax { verdicts(1)? } else { Some(before.clone()) }) else {
                 return Ok(());
-            }
-            let before = before?;
-            let after = match self.search {
-                SearchMode::Minimax => {
-                    let after = self.verdicts(game, &limits(args, self.search, 1));
-                    if self.stop.is_stopped() {
-                        return Ok(());
-                    }
-                    after?
-                }
-                _ => before.clone(),
             };
             let (annotations, summary) = judged(game, &before, &after);
             if reviewed.games > 0 {
@@ -220,8 +211,12 @@ impl Desk {
         Ok(())
     }
 
-    /// What is known of each position of a game, its last among them; of no use once stopped.
-    fn verdicts(&self, game: &ReadGame, limits: &Limits) -> Result<Vec<Assessment>, String> {
+    /// What is known of each position of a game, its last among them; `None` = stopped.
+    fn verdicts(
+        &self,
+        game: &ReadGame,
+        limits: &Limits,
+    ) -> Result<Option<Vec<Assessment>>, String> {
         let games = game.positions();
         let count = games.len();
         for (turn, game) in games.iter().enumerate() {
@@ -245,12 +240,15 @@ impl Desk {
                         *place = Some(verdict(&answer, game.position()));
                     }
                 }
-                Reply::Refusal(refusal) => return Err(refusal.error),
+                Reply::Refusal(refusal) if !self.stop.is_stopped() => return Err(refusal.error),
                 _ => {}
             }
         }
-        let missing = "a position was not searched";
-        verdicts.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| missing.to_owned())
+        if self.stop.is_stopped() {
+            return Ok(None);
+        }
+        let verdicts: Option<Vec<_>> = verdicts.into_iter().collect();
+        verdicts.map(Some).ok_or_else(|| "a position was not searched".to_owned())
     }
 }
 

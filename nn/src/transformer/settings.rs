@@ -9,8 +9,6 @@ use crate::memory;
 
 /// A search's cache on a CPU that holds all of 4,000 evaluations of `small`, bytes.
 const AMPLE: usize = 64 << 20;
-/// The default of `KVCache`, bytes.
-const DEFAULT: usize = 512 << 20;
 /// CPU threads at most.
 const MOST_THREADS: usize = 64;
 /// What a network takes beside its cache, MiB: 90 on two cores, and more batches on more.
@@ -62,7 +60,10 @@ impl TransformerSettings {
                 let name = format!("KVCache for {searches} searches,");
                 let (all, less) = affordable(&name, self.cache_bytes.saturating_mul(searches));
                 let each = all / searches;
-                (each, less.filter(|_| each < AMPLE || self.cache_bytes > DEFAULT))
+                (
+                    each,
+                    less.filter(|_| each < AMPLE || self.cache_bytes >> 20 > memory::KV_CACHE_MB),
+                )
             }
             _ => affordable("KVCache", self.cache_bytes),
         }

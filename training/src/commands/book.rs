@@ -11,7 +11,7 @@ use super::{GOES_ON, Outcome, print, stopped};
 use crate::datagen::book::{self, BookPlan};
 use crate::datagen::span::Span;
 use crate::players::lineup;
-use crate::players::pool::{Pool, RunContext};
+use crate::players::pool::{MOST_AT_ONCE, Pool, RunContext};
 
 /// The command line of `book`.
 #[derive(Debug, Args)]
@@ -32,7 +32,8 @@ pub struct BookArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Positions judged at once; the book does not depend on it.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     #[command(flatten)]
     teacher: TeacherArgs,

@@ -16,7 +16,7 @@ use crate::game::limit::MoveLimit;
 use crate::labelled::find_files;
 use crate::players::devices::device_lines;
 use crate::players::lineup;
-use crate::players::pool::{Pool, RunContext};
+use crate::players::pool::{MOST_AT_ONCE, Pool, RunContext};
 use crate::players::side::{Side, parse_sides};
 
 /// The command line of `datagen`.
@@ -27,7 +27,8 @@ pub struct DatagenArgs {
     #[arg(long)]
     out: PathBuf,
     /// Games played at once; the games do not depend on it.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     #[command(flatten)]
     teacher: TeacherArgs,

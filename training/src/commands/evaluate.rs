@@ -11,6 +11,7 @@ use crate::disk::network::weights_file;
 use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
 use crate::labelled::{RecordError, Room, is_held_out_file};
+use crate::players::pool::MOST_AT_ONCE;
 use crate::suite::{self, Options, Selection};
 use crate::train::dataset::Dataset;
 use crate::train::learnt::Learnt;
@@ -31,7 +32,8 @@ pub struct EvaluateArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
     /// Threads for the games; for the puzzles, how many are solved at once.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 2)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     threads: u16,
     /// CSV file of puzzles, in the form of the Lichess database: solved by each head alone, and by
     /// searches.

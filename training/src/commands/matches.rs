@@ -13,7 +13,7 @@ use crate::game::limit::{Limit, MoveLimit, TimeControl};
 use crate::matches::config::{MatchConfig, MatchOptions};
 use crate::matches::{report, runner};
 use crate::players::lineup;
-use crate::players::pool::{Pool, RunContext};
+use crate::players::pool::{MOST_AT_ONCE, Pool, RunContext};
 use crate::players::side;
 
 /// The command line of a match.
@@ -32,7 +32,8 @@ pub struct MatchArgs {
     #[arg(long)]
     config: Option<PathBuf>,
     /// Games played at once; the results of our own sides do not depend on it.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     #[command(flatten)]
     options: MatchOptions,

@@ -14,6 +14,7 @@ use tesla_nn::files;
 use super::{Cli, Outcome, print, run_until};
 use crate::disk::network::weights_file;
 use crate::labelled::find_files;
+use crate::players::pool::MOST_AT_ONCE;
 use crate::players::programs;
 
 /// What our own search is called as a teacher.
@@ -220,7 +221,7 @@ impl QuickstartArgs {
 
 /// Games at once, as many as the commands take.
 fn at_once(wanted: usize) -> usize {
-    wanted.min(1024)
+    wanted.min(MOST_AT_ONCE as usize)
 }
 
 /// The teacher that is asked for, or the one that is there.

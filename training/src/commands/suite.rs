@@ -21,7 +21,7 @@ use crate::game::limit::{Limit, MoveLimit};
 use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::peer::Fault;
-use crate::players::pool::Pool;
+use crate::players::pool::{MOST_AT_ONCE, Pool};
 use crate::players::side::{self, Side};
 use crate::players::signature::search_signatures;
 use crate::suite::examiner::Examination;
@@ -46,7 +46,8 @@ pub struct SuiteArgs {
     out: PathBuf,
     /// Positions solved at once; the answers of our own sides do not depend on it, except under
     /// time limits.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     #[command(flatten)]
     limit: MoveLimit,

@@ -17,7 +17,7 @@ use crate::game::limit::{Limit, TimeControl};
 use crate::game::openings::BookSource;
 use crate::matches::config::MatchConfig;
 use crate::players::devices::{Devices, check_tree};
-use crate::players::pool::{Pool, RunContext};
+use crate::players::pool::{MOST_AT_ONCE, Pool, RunContext};
 use crate::players::side::{Side, parse_sides};
 use crate::train::dataset::Dataset;
 use crate::tune::fit;
@@ -76,7 +76,8 @@ pub struct SpsaArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Pairs played at once; the result does not depend on it, except under a wall clock.
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 16)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     /// Draw when both sides score the game as even: movenumber=40,movecount=8,score=10.
     #[arg(long)]
@@ -109,7 +110,8 @@ pub struct FitArgs {
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
     /// Games at once.
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 16)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     /// Folder with the observations; the results go there.
     #[arg(long)]
@@ -141,7 +143,8 @@ pub struct LogArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Positions at once; they share the device.
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = 16)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=MOST_AT_ONCE))]
     concurrency: u16,
     /// An option of the engine, as NAME=VALUE; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]

@@ -112,13 +112,9 @@ impl Output {
         }
         self.kept += 1;
         let is_file = self.shard_games.is_none();
-        let (share, writer) = &mut self.valid;
-        let is_held_out = match fate {
-            Fate::Drawn => is_held_out(game, *share),
-            Fate::HeldOut => true,
-            Fate::Learnt => false,
-        };
-        if !is_file && is_held_out {
+        let fate = if fate == Fate::Drawn { self.fate(game) } else { fate };
+        if !is_file && fate == Fate::HeldOut {
+            let writer = &mut self.valid.1;
             let writer = match writer {
                 Some(writer) => writer,
                 None => {

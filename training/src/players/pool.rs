@@ -12,6 +12,9 @@ use super::side::Side;
 /// How often the calling thread checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// Most jobs at once that a command takes: `--concurrency`.
+pub const MOST_AT_ONCE: i64 = 1024;
+
 /// How many work, and until when.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool<'a> {

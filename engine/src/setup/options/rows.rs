@@ -2,6 +2,8 @@
 
 mod protocol;
 
+use tesla_nn::memory;
+
 use crate::minimax::Pruning;
 use crate::setup::mode::{EvaluatorKind, SearchMode};
 use crate::setup::settings::{EMPTY, OptionError, Settings, given};
@@ -76,7 +78,7 @@ fn memory_rows() -> Vec<Row> {
                    `Hash`: a hard cap. Positions are evaluated from their parents' entries; 0 \
                    evaluates every position from scratch.",
             kind: Kind::Spin {
-                default: 512,
+                default: memory::KV_CACHE_MB as u64,
                 min: 0,
                 max: 1_048_576,
                 set: |settings, megabytes| settings.machine.kv_cache_mb = megabytes as usize,
