@@ -16,8 +16,6 @@ use tesla_nn::evaluator::Evaluator as _;
 use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
-use crate::positions::searched;
-
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -33,9 +31,15 @@ pub(crate) struct Arguments {
     /// Evaluations
     #[arg(long, default_value_t = 200_000)]
     nodes: u64,
-    /// Evaluations that are not counted, while the tree is small
+    /// Evaluations of each search that are not counted, while the tree is small
     #[arg(long, default_value_t = 5_000)]
     skip: u64,
+    /// Search for this long, milliseconds, instead of a number of evaluations
+    #[arg(long, conflicts_with = "nodes")]
+    movetime: Option<u64>,
+    /// Searches, each from an empty tree
+    #[arg(long, default_value_t = 1)]
+    searches: usize,
     /// Searches that are stopped
     #[arg(long, default_value_t = 50)]
     stops: usize,
@@ -48,20 +52,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let meter = device.meter();
     let mut search = BestFirst::new(Box::new(device));
     search.set_hash_mb(1024);
-    searched(&mut search, arguments.nodes, &Chess::default());
-    let mut before = 0;
-    let mut counted = meter.batches();
-    counted.retain(|spent| {
-        before += spent.positions as u64;
-        before - spent.positions as u64 >= arguments.skip
-    });
+    let limits = match arguments.movetime {
+        Some(ms) => Limits { move_time: Some(Duration::from_millis(ms)), ..Limits::default() },
+        None => Limits { nodes: Some(arguments.nodes), ..Limits::default() },
+    };
+    let mut counted = Vec::new();
+    for _ in 0..arguments.searches {
+        search.clear();
+        let budget = Budget::new(&limits, Duration::ZERO);
+        let (game, stop) = (Game::new(Chess::default()), StopToken::default());
+        search.search(
+            &Task { game: &game, limits: &limits, budget: &budget, stop: &stop },
+            &mut |_| (),
+        );
+        let mut before = 0;
+        counted.extend(meter.take().into_iter().filter(|spent| {
+            before += spent.positions as u64;
+            before - spent.positions as u64 >= arguments.skip
+        }));
+    }
     let busy = counted.iter().map(|spent| spent.busy).sum::<Duration>().as_secs_f64();
     let idle = counted.iter().map(|spent| spent.idle).sum::<Duration>().as_secs_f64();
     let filled = counted.iter().map(|spent| spent.positions).sum::<usize>() as f64;
     let most = (counted.len() * arguments.batch) as f64;
     println!(
-        "after the first {} evaluations: device busy {:.1} % of the time, batches {:.1} % full ({} \
-         batches), {:.0} evaluations/s",
+        "after the first {} evaluations of each: device busy {:.1} % of the time, batches {:.1} % \
+         full ({} batches), {:.0} evaluations/s",
         arguments.skip,
         100.0 * busy / (busy + idle).max(1e-9),
         100.0 * filled / most.max(1.0),

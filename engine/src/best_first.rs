@@ -10,6 +10,7 @@
 //! * [`lead`] — the two best children; [`error_model`] — how far a value may still move;
 //!   [`backup`] — a node's value from its children's;
 //! * [`stop`] — when a search ends; [`satisfaction`] — when more search is not worth its time;
+//!   [`spent`] — what these are told of the time;
 //!   [`root`] — from the tree to the move; `report` — what is
 //!   reported on the way;
 //! * [`explain`] — how a rule rates all children of a node, for display; `share` — the shares of
@@ -37,6 +38,7 @@ pub mod satisfaction;
 pub mod search;
 mod share;
 mod snapshot;
+pub mod spent;
 mod start;
 pub mod stop;
 pub mod tesla;

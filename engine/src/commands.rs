@@ -25,11 +25,15 @@ use std::path::Path;
 
 use tesla_nn::files;
 
-/// Refuses a file that is to be written into a folder that is not there.
+/// Refuses an output that cannot be written: into a folder that is not there, or in the place of
+/// one. So nothing is computed in vain.
 ///
 /// # Errors
 /// A sentence that names the folder.
-pub fn has_folder(file: &Path) -> Result<(), String> {
+pub fn check_output(file: &Path) -> Result<(), String> {
+    if file.is_dir() {
+        return Err(format!("{} is a folder; name a file", file.display()));
+    }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         let (folder, name) = (folder.display(), file.display());

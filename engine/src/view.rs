@@ -44,7 +44,7 @@ use self::guard::Guard;
 use self::kept::Recording;
 use self::messages::{PositionOrder, ReviewOrder};
 use crate::chess::pgn::decoded;
-use crate::commands::{has_folder, spare};
+use crate::commands::{check_output, spare};
 use crate::console::output::Output;
 use crate::console::terminal::{complain, interruptible};
 use crate::setup::settings::Settings;
@@ -81,7 +81,7 @@ pub struct ViewArgs {
 /// When a position or file cannot be read, the port is taken or signals cannot be caught.
 pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
     if let Some(record) = arguments.record.as_deref() {
-        has_folder(record)?;
+        check_output(record)?;
         arguments.pgn.as_deref().map(|pgn| spare(pgn, "game", record)).transpose()?;
     }
     let replay = arguments.replay.as_deref().map(Recording::read).transpose()?;

@@ -13,7 +13,7 @@ const FULL = { low: 0, high: 100 };
 
 const ABOUT = {
   Tesla: "the next evaluation goes where it is most likely to change the move",
-  PUCT: "lc0's formula on the same network: average value plus exploration",
+  PUCT: "lc0's formula on the same network: value plus exploration",
   AlphaBeta: "depth by depth on the same network",
 };
 

@@ -153,7 +153,8 @@ pub struct MoveEstimate {
 pub struct Evaluation {
     /// Expected score in `[0, 1]` (win + half a draw) for the side to move.
     pub value: f32,
-    /// Scale of the error of `value`, in score units (0.05 = 5 points), always positive.
+    /// Scale of a Student-t distribution with two degrees of freedom for the error of `value`, in
+    /// score units (0.05 = 5 points), always positive: 58 % of the errors are to be smaller.
     pub error: f32,
     /// Win, draw and loss probabilities for the side to move; they sum to 1.
     pub wdl: [f32; 3],

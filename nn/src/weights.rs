@@ -57,7 +57,10 @@ pub enum WeightsError {
     #[error(transparent)]
     File(#[from] FileError),
     /// Not a safetensors file, or a damaged one.
-    #[error("the weights are not a readable safetensors file ({0}); get the file again")]
+    #[error(
+        "the weights are not a readable safetensors file ({0}); get the file again, or name a \
+         network of Tesla's: those of lc0 and Stockfish cannot be used"
+    )]
     Damaged(String),
     /// A safetensors file, but not one of ours.
     #[error("the weights file is not a Tesla network ({0}); use one made by tesla-train")]

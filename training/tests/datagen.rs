@@ -66,7 +66,7 @@ fn concurrency_and_kills_change_nothing() {
     assert!(done("datagen", &own(&killed, "2")).contains("this run: 0 games"));
     let other = [&own(&killed, "2")[..], &["--seed", "2"]].concat();
     let said = complaint("datagen", &other);
-    assert!(said.contains("config.seed is 1 there and 2 here"), "{said}");
+    assert!(said.contains("seed is 1 there and 2 here (match.config.seed)"), "{said}");
 }
 
 #[test]

@@ -337,7 +337,7 @@ fn wrong_matches_get_a_sentence() {
     let played = program(&[&two[..], &small].concat()).output().unwrap();
     assert!(played.status.success());
     let said = with(&[own, "--games", "2", "--max-moves", "3"]);
-    assert!(said.contains("config.max_moves is 2 there and 3 here"), "{said}");
+    assert!(said.contains("max_moves is 2 there and 3 here (match.config.max_moves)"), "{said}");
 }
 
 /// Mates, best moves and points; the third is beyond two moves and rests on the mate told.

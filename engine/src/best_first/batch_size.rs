@@ -8,6 +8,8 @@ use crate::best_first::params::Params;
 const MOST_SLOWER: f32 = 8.0;
 /// Sizes of batches are told apart by their power of two.
 const CLASSES: usize = 16;
+/// Weight of the CPU's work on the batches before beside that on the last one.
+const HOST_MEMORY: f32 = 0.9;
 
 /// The device's speed as measured from its answers. Only searches under a clock use it.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +18,8 @@ pub(super) struct Throughput {
     lately: f32,
     /// By class, the fastest batch: evaluations and seconds.
     fastest: [Option<(f32, f32)>; CLASSES],
+    /// The CPU's recent work: leaves and seconds, older ones counting less.
+    host: (f32, f32),
 }
 
 impl Throughput {
@@ -41,6 +45,16 @@ impl Throughput {
         }
     }
 
+    /// Records the time that the CPU took for a batch of so many leaves: to expand and back up the
+    /// answers before it, and to select it.
+    pub(super) fn note_host(&mut self, leaves: usize, took: Duration) {
+        let (known, seconds) = self.host;
+        let leaves = leaves as f32;
+        let likely = if known > 0.0 { MOST_SLOWER * seconds / known * leaves } else { f32::MAX };
+        let took = took.as_secs_f32().min(likely);
+        self.host = (HOST_MEMORY * known + leaves, HOST_MEMORY * seconds + took);
+    }
+
     /// Whether nothing is known yet.
     pub(super) fn is_unknown(&self) -> bool {
         self.lately <= 0.0
@@ -51,14 +65,27 @@ impl Throughput {
         time.as_secs_f32() / self.lately.max(f32::MIN_POSITIVE)
     }
 
-    /// Evaluations that take as long as the fixed part of a batch: `t0 / t1`, where a batch takes
-    /// `t0 + t1 · B`. `None` before batches of two sizes were seen.
-    pub(super) fn fixed_cost(&self) -> Option<f32> {
+    /// What was measured, where a batch takes `t0 + t1 · B`: `t0 / t1`, and the CPU's time per leaf
+    /// over `t1`. `None` before batches of two sizes were seen.
+    pub(super) fn measured(&self) -> Option<Measured> {
         let (small, brief) = self.fastest.iter().flatten().next().copied()?;
         let (large, long) = self.fastest.iter().flatten().last().copied()?;
         let each = (long - brief) / (large - small);
-        (large > small && each > 0.0).then(|| (brief / each - small).max(0.0))
+        let (leaves, seconds) = self.host;
+        (large > small && each > 0.0).then(|| Measured {
+            fixed: (brief / each - small).max(0.0),
+            host: seconds / leaves.max(1.0) / each,
+        })
     }
+}
+
+/// A device as measured, in the time of one evaluation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    /// The fixed part of a batch.
+    pub(super) fixed: f32,
+    /// CPU cost per leaf.
+    pub(super) host: f32,
 }
 
 /// What a device costs, in the time of one evaluation.
@@ -84,9 +111,15 @@ pub(super) struct Batches {
 }
 
 impl Costs {
-    /// Of a device with this fixed cost.
+    /// Of a device with this fixed cost, whose time is not known: the CPU's cost per leaf is
+    /// assumed.
     pub(super) fn new(params: &Params, fixed: f32) -> Self {
-        let host = params.host_share * fixed;
+        Self::of(params, Measured { fixed, host: params.host_share * fixed })
+    }
+
+    /// Of a device that was measured.
+    pub(super) fn of(params: &Params, measured: Measured) -> Self {
+        let Measured { fixed, host } = measured;
         Self { fixed, handover: params.handover, host, pending: params.pending_cost }
     }
 
@@ -144,17 +177,22 @@ mod tests {
     #[test]
     fn finds_the_fixed_cost_of_a_device() {
         let mut throughput = Throughput::default();
-        assert!(throughput.is_unknown() && throughput.fixed_cost().is_none());
+        assert!(throughput.is_unknown() && throughput.measured().is_none());
         let time = |size: usize| Duration::from_micros(1000 + 2 * size as u64);
         throughput.note(200, time(200), true);
-        assert!(throughput.fixed_cost().is_none());
+        assert!(throughput.measured().is_none());
         for size in [1, 9, 30, 256, 250, 64] {
             throughput.note(size, time(size), true);
             throughput.note(size, 3 * time(size), true); // something else was in the way
             throughput.note(size, time(size) / 9, false); // the host was
         }
-        let fixed = throughput.fixed_cost().unwrap();
-        assert!((fixed / 500.0 - 1.0).abs() < 0.01, "{fixed}");
+        for leaves in [1, 9, 30, 256, 250, 64] {
+            // 5 µs a leaf.
+            throughput.note_host(leaves, Duration::from_micros(5 * leaves as u64));
+        }
+        let measured = throughput.measured().unwrap();
+        assert!((measured.fixed / 500.0 - 1.0).abs() < 0.01, "{measured:?}");
+        assert!((measured.host / 2.5 - 1.0).abs() < 0.01, "{measured:?}");
         assert!(
             !throughput.is_unknown() && throughput.evaluations_in(Duration::from_secs(1)) > 0.0
         );
@@ -176,6 +214,33 @@ mod tests {
             throughput.note(8, 3 * second, true);
         }
         assert!(throughput.evaluations_in(second) < 4.0);
+    }
+
+    /// A process that is stopped between two batches does not take itself for slow.
+    #[test]
+    fn a_stall_between_batches_counts_little() {
+        let mut throughput = Throughput::default();
+        for (size, each) in [(1, 1001), (100, 1100)] {
+            throughput.note(size, Duration::from_micros(each), true);
+        }
+        for _ in 0..30 {
+            throughput.note_host(100, Duration::from_micros(300));
+        }
+        let host = |throughput: &Throughput| throughput.measured().unwrap().host;
+        let before = host(&throughput);
+        throughput.note_host(100, Duration::from_secs(3));
+        assert!(host(&throughput) < 2.0 * before, "{before} {}", host(&throughput));
+    }
+
+    /// The CPU's work per leaf is what overlap hides, so a quick device is given two batches
+    /// sooner, not later.
+    #[test]
+    fn a_quick_device_overlaps_sooner_where_the_cpu_was_measured() {
+        let params = Params::default();
+        let measured = Costs::of(&params, Measured { fixed: 64.0, host: 3.0 });
+        let assumed = Costs::new(&params, 64.0);
+        assert_eq!(assumed.best_batches(1000.0, 256, 2).in_flight, 1);
+        assert_eq!(measured.best_batches(1000.0, 256, 2).in_flight, 2);
     }
 
     const CPU: Costs = Costs { fixed: 2.0, handover: 2.5, host: 0.0, pending: 3.0 };

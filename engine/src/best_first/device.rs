@@ -32,6 +32,8 @@ pub(super) struct Device {
     since: Duration,
     /// Whether that was the evaluator's moment, not ours.
     is_seen: bool,
+    /// When our own work on the next batch began: the last answer or the last batch sent.
+    at_work: Duration,
     /// What the evaluator had done before this search.
     cache_before: Option<CacheFigures>,
 }
@@ -46,6 +48,7 @@ impl Device {
             throughput: Throughput::default(),
             since: Duration::ZERO,
             is_seen: false,
+            at_work: Duration::ZERO,
             cache_before: None,
         }
     }
@@ -66,7 +69,7 @@ impl Device {
 
     /// A search begins.
     pub(super) fn start(&mut self, now: Duration) {
-        (self.since, self.is_seen) = (now, false);
+        (self.since, self.is_seen, self.at_work) = (now, false, now);
         self.cache_before = self.evaluator.cache_figures();
     }
 
@@ -116,6 +119,8 @@ impl Device {
             // What came before was not the evaluator's time.
             (self.since, self.is_seen) = (now, true);
         }
+        self.throughput.note_host(leaves.len(), now.saturating_sub(self.at_work));
+        self.at_work = now;
         let asked = leaves.iter().filter(|leaf| leaf.source == Source::Asked);
         self.awaited.extend(asked.clone().map(Leaf::evaluation_key));
         self.evaluator.submit(asked.map(|leaf| request(tree, leaf)).collect());
@@ -141,7 +146,7 @@ impl Device {
             self.awaited.remove(&leaf.evaluation_key());
         }
         self.throughput.note(answers.len(), took, is_seen && self.is_seen);
-        (self.since, self.is_seen) = (now, is_seen);
+        (self.since, self.is_seen, self.at_work) = (now, is_seen, now);
         Ok((leaves, answers))
     }
 
@@ -208,14 +213,15 @@ impl Device {
     pub(super) fn batches(&self, params: &Params, limits: &Limits, visits: f32) -> Batches {
         // What was measured is another number each time, which would make another tree.
         let is_timed = limits.nodes.is_none() && limits.depth.is_none();
-        let measured = if is_timed { self.throughput.fixed_cost() } else { None };
-        let fixed = match params.fixed_cost {
-            given if given > 0.0 => given,
-            _ => measured.unwrap_or_else(|| self.evaluator.fixed_cost()),
+        let measured = if is_timed { self.throughput.measured() } else { None };
+        let costs = match (params.fixed_cost, measured) {
+            (given, _) if given > 0.0 => Costs::new(params, given),
+            (_, Some(measured)) => Costs::of(params, measured),
+            (_, None) => Costs::new(params, self.evaluator.fixed_cost()),
         };
         let most = self.evaluator.batch_size() as u32;
         let in_flight = params.batches_in_flight as usize;
-        Costs::new(params, fixed).best_batches(visits, most, in_flight)
+        costs.best_batches(visits, most, in_flight)
     }
 
     /// Time of the batch of `size` that was just answered, in evaluations, where these are the

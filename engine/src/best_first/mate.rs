@@ -12,7 +12,7 @@ use crate::best_first::error_model::Model;
 use crate::best_first::explain::Ratings;
 use crate::best_first::root;
 use crate::best_first::rule::Rule;
-use crate::best_first::stop::Spent;
+use crate::best_first::spent::Spent;
 use crate::chess::score::{Score, Verdict};
 use crate::search::Task;
 use crate::tree::arena::Tree;

@@ -137,16 +137,16 @@ params! {
     /// Distribution of errors: 0 Student t with 2 degrees of freedom, 1 normal, 2 logistic, 3
     /// Laplace.
     error_family = 0.0 in 0.0..=3.0 step 1.0;
-    /// Relative loss per evaluation when the leaves in flight equal the tree's size; larger makes
-    /// smaller batches.
+    /// How much less an evaluation is worth when it is selected without the answers in flight: c in
+    /// 1 - c·(leaves in flight / visits). Larger makes smaller batches.
     pending_cost = 3.0 in 0.1..=100.0 step 0.5;
     /// Fixed cost of a batch, in evaluations; 0 = as measured or as the device states. Larger makes
     /// larger batches. Where evaluations are the clock (`nodestime`), a batch takes this more.
     fixed_cost = 0.0 in 0.0..=100_000.0 step 8.0;
     /// Launch overhead of a batch, in evaluations; hidden when two batches are in flight.
     handover = 2.5 in 0.0..=1000.0 step 0.5;
-    /// CPU cost per leaf, as a share of the fixed cost of a batch; also hidden when two batches are
-    /// in flight.
+    /// CPU cost per leaf, as a share of the fixed cost of a batch, where it is not measured (under
+    /// a clock it is); also hidden when two batches are in flight.
     host_share = 0.003 in 0.0..=1.0 step 0.001;
     /// Batches in flight at once, at most.
     batches_in_flight = 2.0 in 1.0..=4.0 step 1.0;
@@ -164,7 +164,8 @@ params! {
     anchor_work = 128.0 in 1.0..=1_000_000.0 step 16.0;
     /// Distance from its own anchor, in plies, from which such a position is encoded whole.
     anchor_staleness = 1.0 in 1.0..=8.0 step 1.0;
-    /// Share of `Hash` that the transposition table takes; the tree takes the rest.
+    /// Share of `Hash` for the transposition table. `evaluations_share` of it is for evaluations by
+    /// position, and the tree has what is left.
     table_share = 0.25 in 0.0..=0.9 step 0.05;
     /// Share of `Hash` for evaluations by position, so that none is evaluated twice in one tree or
     /// in a game's next trees; 0 = every time.
@@ -194,8 +195,8 @@ params! {
     /// Policy from which a new child is looked up in the table at once; the others when selected,
     /// because a lookup costs a cache miss.
     table_policy = 0.1 in 0.0..=1.0 step 0.01;
-    /// Price of a planned time of 4,000 visits: stop when twice the evaluations promise to
-    /// gain less than their share of it (score units); larger answers sooner.
+    /// Price of a planned time of 4,000 visits, score units: stop when the gain expected from
+    /// doubling the tree is below the price of the time that takes. Larger stops sooner.
     stop_gain = 0.0011 in 0.0..=0.1 step 0.0002;
     /// How that price falls with the visits of the planned time, as their power; 0 = not.
     stop_decay = 0.37 in 0.0..=1.0 step 0.1;

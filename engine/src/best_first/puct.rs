@@ -29,7 +29,7 @@ use crate::best_first::params::Params;
 use crate::best_first::puct::formula::numbered;
 use crate::best_first::root::{playable, queen_for};
 use crate::best_first::rule::Rule;
-use crate::best_first::stop::Spent;
+use crate::best_first::spent::Spent;
 use crate::chess::game::position_key;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;

@@ -10,7 +10,7 @@ use tesla_nn::evaluator::Evaluation;
 use crate::best_first::error_model::Model;
 use crate::best_first::explain::Ratings;
 use crate::best_first::root;
-use crate::best_first::stop::Spent;
+use crate::best_first::spent::Spent;
 use crate::chess::score::Score;
 use crate::tree::arena::Tree;
 use crate::tree::leaf::Leaf;

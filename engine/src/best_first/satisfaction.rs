@@ -7,7 +7,7 @@ use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
 use crate::best_first::params::Params;
 use crate::best_first::root::{root_children, root_error};
-use crate::best_first::stop::Spent;
+use crate::best_first::spent::Spent;
 use crate::chess::score::Verdict;
 use crate::tree::arena::Tree;
 use crate::tree::node::{EXCLUDED, Node, ROOT, UNEVALUATED};
@@ -15,9 +15,9 @@ use crate::tree::node::{EXCLUDED, Node, ROOT, UNEVALUATED};
 /// The gain of further search is not estimated before one part in this many of the planned time.
 const FIRST_LOOK: f32 = 20.0;
 
-/// The seed's satisfaction: the benefit of further search is below the price of its time. At the
-/// planned time a typical position is satisfied; one with a single good move is sooner, a close
-/// choice later.
+/// The seed's satisfaction: more search is not worth its time. A typical position stops near the
+/// planned time, one with a single good move earlier, a close choice later: after
+/// `doubt_extension` planned times at the latest.
 pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) -> bool {
     let used = spent.elapsed.saturating_sub(spent.pondered);
     let own = spent.planned.saturating_sub(spent.pondered);

@@ -8,7 +8,7 @@ use crate::best_first::params::Params;
 use crate::best_first::root;
 use crate::best_first::rule::{Rule, TableUse};
 use crate::best_first::satisfaction;
-use crate::best_first::stop::Spent;
+use crate::best_first::spent::Spent;
 use crate::tree::arena::Tree;
 use crate::tree::leaf_queue::{BatchRequest, LeafQueue, Selected};
 use crate::tree::node::{ExpansionId, NodeId};

@@ -9,7 +9,7 @@ const FEATURES: &str = if cfg!(feature = "wgpu") {
 } else if cfg!(feature = "net") {
     "net: the network, on the CPU"
 } else {
-    "none: no network, positions are judged by counting pieces"
+    "none: no network, positions are judged by a classical evaluation"
 };
 
 /// Name and version, one line.

@@ -224,12 +224,12 @@ fn advice(reports: &[Report]) -> (Vec<String>, Vec<String>) {
     let most = best.measured.batches.iter().map(rate).fold(0.0, f64::max);
     let enough = best.measured.batches.iter().find(|batch| rate(batch) >= NEARLY * most);
     let size = enough.map_or(0, |batch| batch.positions);
-    advice.push(format!("batches of {size} are within 5 % of its best rate; paste:"));
-    let options = vec![
-        format!("setoption name Device value {}", best.device),
-        format!("setoption name BatchSize value {size}"),
-    ];
-    (advice, options)
+    // Not as `BatchSize`: a cap on what the search chooses, at this size, makes it slower.
+    advice.push(format!(
+        "batches of {size} are within 5 % of its best rate; leave BatchSize at 0, where the search \
+         chooses; paste:"
+    ));
+    (advice, vec![format!("setoption name Device value {}", best.device)])
 }
 
 #[cfg(test)]
@@ -264,7 +264,8 @@ mod tests {
         let (advice, options) = advice(&reports);
         assert!(advice[0].starts_with("gpu:0 searches most"), "{advice:?}");
         assert!(advice[1].contains("cpu searches more at 0.1 s a move and below"), "{advice:?}");
-        assert_eq!(options[1], "setoption name BatchSize value 64");
+        assert_eq!(options, ["setoption name Device value gpu:0"]);
+        assert!(advice[2].contains("batches of 64 are within 5 %"), "{advice:?}");
         assert!(table(&reports[0]).contains("9000 evaluations in a search of 1 s"));
         assert_eq!(super::advice(&[]), (Vec::new(), Vec::new()));
     }

@@ -144,7 +144,7 @@ fn program() -> Finding {
             "to use a GPU take the archive that ends in -gpu, or build with: cargo build --release",
         )
     } else {
-        let found = format!("Tesla {version}, without the network: it counts pieces");
+        let found = format!("Tesla {version}, without the network: its evaluation is classical");
         Finding::weak("program", found, "to play well, build with: cargo build --release")
     }
 }

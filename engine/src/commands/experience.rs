@@ -98,7 +98,7 @@ fn check_output(command: &ExperienceCommand) -> Result<(), String> {
         ExperienceCommand::Learn(args) => (&args.file, args.csv.as_ref()),
     };
     output.map_or(Ok(()), |output| {
-        super::has_folder(output)?;
+        super::check_output(output)?;
         super::spare(file, "experience", output)
     })
 }

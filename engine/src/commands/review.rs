@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use crossbeam_channel::{Receiver, unbounded};
+use indicatif::ProgressBar;
 use shakmaty::fen::Epd;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Move, Position as _};
@@ -28,7 +29,7 @@ use crate::commands::analyse::pool::{Pool, Tell, Work};
 use crate::commands::analyse::query::{Include, Position};
 use crate::commands::analyse::reply::{Answer, Reply};
 use crate::console::output::Output;
-use crate::console::terminal::{INTERRUPTED, complain, interruptible};
+use crate::console::terminal::{INTERRUPTED, bar, complain, interruptible};
 use crate::search::snapshot::Proof;
 use crate::search::{Limits, StopToken};
 use crate::setup::mode::SearchMode;
@@ -52,7 +53,7 @@ pub struct ReviewArgs {
     pub epd: Option<PathBuf>,
     /// Depth of every search, plies, in place of a number of evaluations; 4 for Minimax, which has
     /// no use for a number
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=100))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=100), conflicts_with = "nodes")]
     pub depth: Option<u32>,
     /// How it is searched
     #[command(flatten)]
@@ -67,7 +68,7 @@ impl ReviewArgs {
             [&self.out, &self.epd].into_iter().flatten().map(PathBuf::as_path).collect();
         for &file in &outputs {
             super::spare(&self.pgn, "games", file)?;
-            super::has_folder(file)?;
+            super::check_output(file)?;
         }
         match outputs[..] {
             [out, epd] if files::is_same(out, epd) => {
@@ -136,12 +137,14 @@ impl Reviewed {
     /// Puts it into the files; where nothing was found out, they stay as they are.
     fn write(&self, args: &ReviewArgs) -> Result<(), String> {
         let files = [(&args.out, &self.annotated), (&args.epd, &self.epd)];
+        let mut written = Ok(());
         for (file, text) in files.into_iter().filter(|_| self.games > 0) {
-            if let Some(file) = file {
-                files::replace(file, text.as_bytes()).map_err(|error| error.to_string())?;
-            }
+            let Some(file) = file else { continue };
+            // Where one fails, the other is written all the same.
+            let one = files::replace(file, text.as_bytes()).map_err(|error| error.to_string());
+            written = written.and(one);
         }
-        Ok(())
+        written
     }
 }
 
@@ -191,19 +194,21 @@ impl Desk {
         reviewed: &mut Reviewed,
         output: &Output,
     ) -> Result<(), String> {
+        let is_minimax = self.search == SearchMode::Minimax;
+        let passes = 1 + usize::from(is_minimax);
+        let count: usize = games.iter().map(|game| passes * game.positions().len()).sum();
+        let bar = bar(count as u64, "positions");
         for game in games {
-            let verdicts = |less| self.verdicts(game, &limits(args, self.search, less));
+            let verdicts = |less| self.verdicts(game, &limits(args, self.search, less), &bar);
             let Some(before) = verdicts(0)? else { return Ok(()) };
-            let is_minimax = self.search == SearchMode::Minimax;
             let Some(after) = (if is_minimax { verdicts(1)? } else { Some(before.clone()) }) else {
                 return Ok(());
             };
             let (annotations, summary) = judged(game, &before, &after);
-            if reviewed.games > 0 {
-                output.print("");
-            }
             let mistakes = mistakes(game, &annotations);
-            output.print(&format!("{}\n{summary}{mistakes}", game.title()));
+            let gap = if reviewed.games > 0 { "\n" } else { "" };
+            let table = format!("{gap}{}\n{summary}{mistakes}", game.title());
+            bar.suspend(|| output.print(&table));
             reviewed.games += 1;
             reviewed.annotated += &game.written(&annotations);
             reviewed.epd += &positions(game, &annotations);
@@ -216,6 +221,7 @@ impl Desk {
         &self,
         game: &ReadGame,
         limits: &Limits,
+        bar: &ProgressBar,
     ) -> Result<Option<Vec<Assessment>>, String> {
         let games = game.positions();
         let count = games.len();
@@ -232,7 +238,9 @@ impl Desk {
         }
         let mut verdicts = vec![None; count];
         for _ in 0..count {
-            match self.told.recv().map_err(|error| error.to_string())? {
+            let reply = self.told.recv().map_err(|error| error.to_string())?;
+            bar.inc(1);
+            match reply {
                 Reply::Answer(answer) => {
                     if let (Some(place), Some(game)) =
                         (verdicts.get_mut(answer.turn), games.get(answer.turn))

@@ -92,7 +92,23 @@ impl Machine {
         affordable("Hash", wanted_mb, promised)
     }
 
-    /// Whether it needs a device; what counts pieces needs none.
+    /// Whether an option changes nothing in this search: a tunable that it does not read, a file of
+    /// such, or what belongs to another search. Names of options in any case.
+    pub fn ignores(&self, option: &str) -> bool {
+        let is = |name: &str| option.eq_ignore_ascii_case(name);
+        if is("TunablesFile") {
+            let usual = Params::default();
+            let names = Params::TUNABLES.iter().map(|row| row.name);
+            let mut changed =
+                names.filter(|name| self.params.get(name) != usual.get(name)).peekable();
+            return changed.peek().is_some() && !changed.any(|name| self.search.reads(name));
+        }
+        is("MinimaxPruning") && self.search != SearchMode::Minimax
+            || (is("ExperienceFile") || is("Seed")) && self.search != SearchMode::ThreeState
+            || Params::TUNABLES.iter().any(|row| row.name == option) && !self.search.reads(option)
+    }
+
+    /// Whether it needs a device; the classical evaluation needs none.
     pub fn needs_device(&self) -> bool {
         self.evaluator != EvaluatorKind::Classical
     }

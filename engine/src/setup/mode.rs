@@ -56,7 +56,7 @@ named! {
         /// The network, which not every build has.
         #[default]
         Transformer = "Transformer",
-        /// Piece counting, which needs no network and works everywhere.
+        /// Material, squares, mobility, pawns and kings, weighed by hand: needs no network.
         Classical = "Classical",
     }
 }

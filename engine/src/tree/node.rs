@@ -81,7 +81,8 @@ pub struct Node {
     pub spread: f32,
     /// The parent's policy for this move.
     pub policy: f32,
-    /// Evaluations at and below, pending ones included.
+    /// Leaves at and below this node that were evaluated or found in the cache of evaluations, and
+    /// those in flight.
     pub visits: u32,
     /// Its expansion once expanded, else [`NONE`].
     pub expansion: ExpansionId,

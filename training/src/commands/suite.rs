@@ -100,10 +100,16 @@ impl SuiteArgs {
 }
 
 /// The suite, if it asks anything.
-fn something_to_judge(path: &Path, suite: Suite) -> anyhow::Result<Suite> {
+fn something_to_judge(path: &Path, suite: Suite, by: JudgeBy) -> anyhow::Result<Suite> {
+    let needed = match by {
+        JudgeBy::Auto => "bm, am, dm or c0 to c9",
+        JudgeBy::Points => "c7, c8 or c9, which --judge points asks for,",
+        JudgeBy::Moves => "bm or am, which --judge moves asks for,",
+        JudgeBy::Mate => "dm, which --judge mate asks for,",
+    };
     ensure!(
         !suite.items.is_empty(),
-        "{} has nothing to judge; a line needs bm, am, dm or c0 to c9 behind its position",
+        "{} has nothing to judge; a line needs {needed} behind its position",
         path.display()
     );
     Ok(suite)
@@ -119,7 +125,7 @@ pub fn run(args: &SuiteArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Out
     let suites: Vec<Suite> = args
         .suites
         .iter()
-        .map(|path| something_to_judge(path, suite::read(path, &args.options())?))
+        .map(|path| something_to_judge(path, suite::read(path, &args.options())?, args.judge))
         .collect::<Result<_, _>>()?;
     check_names(&suites, &sides)?;
     let chess960 =

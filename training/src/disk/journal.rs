@@ -262,8 +262,9 @@ fn check_header(line: &[u8], ours: &[u8], path: &Path) -> Result<()> {
              differs); name another file, or give the same input and options as then"
         ),
         Some((field, in_file, now)) => bail!(
-            "the results file {place} is of a different run: {field} is {in_file} there and {now} \
-             here; name another file, or set {field} as it was"
+            "the results file {place} is of a different run: {} is {in_file} there and {now} here \
+             ({field}); name another folder or file, or give the same as then",
+            field.rsplit('.').next().unwrap_or_default()
         ),
     }
 }

@@ -74,9 +74,9 @@ impl Adjudication {
     /// A sentence that names the number.
     pub fn check(&self) -> Result<()> {
         let numbers = [
-            ("draw's move_count", self.draw.map(|rule| rule.move_count)),
-            ("resign's move_count", self.resign.map(|rule| rule.move_count)),
-            ("resign's score_cp", self.resign.map(|rule| rule.score_cp)),
+            ("draw's movecount", self.draw.map(|rule| rule.move_count)),
+            ("resign's movecount", self.resign.map(|rule| rule.move_count)),
+            ("resign's score", self.resign.map(|rule| rule.score_cp)),
             ("max_moves", self.max_moves),
         ];
         if let Some((name, _)) = numbers.iter().find(|(_, number)| *number == Some(0)) {

@@ -6,19 +6,24 @@ mod pgn;
 mod source;
 
 use std::collections::HashSet;
+use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use tesla_engine::chess::pgn::BYTE_ORDER_MARK;
 use tesla_nn::files;
+use zstd::stream::read::Decoder;
 
 use super::state::{GameState, fen_of, start_fen};
 
 pub use super::opening::Opening;
 pub use source::BookSource;
+
+/// What a file begins with that zstd has compressed.
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// In which order a match takes the openings of a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +67,8 @@ impl Book {
         Self { openings: vec![opening], order: Order::Sequential, start: 0 }
     }
 
-    /// Reads an EPD, FEN or PGN file. The extension tells which it is; without one of `.epd`,
-    /// `.fen` and `.pgn`, the first line does.
+    /// Reads an EPD, FEN or PGN file, also one compressed by zstd. The extension tells which it is;
+    /// without one of `.epd`, `.fen` and `.pgn`, the first line does.
     ///
     /// # Errors
     /// When the file cannot be read or is empty, or any entry is damaged, not legal or already
@@ -71,7 +76,20 @@ impl Book {
     pub fn read(path: &Path, options: &BookOptions) -> Result<Self> {
         let bytes = files::read_bounded(path, files::LARGEST)
             .map_err(|error| anyhow!("opening book: {error}"))?;
-        Self::parse(path, &bytes, options)
+        if !bytes.starts_with(ZSTD) {
+            return Self::parse(path, &bytes, options);
+        }
+        let mut text = Vec::new();
+        Decoder::new(bytes.as_slice())
+            .and_then(|unpacked| unpacked.take(files::LARGEST + 1).read_to_end(&mut text))
+            .with_context(|| format!("opening book {}: it cannot be unpacked", path.display()))?;
+        ensure!(
+            text.len() as u64 <= files::LARGEST,
+            "opening book {}: it is too large unpacked; split it",
+            path.display()
+        );
+        // `book.epd.zst` is an EPD file.
+        Self::parse(&path.with_extension(""), &text, options)
     }
 
     /// Reads a book from memory; `path` gives the format and stands in errors.

@@ -147,6 +147,12 @@ impl MatchConfig {
         };
         let (chess960, plies, start) = (self.chess960, self.plies, self.skip);
         let book = self.openings.read(&BookOptions { chess960, plies, order, start })?;
+        let size = book.openings().len() as u64;
+        ensure!(
+            start < size,
+            "--skip {start} leaves none of the book's {size} openings; skip fewer, or give a \
+             larger book with --openings"
+        );
         // Each game played over again would count as news.
         if self.is_repeatable() {
             let (rounds, different) = (self.rounds(), book.different(self.rounds()));

@@ -132,8 +132,11 @@ impl Devices {
     }
 
     /// What evaluates for this side, without the device it runs on, and the hash of the tunables
-    /// that it took from a file; `None` where there is neither.
+    /// that it took from a file; `None` where there is neither, or the side is another program.
     pub fn network(&self, side: &Side) -> Option<String> {
+        if !side.is_own() {
+            return None;
+        }
         let machine = side.machine().ok()?;
         let description = self.description(&device_of(&machine), side.limit.is_timed());
         let network =

@@ -242,28 +242,26 @@ impl Side {
                 !self.restart && self.args.is_empty() && self.dir.is_none(),
                 "side {name}: arg, dir and restart go with cmd, the program of a UCI engine"
             );
-            if let Some((option, _)) = self.option.0.iter().find(|(name, _)| is_program_only(name))
-            {
+            let given = &self.option.0;
+            if let Some((option, _)) = given.iter().find(|(name, _)| is_program_only(name)) {
                 bail!(
                     "side {name}: option {option} has no effect on a search in this process; \
-                     leave it out, or name the program with cmd=PATH"
+                     leave it out, or name a UCI engine (cmd=PATH; of datagen, --teacher PATH)"
                 );
             }
-            let search = self.machine()?.search;
-            let is_idle = |option: &str| {
-                Params::TUNABLES.iter().any(|row| row.name == option) && !search.reads(option)
-            };
-            if let Some((option, _)) = self.option.0.iter().find(|(name, _)| is_idle(name)) {
+            let machine = self.machine()?;
+            if let Some((option, value)) = given.iter().find(|(name, _)| machine.ignores(name)) {
                 bail!(
-                    "side {name}: option {option} has no effect on the search {search}; leave it \
-                     out"
+                    "side {name}: option {option}={value} has no effect on the search {}; leave it \
+                     out, or choose another search with option.Search",
+                    machine.search
                 );
             }
             ensure!(
                 self.latency.is_none() || self.limit.is_timed(),
                 "side {name}: latency needs a limit in time, such as movetime=0.1"
             );
-            let keeps_tree = search.keeps_tree();
+            let keeps_tree = machine.search.keeps_tree();
             ensure!(
                 keeps_tree || self.latency.is_none(),
                 "side {name}: latency is for the searches Tesla and PUCT, which send batches; \
@@ -369,6 +367,10 @@ mod tests {
             ("PUCT", "error_scale=0.5"),
             ("AlphaBeta", "error_scale=0.5"),
             ("Minimax", "branching=3"),
+            ("AlphaBeta", "TunablesFile=<literal>"),
+            ("Tesla", "TunablesFile=<lc0>"),
+            ("Tesla", "MinimaxPruning=Ordered"),
+            ("Minimax", "ExperienceFile=x"),
         ] {
             let side = format!("name=A nodes=1 option.{option} option.Search={search}");
             let sentence = format!("has no effect on the search {search}");

@@ -85,6 +85,12 @@ pub fn read(path: &Path, options: &Options) -> Result<Suite> {
     let file = files::open_bounded(path, files::LARGEST)?;
     let mut collector = Collector::new(path, options);
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("csv")) {
+        if options.judge != JudgeBy::Auto {
+            bail!(
+                "{} holds puzzles, which are judged by their solutions; leave out --judge",
+                path.display()
+            );
+        }
         read_csv(file, &mut collector)?;
     } else {
         read_epd(file, &mut collector)?;

@@ -77,6 +77,11 @@ impl Knob {
                 .filter(|&step: &f64| step.is_finite() && step > 0.0)
                 .ok_or_else(|| bad(format!("'{step}' is not a step")))?,
         };
+        let range = f64::from(row.max) - f64::from(row.min);
+        if step >= range {
+            let (min, max) = (row.min, row.max);
+            return Err(bad(format!("a step of {step} leaves {name}'s range, {min} to {max}")));
+        }
         Ok(Self { name: name.to_owned(), step })
     }
 }
@@ -282,6 +287,7 @@ mod tests {
         assert!(fault("eror_scale").contains("no tunable named"));
         assert!(fault("error_scale=wide").contains("not a step"));
         assert!(fault("error_scale=0").contains("not a step"));
+        assert!(fault("error_scale=500").contains("leaves error_scale's range, 0.001 to 1"));
         assert!(fault("anchor_work").contains("share"));
         let twice = Schedule { knobs: vec![Knob::parse("horizon").unwrap(); 2], ..schedule(1) };
         assert!(twice.check().unwrap_err().to_string().contains("name it once"));

@@ -171,20 +171,20 @@ impl Query {
 
     fn set(&mut self, name: &str, value: Value) -> Result<(), String> {
         match name {
-            "id" => put(&mut self.id, value),
-            "action" => put(&mut self.action, value),
-            "fen" => put(&mut self.fen, value),
-            "moves" => put(&mut self.moves, value),
-            "turns" => put(&mut self.turns, value),
-            "nodes" => put(&mut self.nodes, value),
-            "seconds" => put(&mut self.seconds, value),
-            "depth" => put(&mut self.depth, value),
-            "search" => put(&mut self.search, value),
-            "searchMoves" => put(&mut self.search_moves, value),
-            "multipv" => put(&mut self.multipv, value),
-            "reportEvery" => put(&mut self.report_every, value),
-            "include" => put(&mut self.include, value),
-            "terminateId" => put(&mut self.terminate_id, value),
+            "id" => put(&mut self.id, value, TEXT),
+            "action" => put(&mut self.action, value, "it is analyse, terminate or version"),
+            "fen" => put(&mut self.fen, value, TEXT),
+            "moves" => put(&mut self.moves, value, MOVES),
+            "turns" => put(&mut self.turns, value, "it is a list of whole numbers from 0 on"),
+            "nodes" => put(&mut self.nodes, value, COUNT),
+            "seconds" => put(&mut self.seconds, value, "it is a number of seconds"),
+            "depth" => put(&mut self.depth, value, COUNT),
+            "search" => put(&mut self.search, value, TEXT),
+            "searchMoves" => put(&mut self.search_moves, value, MOVES),
+            "multipv" => put(&mut self.multipv, value, COUNT),
+            "reportEvery" => put(&mut self.report_every, value, "it is a number of seconds"),
+            "include" => put(&mut self.include, value, "it is a list of texts, as [\"policy\"]"),
+            "terminateId" => put(&mut self.terminate_id, value, TEXT),
             _ => Err("there is no such field".to_owned()),
         }
     }
@@ -324,8 +324,23 @@ impl Query {
     }
 }
 
-/// Reads the value of one field.
-fn put<T: DeserializeOwned>(field: &mut T, value: Value) -> Result<(), String> {
-    *field = serde_json::from_value(value).map_err(|error| error.to_string())?;
+/// What fields hold, for who wrote something else.
+const TEXT: &str = "it is a text";
+const MOVES: &str = "it is a list of moves in UCI, as [\"e2e4\", \"e7e5\"]";
+const COUNT: &str = "it is a whole number from 1 on";
+
+/// Reads the value of one field, which `is` something.
+fn put<T: DeserializeOwned>(field: &mut T, value: Value, is: &str) -> Result<(), String> {
+    // 1e3 is a whole number, too.
+    let whole = value.as_f64().filter(|number| number.fract() == 0.0 && *number < 1e15);
+    let value = match whole {
+        Some(number) if value.is_f64() && number >= 0.0 => Value::from(number as u64),
+        _ => value,
+    };
+    let written = value.to_string();
+    *field = serde_json::from_value(value).map_err(|_| {
+        let shown: String = written.chars().take(60).collect();
+        format!("{is}, not {shown}")
+    })?;
     Ok(())
 }

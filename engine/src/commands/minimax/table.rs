@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use crossbeam_channel::{Sender, unbounded};
 use rayon::prelude::*;
 use shakmaty::Chess;
 
@@ -32,6 +34,8 @@ const POSITIONS: &str = include_str!("../../../data/minimax.epd");
 
 /// What one pruning found at each depth from 1, and how long it took in all.
 type Column = (Vec<Found>, Duration);
+/// Those of a position, in the order of [`Pruning::ALL`].
+type Columns = [Column; 3];
 
 /// Searches all positions with all prunings, on all cores, and prints the table.
 pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
@@ -46,29 +50,49 @@ pub(super) fn run(args: &TableArgs, output: &Output) -> Result<(), String> {
     if positions.is_empty() {
         return Err("the file holds no position; write one FEN per line".to_owned());
     }
-    let work: Vec<(usize, Pruning)> = Pruning::ALL
-        .iter()
-        .flat_map(|&pruning| (0..positions.len()).map(move |place| (place, pruning)))
-        .collect();
-    let bar = bar(work.len() as u64, "searches");
-    let columns: Vec<Column> = work
-        .par_iter()
-        .with_max_len(1)
-        .map(|&(place, pruning)| {
-            let column = column(&positions[place], args.depth, pruning);
-            bar.inc(1);
-            column
-        })
-        .collect();
-    bar.finish_and_clear();
-    let [plain, pruned, ordered] = [0, 1, 2].map(|part| &columns[part * positions.len()..]);
     output.print(HEAD);
-    for (place, position) in positions.iter().enumerate() {
-        let columns = [&plain[place], &pruned[place], &ordered[place]];
-        output.print(&rows(place + 1, position, columns)?);
-    }
-    output.print(&sums(args.depth, positions.len(), [plain, pruned, ordered]));
+    let columns = searched(&positions, args.depth, |place, columns| {
+        output.print(&rows(place + 1, &positions[place], columns)?);
+        Ok(())
+    })?;
+    output.print(&sums(args.depth, &columns));
     Ok(())
+}
+
+/// What each pruning found of each position, searched on all cores; `tell` is told of a position
+/// once it and those before it are done.
+fn searched(
+    positions: &[Chess],
+    depth: u32,
+    mut tell: impl FnMut(usize, &Columns) -> Result<(), String>,
+) -> Result<Vec<Columns>, String> {
+    let places = 0..positions.len();
+    let work: Vec<(usize, usize)> =
+        places.flat_map(|place| (0..Pruning::ALL.len()).map(move |part| (place, part))).collect();
+    let bar = bar(work.len() as u64, "searches");
+    let (done, finished) = unbounded();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let each = |done: &mut Sender<_>, &(place, part): &(usize, usize)| {
+                let column = column(&positions[place], depth, Pruning::ALL[part]);
+                done.send((place, part, column)).map_err(|_| "nobody listens after an error")
+            };
+            work.par_iter().with_max_len(1).try_for_each_with(done, each)
+        });
+        let mut parts = vec![[None, None, None]; positions.len()];
+        let mut whole: Vec<Columns> = Vec::with_capacity(positions.len());
+        for (place, part, column) in finished {
+            parts[place][part] = Some(column);
+            bar.inc(1);
+            while let Some([Some(plain), Some(pruned), Some(ordered)]) = parts.get(whole.len()) {
+                let columns = [plain.clone(), pruned.clone(), ordered.clone()];
+                bar.suspend(|| tell(whole.len(), &columns))?;
+                whole.push(columns);
+            }
+        }
+        bar.finish_and_clear();
+        Ok(whole)
+    })
 }
 
 fn column(position: &Chess, deepest: u32, pruning: Pruning) -> Column {
@@ -85,9 +109,9 @@ const HEAD: &str = "\
 ///
 /// # Errors
 /// When the values differ, which they must not.
-fn rows(number: usize, position: &Chess, columns: [&Column; 3]) -> Result<String, String> {
+fn rows(number: usize, position: &Chess, columns: &Columns) -> Result<String, String> {
     let mut text = String::new();
-    let [plain, pruned, ordered] = columns.map(|(found, _)| found);
+    let [plain, pruned, ordered] = columns.each_ref().map(|(found, _)| found);
     for (depth, ((plain, pruned), ordered)) in (1..).zip(plain.iter().zip(pruned).zip(ordered)) {
         if plain.value != pruned.value || plain.value != ordered.value {
             return Err(format!("the values of {} differ; please report it", fen(position)));
@@ -110,18 +134,17 @@ fn counts([plain, pruned, ordered]: [u64; 3]) -> String {
 }
 
 /// All positions together, by depth, and the time.
-fn sums(deepest: u32, positions: usize, columns: [&[Column]; 3]) -> String {
+fn sums(deepest: u32, positions: &[Columns]) -> String {
     let mut text = String::new();
     for depth in 1..=deepest as usize {
-        let sum = |part: &[Column]| {
-            part.iter().take(positions).map(|(found, _)| found[depth - 1].nodes).sum()
-        };
-        let _ = writeln!(text, "| all | {depth} | |{}", counts(columns.map(sum)));
+        let sum =
+            |part: usize| positions.iter().map(|columns| columns[part].0[depth - 1].nodes).sum();
+        let _ = writeln!(text, "| all | {depth} | |{}", counts([0, 1, 2].map(sum)));
     }
-    for (pruning, part) in Pruning::ALL.iter().zip(columns) {
-        let part = || part.iter().take(positions);
-        let seconds = part().map(|(_, time)| time.as_secs_f64()).sum::<f64>().max(1e-9);
-        let nodes: u64 = part().flat_map(|(found, _)| found).map(|found| found.nodes).sum();
+    for (part, pruning) in Pruning::ALL.iter().enumerate() {
+        let column = || positions.iter().map(|columns| &columns[part]);
+        let seconds = column().map(|(_, time)| time.as_secs_f64()).sum::<f64>().max(1e-9);
+        let nodes: u64 = column().flat_map(|(found, _)| found).map(|found| found.nodes).sum();
         let pace = nodes as f64 / seconds / 1e6;
         let name = pruning.name();
         let _ = write!(text, "\n{name}: {nodes} positions in {seconds:.1} s, {pace:.1} million/s");
@@ -137,16 +160,16 @@ mod tests {
     fn the_table_compares_ten_positions() {
         let positions: Vec<Chess> = POSITIONS.lines().map(|line| position(line).unwrap()).collect();
         assert_eq!(positions.len(), 10);
-        let columns: Vec<Vec<Column>> = Pruning::ALL
-            .iter()
-            .map(|&pruning| positions.iter().map(|at| column(at, 2, pruning)).collect())
-            .collect();
-        for (place, at) in positions.iter().enumerate() {
-            let columns = [&columns[0][place], &columns[1][place], &columns[2][place]];
-            let text = rows(place + 1, at, columns).unwrap();
-            assert_eq!(text.lines().count(), 2, "{text}");
-        }
-        let text = sums(2, 10, [&columns[0], &columns[1], &columns[2]]);
+        let mut told = 0;
+        let columns = searched(&positions, 2, |place, columns| {
+            let text = rows(place + 1, &positions[place], columns)?;
+            assert_eq!((place, text.lines().count()), (told, 2), "{text}");
+            told += 1;
+            Ok(())
+        });
+        let columns = columns.unwrap();
+        assert_eq!(told, 10);
+        let text = sums(2, &columns);
         assert!(text.contains("| all | 2 | |") && text.contains("Ordered: "), "{text}");
     }
 

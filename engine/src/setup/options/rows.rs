@@ -171,8 +171,8 @@ fn network_rows() -> [Row; 5] {
             name: "TunablesFile",
             help: "A file of tunables as `tesla-train tune` writes them, read when the option \
                    is set. Tunables that are set by name hold over it, in any order; what \
-                   neither names keeps its default. `<literal>` is the rule of seed 003 word for \
-                   word, `<lc0>` are lc0's constants for PUCT.",
+                   neither names keeps its default. `<literal>` is the rule of seed 003 as far \
+                   as tunables reach, `<lc0>` are lc0's constants for PUCT.",
             kind: Kind::Text { default: EMPTY, set: Settings::read_tunables },
         },
         Row {

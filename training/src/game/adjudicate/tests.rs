@@ -144,9 +144,9 @@ fn texts_of_rules() {
     let flag = refusal("movecount=1,score=5,twosided=yes");
     assert_eq!(flag, format!("invalid type: string \"yes\", expected a boolean; {example}"));
     for (rules, what) in [
-        (draws("movenumber=0,movecount=0,score=5"), "draw's move_count is 0"),
-        (resigns("movecount=0,score=5"), "resign's move_count is 0"),
-        (resigns("movecount=1,score=0"), "resign's score_cp is 0"),
+        (draws("movenumber=0,movecount=0,score=5"), "draw's movecount is 0"),
+        (resigns("movecount=0,score=5"), "resign's movecount is 0"),
+        (resigns("movecount=1,score=0"), "resign's score is 0"),
     ] {
         let refusal = rules.check().unwrap_err().to_string();
         assert!(refusal.starts_with(what), "{refusal}");

@@ -230,3 +230,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_book_may_be_compressed() {
+    let folder = std::env::temp_dir().join(format!("tesla-openings-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - hmvc 0;\n";
+    let path = folder.join("book.epd.zst");
+    std::fs::write(&path, zstd::encode_all(text.as_bytes(), 3).unwrap()).unwrap();
+    let book = Book::read(&path, &BookOptions::default()).unwrap();
+    assert_eq!(book.openings().len(), 1);
+    std::fs::write(&path, [ZSTD, b"and no more"].concat()).unwrap();
+    let error = Book::read(&path, &BookOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("it cannot be unpacked"), "{error}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
