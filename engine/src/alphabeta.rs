@@ -9,7 +9,7 @@
 //! * `ordering` — move ordering; `value` — centipawns, mates, what the table keeps;
 //! * `leaf` — where static values come from; `ask` — how a network is asked, in batches and from
 //!   its cache; `worker` — limits, counts and the path;
-//! * `account` — statistics of the root moves, for snapshots.
+//! * `account` — statistics of the root moves, for snapshots; `progress` — how far the search is.
 
 mod account;
 mod ask;
@@ -17,6 +17,7 @@ mod calm;
 mod leaf;
 mod negamax;
 mod ordering;
+mod progress;
 mod quiescence;
 mod skip;
 mod value;

@@ -6,6 +6,7 @@
 mod chart;
 mod errors;
 mod games;
+mod heads;
 mod law;
 mod learning;
 mod network;

@@ -13,9 +13,9 @@ use tesla_engine::search::StopToken;
 use tesla_nn::model::ModelConfig;
 use tesla_nn::weights;
 use tesla_training::players::pool::{Pool, RunContext};
-use tesla_training::train::config::TrainConfig;
+use tesla_training::train::config::{GateConfig, TrainConfig};
 use tesla_training::train::dataset::Dataset;
-use tesla_training::train::gate::{self, Gate, GateConfig, read_gates};
+use tesla_training::train::gate::{self, Gate, read_gates};
 use tesla_training::train::learnt::{self, Learnt};
 use tesla_training::train::trainer::Trainer;
 

@@ -7,6 +7,7 @@
 //! * `records` — a batch as words;
 //! * `sizes` — sizes of the kernel for a network on an adapter;
 //! * `weights` — the weights file as the kernel reads it;
+//! * `chunk` — the rows that a workgroup has at once;
 //! * `pass` — the kernel; `embedding`, `attention`, `heads` and `product` are its parts;
 //! * `runner` — buffers and launches.
 //!
@@ -23,6 +24,7 @@ mod adapter;
 mod arrange;
 #[expect(clippy::manual_is_multiple_of, reason = "kernels have no such method")]
 mod attention;
+mod chunk;
 mod embedding;
 mod heads;
 #[expect(

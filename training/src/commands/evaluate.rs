@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tesla_engine::commands::check_output;
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::files;
 
@@ -12,7 +13,7 @@ use crate::evaluate::puzzles::{self, Solvers};
 use crate::evaluate::{Evaluated, Report, evaluate};
 use crate::labelled::{RecordError, Room, is_held_out_file};
 use crate::players::pool::MOST_AT_ONCE;
-use crate::suite::{self, Options, Selection};
+use crate::suite::{self, Item, Options, Selection};
 use crate::train::dataset::Dataset;
 use crate::train::learnt::Learnt;
 
@@ -70,22 +71,15 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
     {
         return Err(format!("--nodes names {} twice; leave one out", args.nodes[twice]).into());
     }
+    if let Some(path) = &args.json {
+        check_output(path)?;
+    }
     let chosen = choose(args.device)?;
     chosen.note.iter().for_each(|note| say(note));
     let device = chosen.tensors();
     let weights = weights_file(&args.weights)?;
     let network = tesla_nn::weights::load_file(&weights, &device)?;
-    let items = match &args.puzzles {
-        None => Vec::new(),
-        Some(path) => {
-            let selection =
-                args.sample.map_or(Selection::All, |count| Selection::Sample { count, seed: 1 });
-            let lenient = args.lenient;
-            let suite = suite::read(path, &Options { selection, lenient, ..Options::default() })?;
-            suite.skipped_note().iter().for_each(|note| say(note));
-            suite.items
-        }
-    };
+    let items = items(args, say)?;
     let (block_parameters, parameters) = network.model.parameters();
     let mut all = Evaluated {
         network: format!("{}-{}", network.config.name, network.hash),
@@ -121,11 +115,27 @@ pub fn run(args: &EvaluateArgs, say: &dyn Fn(&str)) -> Result<(), Box<dyn std::e
         let concurrency = usize::from(args.threads);
         let solvers =
             Solvers { weights: &weights, device: &device, nodes: &args.nodes, concurrency };
-        all.puzzles = puzzles::solve(&solvers, &items, say)?;
+        let mut done = |solved| {
+            all.puzzles.push(solved);
+            // Each takes long, too.
+            write(args, &all)
+        };
+        puzzles::solve(&solvers, &items, &mut done, say)?;
         writeln!(out, "Puzzles solved, in percent (95 %), and the rating that follows:\n")?;
         write!(out, "{}", puzzles::table(&all.puzzles).for_people())?;
     }
-    write(args, &all)
+    Ok(write(args, &all)?)
+}
+
+/// The puzzles to solve; none where none are asked for.
+fn items(args: &EvaluateArgs, say: &dyn Fn(&str)) -> anyhow::Result<Vec<Item>> {
+    let Some(path) = &args.puzzles else { return Ok(Vec::new()) };
+    let selection =
+        args.sample.map_or(Selection::All, |count| Selection::Sample { count, seed: 1 });
+    let lenient = args.lenient;
+    let suite = suite::read(path, &Options { selection, lenient, ..Options::default() })?;
+    suite.skipped_note().iter().for_each(|note| say(note));
+    Ok(suite.items)
 }
 
 /// The games of a file; of a folder, the held-out ones alone, or all.
@@ -176,7 +186,7 @@ fn learnt_games(
 }
 
 /// Writes the figures into the file that was named, if one was.
-fn write(args: &EvaluateArgs, all: &Evaluated) -> Result<(), Box<dyn std::error::Error>> {
+fn write(args: &EvaluateArgs, all: &Evaluated) -> anyhow::Result<()> {
     if let Some(path) = &args.json {
         let text = serde_json::to_vec_pretty(all)?;
         files::replace(path, &text)?;

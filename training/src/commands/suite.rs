@@ -22,6 +22,7 @@ use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::peer::Fault;
 use crate::players::pool::{MOST_AT_ONCE, Pool};
+use crate::players::programs::program_hash;
 use crate::players::side::{self, Side};
 use crate::players::signature::search_signatures;
 use crate::suite::examiner::Examination;
@@ -199,7 +200,7 @@ fn identities(sides: &[Side], devices: &Devices) -> Vec<Value> {
     let identity = |side: &Side| {
         json!({
             "side": side,
-            "program_sha256": side.program_hash(),
+            "program_sha256": program_hash(side),
             "network": devices.network(side),
             "search_signature": signature(side),
         })

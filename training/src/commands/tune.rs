@@ -296,10 +296,11 @@ fn play(args: &SpsaArgs, interrupted: &StopToken, say: &dyn Fn(&str)) -> Outcome
     let context = RunContext { folder: &args.out, pool, say };
     let path = spsa_run::run(&schedule, &games, &context)?;
     print(format!(
-        "after {} of {} batches: {}\nsettled at: {}\n",
+        "after {} of {} batches: {}\n{}: {}\n",
         path.batches(),
         schedule.batches(),
         spsa_run::text(&schedule, path.point()),
+        if path.batches() < schedule.batches() { "mean of its last quarter" } else { "settled at" },
         spsa_run::text(&schedule, &path.settled())
     ))?;
     if path.batches() < schedule.batches() {

@@ -22,6 +22,7 @@ use crate::players::devices::Devices;
 use crate::players::lineup;
 use crate::players::player::{Mishap, Player, Turn};
 use crate::players::pool::RunContext;
+use crate::players::programs::program_hash;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 
@@ -135,7 +136,7 @@ impl BookPlan {
         let Self { teacher, size: _, plies, bound_cp, seed } = self;
         json!({
             "plan": { "teacher": teacher, "plies": plies, "bound_cp": bound_cp, "seed": seed },
-            "program": name.map(|name| format!("{name}, sha256 {}", teacher.program_hash())),
+            "program": name.map(|name| format!("{name}, sha256 {}", program_hash(teacher))),
             "network": devices.network(teacher),
             "search_signature": search_signatures([teacher]),
         })

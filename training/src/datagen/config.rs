@@ -15,6 +15,7 @@ use crate::console::options::{options, shown_as_displayed};
 use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::openings::{Book, BookOptions, BookSource, Order};
 use crate::players::devices::Devices;
+use crate::players::programs::program_hash;
 use crate::players::side::Side;
 use crate::players::signature::search_signatures;
 
@@ -247,7 +248,7 @@ impl DatagenConfig {
     pub fn fingerprint(&self, source: &Source, devices: &Devices, name: Option<&str>) -> Value {
         let Source { book, material } = source;
         let openings = serde_json::to_vec(book.openings()).unwrap_or_default();
-        let program = name.map(|name| format!("{name}, sha256 {}", self.teacher.program_hash()));
+        let program = name.map(|name| format!("{name}, sha256 {}", program_hash(&self.teacher)));
         let mut config = json!(self);
         for key in ["openings", "relabel", "patience_s"] {
             if let Some(fields) = config.as_object_mut() {

@@ -95,15 +95,17 @@ impl Solved {
     }
 }
 
-/// Has all players solve `items`, one player after another.
+/// Has all players solve `items`, one player after another; `done` is told of each when it is
+/// through.
 ///
 /// # Errors
-/// A sentence, when the network or the device cannot be used.
+/// A sentence, when the network or the device cannot be used; and those of `done`.
 pub fn solve(
     solvers: &Solvers<'_>,
     items: &[Item],
+    done: &mut dyn FnMut(Solved) -> anyhow::Result<()>,
     say: &dyn Fn(&str),
-) -> anyhow::Result<Vec<Solved>> {
+) -> anyhow::Result<()> {
     let side = |name: String, nodes| Side {
         name,
         option: UciOptions(vec![
@@ -121,7 +123,6 @@ pub fn solve(
     let devices = Devices::start(&all, solvers.concurrency, say)?;
     let never = StopToken::default();
     let pool = Pool { concurrency: solvers.concurrency, interrupted: &never };
-    let mut found = Vec::new();
     for (name, head) in [
         ("policy", Head::Policy),
         ("action value", Head::ActionValue),
@@ -132,14 +133,14 @@ pub fn solve(
             Ok(Box::new(HeadPlayer::new(head, devices.evaluator(&machine, false)?)))
         };
         let records = ask(items, name, (&player, &heads.limit), pool)?;
-        found.push(Solved::of(name.to_owned(), &records));
+        done(Solved::of(name.to_owned(), &records))?;
     }
     for side in &sides {
         let player = |stop| lineup::player(side, &devices, PATIENCE, stop);
         let records = ask(items, &side.name, (&player, &side.limit), pool)?;
-        found.push(Solved::of(side.name.clone(), &records));
+        done(Solved::of(side.name.clone(), &records))?;
     }
-    Ok(found)
+    Ok(())
 }
 
 fn ask<'a>(

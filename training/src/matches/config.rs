@@ -18,6 +18,7 @@ use crate::game::adjudicate::{Adjudication, DrawRule, ResignRule};
 use crate::game::limit::{Limit, MARGIN_MS};
 use crate::game::openings::{Book, BookOptions, BookSource, Order};
 use crate::players::devices::Devices;
+use crate::players::programs::program_hash;
 use crate::players::side::{Side, complete_sides};
 use crate::players::signature::search_signatures;
 use crate::statistics::sprt::Sprt;
@@ -226,7 +227,7 @@ impl MatchConfig {
             .side
             .iter()
             .zip(names)
-            .map(|(side, name)| Some(format!("{}, sha256 {}", name.as_ref()?, side.program_hash())))
+            .map(|(side, name)| Some(format!("{}, sha256 {}", name.as_ref()?, program_hash(side))))
             .collect();
         let mut config = json!(self);
         for key in ["games", "openings", "patience_s"] {

@@ -1,6 +1,8 @@
-//! Where programs are, and the files that they are given.
+//! Where programs are, the files that they are given, and the hashes of both.
 
 use std::path::{Path, PathBuf};
+
+use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
 use super::side::Side;
 
@@ -24,9 +26,21 @@ pub fn find(program: &Path) -> Option<PathBuf> {
     })
 }
 
+/// SHA-256 of the program of a side, hexadecimal, and of the files that it is given, each behind
+/// its name; `unknown` where a file is not found, nothing for a side of ours.
+pub fn program_hash(side: &Side) -> String {
+    let Some(cmd) = &side.cmd else { return String::new() };
+    let hash = |path: &Path| read_bounded(path, LARGEST).ok().map(|bytes| sha256(&bytes));
+    let told = |hash: Option<String>| hash.unwrap_or_else(|| "unknown".to_owned());
+    let program = find(cmd).and_then(|path| hash(&path));
+    named_files(side)
+        .into_iter()
+        .fold(told(program), |all, (name, path)| all + &format!(", {name} {}", told(hash(&path))))
+}
+
 /// The existing files that options and arguments of a side's program name, such as its network,
 /// each with the option's name or `argument`; but no logs and others that the engine itself writes.
-pub fn named_files(side: &Side) -> Vec<(&str, PathBuf)> {
+fn named_files(side: &Side) -> Vec<(&str, PathBuf)> {
     let here = || side.dir.clone().unwrap_or_default();
     let beside = side.cmd.as_deref().and_then(find);
     let beside = beside.and_then(|program| program.parent().map(Path::to_owned));
@@ -74,12 +88,12 @@ mod tests {
         side.option.0.push(option("Threads", "2"));
         let names: Vec<&str> = named_files(&side).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["EvalFile", "argument", "argument"]);
-        let hash = side.program_hash();
+        let hash = program_hash(&side);
         assert!(hash.starts_with("unknown, EvalFile ") && hash.contains(", argument "), "{hash}");
         std::fs::write(folder.join("a.net"), "2").unwrap();
-        assert_ne!(side.program_hash(), hash);
+        assert_ne!(program_hash(&side), hash);
         (side.args, side.option) = Default::default();
-        assert_eq!(side.program_hash(), "unknown", "as before there were such files");
+        assert_eq!(program_hash(&side), "unknown", "as before there were such files");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -11,10 +11,8 @@ use tesla_engine::best_first::params::{Params, Preset};
 use tesla_engine::setup::machine::Machine;
 use tesla_engine::setup::options::{Change, is_program_only};
 use tesla_engine::setup::settings::Settings;
-use tesla_nn::files::{LARGEST, read_bounded, sha256};
 
 use super::latency::Latency;
-use super::programs;
 use crate::game::limit::Limit;
 
 /// Memory of one of our own searches unless `option.Hash` says otherwise, MiB: every game that
@@ -209,19 +207,6 @@ impl Side {
     pub fn has_tunables_file(&self) -> bool {
         self.is_own()
             && self.option.0.iter().any(|(name, _)| name.eq_ignore_ascii_case("TunablesFile"))
-    }
-
-    /// SHA-256 of the engine's program, hexadecimal, and of the files that it is given, each behind
-    /// its name; `unknown` where a file is not found.
-    pub fn program_hash(&self) -> String {
-        let Some(cmd) = &self.cmd else { return String::new() };
-        let hash = |path: &Path| read_bounded(path, LARGEST).ok().map(|bytes| sha256(&bytes));
-        let told = |hash: Option<String>| hash.unwrap_or_else(|| "unknown".to_owned());
-        let program = programs::find(cmd).and_then(|path| hash(&path));
-        let files = programs::named_files(self).into_iter();
-        files.fold(told(program), |all, (name, path)| {
-            all + &format!(", {name} {}", told(hash(&path)))
-        })
     }
 
     /// Checks all that can be checked before a game.

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use super::sources::{Program, Sources, Span};
+use super::heads::Program;
+use super::sources::{Sources, Span};
 use crate::console::machine::machine;
 use crate::disk::day::day;
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::sources::{Played, Program, configuration};
+use super::heads::Program;
+use super::sources::{Played, configuration};
 use crate::game::limit::Limit;
 use crate::players::side::Side;
 use crate::statistics::bootstrap::{Bootstrap, BootstrapOptions, bootstrap};

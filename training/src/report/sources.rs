@@ -1,16 +1,17 @@
 //! What a report is made of: folders and files of other commands, recognised by what they hold.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Error, Result, anyhow, ensure};
+use anyhow::{Error, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use tesla_nn::files::{self, FileError, sha256};
 
+use super::heads::{Program, damaged};
 use super::spsa::Tuned;
 use crate::disk::journal::{self, Journal};
 use crate::evaluate::Evaluated;
@@ -80,37 +81,6 @@ pub(super) struct Examined {
     pub(super) records: Vec<Record>,
 }
 
-/// What makes a side play as it does, beside its options and its limit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Program {
-    /// Of a side of ours: its network.
-    pub(super) network: Option<String>,
-    /// Of a side of ours: the signature of its search.
-    pub(super) search: Option<String>,
-    /// Of another engine: what it calls itself, and the hash of its program.
-    pub(super) engine: Option<String>,
-}
-
-impl Program {
-    /// Those of the sides, from the head of a match's results.
-    pub(super) fn of(head: &Value, sides: &[Side]) -> Vec<Self> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let of = |(number, side): (usize, &Side)| {
-            let signatures = side.is_own().then(|| &head["search_signature"]);
-            Self {
-                network: text(&head["networks"][number]),
-                // Of all searches, or of a version that told of one.
-                search: signatures.and_then(|all| match side.machine() {
-                    Ok(machine) if all.is_object() => text(&all[machine.search.name()]),
-                    _ => text(all),
-                }),
-                engine: text(&head["engines"][number]),
-            }
-        };
-        sides.iter().enumerate().map(of).collect()
-    }
-}
-
 /// What makes a side play as it does, but for its limit: options in one order.
 pub(super) fn configuration(side: &Side) -> Side {
     let mut side = Side { name: String::new(), limit: Limit::default(), ..side.clone() };
@@ -150,13 +120,6 @@ pub(super) struct Sources {
     pub(super) machines: BTreeSet<String>,
     /// Games between sides that always answer alike.
     pub(super) foretold: HashSet<String>,
-}
-
-pub(super) fn damaged<E: Display>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
-    |what| {
-        let path = path.display();
-        anyhow!("{path} cannot be understood: {what}; make it again, or leave it out")
-    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use serde_json::from_value;
 
 use super::chart::{Axis, COLOURS, Chart, Marks, Point, Series};
+use super::heads::{Program, damaged};
 use super::page::Section;
-use super::sources::{Program, damaged};
 use crate::console::table::Table;
 use crate::disk::journal::Journal;
 use crate::game::limit::Limit;

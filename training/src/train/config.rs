@@ -1,6 +1,7 @@
 //! What decides a training run.
 
 mod file;
+mod gate;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -9,9 +10,10 @@ use tesla_nn::model::{ModelConfig, Precision};
 
 use crate::console::options::{Shown, options};
 use crate::game::openings::BookSource;
-use crate::train::gate::GateConfig;
 use crate::train::loss::LossWeights;
 use crate::train::optimizer::Optimizer;
+
+pub use self::gate::GateConfig;
 
 /// Longest window in positions: 32 pieces, 30 plies that move one or (twice) two, in 64 bits.
 pub const LONGEST_WINDOW: u16 = 31;

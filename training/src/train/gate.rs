@@ -11,7 +11,7 @@ use tesla_nn::device::DeviceChoice;
 use tesla_nn::files;
 use tesla_nn::weights;
 
-use super::config::TrainConfig;
+use super::config::{GateConfig, TrainConfig};
 use super::trainer::Trainer;
 use crate::game::adjudicate::{DrawRule, ResignRule};
 use crate::game::limit::Limit;
@@ -27,24 +27,6 @@ const GATES: &str = "gates.csv";
 
 /// Begins the name of the network that a run starts from, in its folder of matches.
 const FIRST: &str = "first-";
-
-/// When a network is gated, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GateConfig {
-    /// Games of a gating match; 0 = no gating.
-    pub games: u64,
-    /// Steps between gating matches.
-    pub steps: u64,
-    /// Evaluations a move.
-    pub nodes: u64,
-}
-
-impl Default for GateConfig {
-    fn default() -> Self {
-        Self { games: 0, steps: 10_000, nodes: 400 }
-    }
-}
 
 /// A line of `gates.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

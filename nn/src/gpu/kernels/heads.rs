@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::pass::Chunk;
+use super::chunk::Chunk;
 use super::product::{Four, load, product};
 use super::records;
 use super::sizes::{BLOCK, Sizes, VALUES};
