@@ -3,10 +3,13 @@
 //! * [`sources`] — the files, and what of each is code;
 //! * [`layout`] — file length, line length, maps of crates, clocks, who opens files, which folder
 //!   knows which;
+//! * [`circles`] — files that use each other;
 //! * [`prose`] — length of the main pages, and whether the paths they name exist.
 //!
 //! Every test prints all violations, a line each, so that one run is enough to mend them.
 
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/layout.rs"]
 mod layout;
 #[path = "tidy/prose.rs"]
@@ -93,6 +96,21 @@ fn folders_know_only_those_below_them() {
     assert_eq!(crates.len(), 4, "nn, its tiles, engine and training have a map");
     let climbs = |source: &Source| layout::climbs(source, &crates);
     check(&sources.iter().flat_map(climbs).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_files_use_each_other() {
+    let file = |path: &str, text: &str| Source::new(path.to_owned(), text.to_owned(), false);
+    let mut files = vec![
+        file("a/src/lib.rs", "mod b;\nmod c;"),
+        file("a/src/b.rs", "mod d;\nuse crate::c::{X, Y};\nuse self::d::Z;"),
+        file("a/src/b/d.rs", "use super::W;"),
+        file("a/src/c.rs", "use std::fs;\n"),
+    ];
+    assert_eq!(circles::circles(&files), Vec::<String>::new());
+    files[3] = file("a/src/c.rs", "use crate::{e, b::{d::Z, W}};\n");
+    assert_eq!(circles::circles(&files), ["files that use each other: a/src/b.rs, a/src/c.rs"]);
+    check(&circles::circles(&sources()));
 }
 
 #[test]

@@ -2,14 +2,15 @@
 //!
 //! In reading order:
 //!
-//! * [`gate`] — searches side by side at equal evaluations on one device, and slow motion;
+//! * [`lockstep`] — searches side by side at equal evaluations on one device, and slow motion;
 //! * [`messages`] — what the page asks, what it is told, and errors that name the field;
 //! * [`stop`] — which of two things a request ends;
 //! * [`events`] — what those who listen are told, and what waits for who comes later;
-//! * [`kept`] — what was seen of a search, thinned; recordings on disk;
-//! * [`seat`] — one search on a thread of its own; `seats` — all of them on one device;
-//! * [`review`] — a game, position by position;
-//! * [`desk`] — the position, the seats, and who listens;
+//! * [`history`] — what was seen of a search, thinned; recordings on disk;
+//! * [`hub`] — what is known of the board and its searches, and who is told of it;
+//! * [`runner`] — one search on a thread of its own; [`review`] — a game, position by position;
+//!   `runners` — all of them on one device;
+//! * [`controller`] — takes the page's orders, and sends the searches off;
 //! * [`assets`] — the page's files, inside the program;
 //! * [`guard`] — who is answered at all;
 //! * [`routes`], [`server`] — addresses; connections.
@@ -18,16 +19,17 @@
 #![deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 pub mod assets;
-pub mod desk;
+pub mod controller;
 pub mod events;
-pub mod gate;
 pub mod guard;
-pub mod kept;
+pub mod history;
+pub mod hub;
+pub mod lockstep;
 pub mod messages;
 pub mod review;
 pub mod routes;
-pub mod seat;
-mod seats;
+pub mod runner;
+mod runners;
 pub mod server;
 pub mod stop;
 
@@ -39,9 +41,9 @@ use std::sync::Arc;
 use clap::Args;
 use tesla_nn::files;
 
-use self::desk::Desk;
+use self::controller::Controller;
 use self::guard::Guard;
-use self::kept::Recording;
+use self::history::Recording;
 use self::messages::{PositionOrder, ReviewOrder};
 use crate::chess::pgn::decoded;
 use crate::commands::{check_output, spare};
@@ -95,17 +97,17 @@ pub fn run(arguments: &ViewArgs, output: &Output) -> Result<ExitCode, String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let guard = Arc::new(Guard::new(address.port()));
     let url = format!("http://{address}/{}/", guard.token());
-    let desk = Desk::start(&Settings::default(), game, pgn, replay);
+    let controller = Controller::start(&Settings::default(), game, pgn, replay);
     output.print(&format!("Tesla is at {url}\nCtrl-C ends it."));
     if !arguments.no_browser
         && let Err(error) = open::that_detached(&url)
     {
         complain(&format!("no browser could be opened ({error}); open the address above yourself"));
     }
-    let served = server::serve(listener, &routes::router(Arc::clone(&desk), guard), &stop);
-    desk.end();
+    let served = server::serve(listener, &routes::router(Arc::clone(&controller), guard), &stop);
+    controller.end();
     if let Some(path) = &arguments.record {
-        output.print(&kept(&desk.recording(), path)?);
+        output.print(&kept(&controller.hub().recording(), path)?);
     }
     served.map(|()| ExitCode::SUCCESS)
 }

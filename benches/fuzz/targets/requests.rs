@@ -16,7 +16,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use tesla_engine::setup::mode::EvaluatorKind;
 use tesla_engine::setup::settings::Settings;
-use tesla_engine::view::desk::Desk;
+use tesla_engine::view::controller::Controller;
 use tesla_engine::view::guard::Guard;
 use tesla_engine::view::messages::PositionOrder;
 use tesla_engine::view::routes::router;
@@ -32,7 +32,7 @@ const PATIENCE: usize = 5000;
 struct Page {
     router: Router,
     token: String,
-    desk: Arc<Desk>,
+    controller: Arc<Controller>,
     runtime: Runtime,
 }
 
@@ -40,12 +40,12 @@ static PAGE: LazyLock<Page> = LazyLock::new(|| {
     let mut settings = Settings::default();
     settings.machine.evaluator = EvaluatorKind::Classical;
     let line = PositionOrder::default().game().expect("the start position is one");
-    let desk = Desk::start(&settings, line, None, None);
+    let controller = Controller::start(&settings, line, None, None);
     let guard = Arc::new(Guard::new(4000));
     let token = guard.token().to_owned();
-    let router = router(Arc::clone(&desk), guard);
+    let router = router(Arc::clone(&controller), guard);
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-    Page { router, token, desk, runtime }
+    Page { router, token, controller, runtime }
 });
 
 /// What a request says, if HTTP lets it be one.
@@ -126,7 +126,7 @@ impl Page {
     /// Stops what runs, and waits until it has.
     fn rest(&self) {
         for _ in 0..PATIENCE {
-            if !self.desk.stop(StopOrder::default()).expect("there is an engine").running {
+            if !self.controller.stop(StopOrder::default()).expect("there is an engine").running {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -60,26 +60,23 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setup::settings::Settings;
-    use crate::view::desk::Desk;
-    use crate::view::kept::Recording;
+    use crate::view::history::Recording;
+    use crate::view::hub::Hub;
     use crate::view::messages::PositionOrder;
 
     #[test]
     fn who_comes_later_is_told_of_the_device() {
         let line = PositionOrder::default().game().unwrap();
-        // With a recording no device is started, so nothing else is said.
-        let replay = Some(Recording::default());
-        let desk = Desk::start(&Settings::default(), line, None, replay);
+        let hub = Hub::new(line, None, Some(Recording::default()));
         let told = || {
-            let (known, _) = desk.listen();
+            let (known, _) = hub.listen();
             let notes = known.iter().filter(|event| event.kind == "note");
             notes.map(|event| event.data.to_string()).collect::<Vec<_>>()
         };
-        desk.note("in passing");
-        desk.keep_note("the GPU failed");
+        hub.note("in passing");
+        hub.keep_note("the GPU failed");
         assert_eq!(told(), [r#"{"text":"the GPU failed","isKept":true}"#]);
-        desk.forget_notes();
+        hub.forget_notes();
         assert!(told().is_empty());
     }
 

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Move, Position};
 
-use super::gate::Pace;
+use super::lockstep::Pace;
 use crate::chess::game::Game;
 use crate::chess::notation::{from_crowded_fen, parse_move};
 use crate::commands::review::game::{ReadGame, games};

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::Serialize;
 use shakmaty::{Chess, Move, Position};
 
-use super::desk::Desk;
+use super::events::Event;
+use super::hub::Hub;
 use super::messages::{BoardLine, Named};
 use crate::chess::game::Game;
 use crate::commands::review::Assessment;
@@ -108,14 +109,17 @@ impl Review {
     }
 
     /// Searches every position and tells of each; the annotated game at the end.
-    pub fn run(&self, mut search: Box<dyn Search>, desk: &Desk) {
+    pub fn run(&self, mut search: Box<dyn Search>, hub: &Hub) {
         let (mut news, mut verdicts) = (self.news(), Vec::new());
-        desk.tell_review(&news, None);
+        let tell = |news: &News, annotated| {
+            hub.tell_review(self.id, Event::of("review", news), annotated);
+        };
+        tell(&news, None);
         for game in self.game.positions() {
             let found =
-                catch_unwind(AssertUnwindSafe(|| self.verdict(search.as_mut(), &game, desk)));
+                catch_unwind(AssertUnwindSafe(|| self.verdict(search.as_mut(), &game, hub)));
             let Ok((verdict, best)) = found else {
-                desk.note("internal error in the search; please report it");
+                hub.note("internal error in the search; please report it");
                 self.stop.stop();
                 break;
             };
@@ -133,11 +137,11 @@ impl Review {
             verdicts.push(verdict);
             news.done += 1;
             let is_done = news.done == news.total;
-            desk.tell_review(&news, is_done.then(|| self.written(&verdicts)));
+            tell(&news, is_done.then(|| self.written(&verdicts)));
         }
         if self.stop.is_stopped() {
             news.is_stopped = true;
-            desk.tell_review(&news, None);
+            tell(&news, None);
         }
     }
 
@@ -146,7 +150,7 @@ impl Review {
         &self,
         search: &mut dyn Search,
         game: &Game,
-        desk: &Desk,
+        hub: &Hub,
     ) -> (Assessment, Option<Named>) {
         let position = game.position();
         if position.legal_moves().is_empty() {
@@ -161,7 +165,7 @@ impl Review {
         search.new_game();
         let outcome = search.search(&task, &mut |_| {});
         if let Some(error) = outcome.error {
-            desk.note(&error.to_string());
+            hub.note(&error.to_string());
             self.stop.stop();
         }
         let root = search.snapshot(&[]).map(|seen| seen.root).unwrap_or_default();
@@ -211,7 +215,7 @@ fn named_between(before: &Chess, after: &Chess) -> Option<Named> {
 }
 
 /// Reviews on a thread of its own.
-pub(super) fn start(review: Review, search: Box<dyn Search>, desk: &Arc<Desk>) {
-    let desk = Arc::clone(desk);
-    std::thread::spawn(move || review.run(search, &desk));
+pub(super) fn start(review: Review, search: Box<dyn Search>, hub: &Arc<Hub>) {
+    let hub = Arc::clone(hub);
+    std::thread::spawn(move || review.run(search, &hub));
 }

@@ -16,7 +16,7 @@ use futures_util::{StreamExt as _, stream};
 use serde::de::DeserializeOwned;
 use tokio::sync::broadcast::Receiver;
 
-use super::desk::Desk;
+use super::controller::Controller;
 use super::events::Event;
 use super::guard::{Guard, admit, json};
 use super::messages::{Refusal, State as Standing, read};
@@ -26,22 +26,28 @@ use super::{assets, messages};
 /// Largest request, bytes.
 const LARGEST: usize = 1 << 20;
 
-type Shared = State<Arc<Desk>>;
+type Shared = State<Arc<Controller>>;
 
 /// Everything that is answered.
-pub fn router(desk: Arc<Desk>, guard: Arc<Guard>) -> Router {
+pub fn router(controller: Arc<Controller>, guard: Arc<Guard>) -> Router {
     let inner = Router::new()
         .route("/events", get(events))
         .route("/recording.json", get(recording))
-        .route("/position", orders(|desk, order: messages::PositionOrder| desk.position(&order)))
-        .route("/go", orders(|desk, order: messages::GoOrder| desk.go(&order)))
-        .route("/stop", orders(|desk, order: StopOrder| desk.stop(order)))
-        .route("/pace", orders(|desk, order: messages::PaceOrder| desk.pace(order)))
-        .route("/look", orders(|desk, order: messages::LookOrder| desk.look(&order)))
-        .route("/review", orders(|desk, order: messages::ReviewOrder| desk.review(&order)))
+        .route(
+            "/position",
+            orders(|controller, order: messages::PositionOrder| controller.position(&order)),
+        )
+        .route("/go", orders(|controller, order: messages::GoOrder| controller.go(&order)))
+        .route("/stop", orders(|controller, order: StopOrder| controller.stop(order)))
+        .route("/pace", orders(|controller, order: messages::PaceOrder| controller.pace(order)))
+        .route("/look", orders(|controller, order: messages::LookOrder| controller.look(&order)))
+        .route(
+            "/review",
+            orders(|controller, order: messages::ReviewOrder| controller.review(&order)),
+        )
         .route("/review.pgn", get(annotated))
         .route("/{*path}", get(|Path(path): Path<String>| async move { asset(&path) }))
-        .with_state(desk);
+        .with_state(controller);
     let page = format!("/{}", guard.token());
     Router::new()
         .route(&format!("{page}/"), get(|| async { asset("") }))
@@ -59,9 +65,9 @@ fn asset(path: &str) -> Response {
 
 /// Reads an order, obeys, and answers how things stand then.
 fn orders<T: DeserializeOwned + 'static>(
-    obey: fn(&Desk, T) -> Result<Standing, Refusal>,
-) -> MethodRouter<Arc<Desk>> {
-    post(move |State(desk): Shared, body: Result<Bytes, BytesRejection>| async move {
+    obey: fn(&Controller, T) -> Result<Standing, Refusal>,
+) -> MethodRouter<Arc<Controller>> {
+    post(move |State(controller): Shared, body: Result<Bytes, BytesRejection>| async move {
         let body = match body {
             Ok(body) => body,
             Err(rejection) => {
@@ -69,30 +75,30 @@ fn orders<T: DeserializeOwned + 'static>(
                 return json(rejection.status(), &refusal);
             }
         };
-        match read(&body).and_then(|order| obey(&desk, order)) {
+        match read(&body).and_then(|order| obey(&controller, order)) {
             Ok(state) => json(StatusCode::OK, &state),
             Err(refusal) => json(StatusCode::BAD_REQUEST, &refusal),
         }
     })
 }
 
-async fn recording(State(desk): Shared) -> Response {
-    desk.replay().map_or_else(
+async fn recording(State(controller): Shared) -> Response {
+    controller.hub().replay().map_or_else(
         || StatusCode::NO_CONTENT.into_response(),
         |recording| json(StatusCode::OK, &recording),
     )
 }
 
-async fn annotated(State(desk): Shared) -> Response {
-    desk.annotated().map_or_else(
+async fn annotated(State(controller): Shared) -> Response {
+    controller.hub().annotated().map_or_else(
         || StatusCode::NOT_FOUND.into_response(),
         |text| ([(header::CONTENT_TYPE, "application/x-chess-pgn")], text).into_response(),
     )
 }
 
 /// The news as server-sent events: what is known, and then what comes.
-async fn events(State(desk): Shared) -> impl IntoResponse {
-    let (known, receiver) = desk.listen();
+async fn events(State(controller): Shared) -> impl IntoResponse {
+    let (known, receiver) = controller.hub().listen();
     let news = stream::iter(known).chain(stream::unfold(receiver, next));
     let written = news.map(|event| {
         Ok::<_, Infallible>(sse::Event::default().event(event.kind).data(&*event.data))

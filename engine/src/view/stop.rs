@@ -15,7 +15,7 @@ pub struct StopOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stoppable {
-    /// The search of the position on the desk.
+    /// The search of the position on the board.
     Search,
     /// The review of a game.
     Review,
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use crate::setup::mode::EvaluatorKind;
     use crate::setup::settings::Settings;
-    use crate::view::desk::Desk;
+    use crate::view::controller::Controller;
     use crate::view::messages::{GoOrder, PositionOrder, ReviewOrder, read};
 
     #[test]
@@ -54,9 +54,9 @@ mod tests {
     }
 
     /// Waits until somebody who comes now is told this, under this name.
-    fn wait(desk: &Desk, kind: &str, words: &str) {
+    fn wait(controller: &Controller, kind: &str, words: &str) {
         let is_told = || {
-            let (known, _) = desk.listen();
+            let (known, _) = controller.hub().listen();
             known.iter().any(|event| event.kind == kind && event.data.contains(words))
         };
         for _ in 0..6000 {
@@ -73,19 +73,19 @@ mod tests {
         let mut settings = Settings::default();
         settings.machine.evaluator = EvaluatorKind::Classical;
         let line = PositionOrder::default().game().unwrap();
-        let desk = Desk::start(&settings, line, None, None);
-        desk.review(&ReviewOrder { pgn: "1. e4 *".to_owned(), nodes: 100_000_000 }).unwrap();
-        wait(&desk, "review", r#""isStopped":false"#);
-        assert!(desk.go(&GoOrder::default()).unwrap().running);
-        desk.stop(StopOrder { what: Some(Stoppable::Search) }).unwrap();
-        wait(&desk, "state", r#""running":false"#);
+        let controller = Controller::start(&settings, line, None, None);
+        controller.review(&ReviewOrder { pgn: "1. e4 *".to_owned(), nodes: 100_000_000 }).unwrap();
+        wait(&controller, "review", r#""isStopped":false"#);
+        assert!(controller.go(&GoOrder::default()).unwrap().running);
+        controller.stop(StopOrder { what: Some(Stoppable::Search) }).unwrap();
+        wait(&controller, "state", r#""running":false"#);
         // A review that was told to stop says so sooner than this.
         sleep(Duration::from_millis(200));
-        wait(&desk, "review", r#""isStopped":false"#);
-        assert!(desk.go(&GoOrder::default()).unwrap().running);
-        desk.stop(StopOrder { what: Some(Stoppable::Review) }).unwrap();
-        wait(&desk, "review", r#""isStopped":true"#);
-        wait(&desk, "state", r#""running":true"#);
-        desk.end();
+        wait(&controller, "review", r#""isStopped":false"#);
+        assert!(controller.go(&GoOrder::default()).unwrap().running);
+        controller.stop(StopOrder { what: Some(Stoppable::Review) }).unwrap();
+        wait(&controller, "review", r#""isStopped":true"#);
+        wait(&controller, "state", r#""running":true"#);
+        controller.end();
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tesla_engine::setup::mode::EvaluatorKind;
 use tesla_engine::setup::settings::Settings;
-use tesla_engine::view::desk::Desk;
+use tesla_engine::view::controller::Controller;
 use tesla_engine::view::guard::Guard;
 use tesla_engine::view::messages::PositionOrder;
 use tesla_engine::view::routes::router;
@@ -21,7 +21,7 @@ const HOST: &str = "127.0.0.1:4000";
 struct Page {
     router: Router,
     token: String,
-    desk: Arc<Desk>,
+    controller: Arc<Controller>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -36,12 +36,12 @@ impl Page {
         let mut settings = Settings::default();
         settings.machine.evaluator = EvaluatorKind::Classical;
         let line = PositionOrder::default().game().unwrap();
-        let desk = Desk::start(&settings, line, None, None);
+        let controller = Controller::start(&settings, line, None, None);
         let guard = Arc::new(Guard::new(4000));
         let token = guard.token().to_owned();
-        let router = router(Arc::clone(&desk), guard);
+        let router = router(Arc::clone(&controller), guard);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Self { router, token, desk, runtime }
+        Self { router, token, controller, runtime }
     }
 
     fn send(&self, request: Request<Body>) -> Answer {
@@ -73,7 +73,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        self.desk.end();
+        self.controller.end();
     }
 }
 
@@ -234,11 +234,11 @@ fn the_last_search_is_recorded_also_when_another_game_is_set_up() {
     let page = Page::new();
     check(&page.post("go", r#"{"nodes": 200}"#));
     let began = std::time::Instant::now();
-    while page.desk.recording().snapshots.is_empty() {
+    while page.controller.hub().recording().snapshots.is_empty() {
         assert!(began.elapsed().as_secs() < 60);
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     check(&page.post("position", r#"{"moves": ["e2e4"]}"#));
-    let recording = page.desk.recording();
+    let recording = page.controller.hub().recording();
     assert!(!recording.snapshots.is_empty() && recording.state.moves.is_empty());
 }

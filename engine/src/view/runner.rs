@@ -9,8 +9,8 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use shakmaty::Move;
 
-use super::desk::Desk;
-use super::gate::Gate;
+use super::hub::Hub;
+use super::lockstep::Lockstep;
 use crate::chess::game::Game;
 use crate::search::clock::Budget;
 use crate::search::watch::Watch;
@@ -22,9 +22,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// One run of a search.
 #[derive(Debug)]
 pub struct Run {
-    /// Of the desk's.
+    /// Of the controller's.
     pub number: u64,
-    /// At the gate.
+    /// In lockstep.
     pub runner: u64,
     /// What to search.
     pub game: Game,
@@ -34,7 +34,7 @@ pub struct Run {
     pub stop: StopToken,
 }
 
-/// What a seat is told; done one after another.
+/// What a runner is told; done one after another.
 enum Order {
     Run(Box<Run>),
     /// Tell of the position behind these moves of the last run.
@@ -42,26 +42,26 @@ enum Order {
 }
 
 /// A search that waits for what to do. Its threads end when it is dropped.
-pub struct Seat {
+pub struct Runner {
     orders: Sender<Order>,
     watch: Watch,
     /// Held for the watcher, which ends without it.
     _life: Arc<()>,
 }
 
-impl std::fmt::Debug for Seat {
+impl std::fmt::Debug for Runner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Seat").field("watch", &self.watch).finish_non_exhaustive()
+        f.debug_struct("Runner").field("watch", &self.watch).finish_non_exhaustive()
     }
 }
 
-impl Seat {
-    /// A seat for this search, whose evaluator passes `gate` under the number in `runner`.
+impl Runner {
+    /// A runner of this search, whose evaluator goes in `lockstep` under the number in `number`.
     pub fn new(
         search: Box<dyn Search>,
-        gate: Gate,
+        lockstep: Lockstep,
         runner: Arc<AtomicU64>,
-        desk: &Arc<Desk>,
+        hub: &Arc<Hub>,
     ) -> Self {
         let (orders, inbox) = unbounded();
         let watch = Watch::default();
@@ -69,15 +69,15 @@ impl Seat {
         let worker = Worker {
             search,
             watch: watch.clone(),
-            gate,
+            lockstep,
             runner,
             last: Arc::default(),
-            desk: Arc::downgrade(desk),
+            hub: Arc::downgrade(hub),
         };
-        let (desk, alive, watched) = (Arc::downgrade(desk), Arc::downgrade(&life), watch.clone());
+        let (hub, alive, watched) = (Arc::downgrade(hub), Arc::downgrade(&life), watch.clone());
         let last = Arc::clone(&worker.last);
         thread::spawn(move || worker.work(&inbox));
-        thread::spawn(move || pass_on(&watched, &last, &desk, &alive));
+        thread::spawn(move || pass_on(&watched, &last, &hub, &alive));
         Self { orders, watch, _life: life }
     }
 
@@ -96,19 +96,19 @@ impl Seat {
 }
 
 /// Passes snapshots on while somebody wants them.
-fn pass_on(watch: &Watch, last: &Mutex<(u64, u64)>, desk: &Weak<Desk>, alive: &Weak<()>) {
+fn pass_on(watch: &Watch, last: &Mutex<(u64, u64)>, hub: &Weak<Hub>, alive: &Weak<()>) {
     while alive.strong_count() > 0 {
-        let Some(desk) = desk.upgrade() else { return };
-        if !desk.is_heard() {
-            drop(desk);
+        let Some(hub) = hub.upgrade() else { return };
+        if !hub.is_heard() {
+            drop(hub);
             thread::sleep(PATIENCE);
         } else if let Some((run, snapshot)) = watch.next_of_run(PATIENCE) {
             let (number, runner) = *last.lock().unwrap_or_else(PoisonError::into_inner);
             // Without a limit it waits to be stopped, and the others need not wait with it.
             if snapshot.progress.stopped.is_some() && run == number {
-                desk.gate().leave(runner);
+                hub.lockstep().leave(runner);
             }
-            desk.tell(run, snapshot);
+            hub.tell(run, snapshot);
         }
     }
 }
@@ -116,11 +116,11 @@ fn pass_on(watch: &Watch, last: &Mutex<(u64, u64)>, desk: &Weak<Desk>, alive: &W
 struct Worker {
     search: Box<dyn Search>,
     watch: Watch,
-    gate: Gate,
+    lockstep: Lockstep,
     runner: Arc<AtomicU64>,
     /// Number and runner of the last run.
     last: Arc<Mutex<(u64, u64)>>,
-    desk: Weak<Desk>,
+    hub: Weak<Hub>,
 }
 
 impl Worker {
@@ -133,10 +133,10 @@ impl Worker {
                     // A search that did not take part in that run knows nothing of it.
                     let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).0;
                     if run == last
-                        && let (Some(desk), Some(seen)) =
-                            (self.desk.upgrade(), self.search.snapshot(&path))
+                        && let (Some(hub), Some(seen)) =
+                            (self.hub.upgrade(), self.search.snapshot(&path))
                     {
-                        desk.tell(run, seen);
+                        hub.tell(run, seen);
                     }
                 }
             }
@@ -155,19 +155,19 @@ impl Worker {
             self.search.new_game();
             self.search.search(&Task { game, limits, budget: &budget, stop }, &mut |_| {})
         }));
-        self.gate.leave(run.runner);
-        let Some(desk) = self.desk.upgrade() else { return };
+        self.lockstep.leave(run.runner);
+        let Some(hub) = self.hub.upgrade() else { return };
         match outcome {
             Ok(outcome) => {
                 if let Some(error) = outcome.error {
-                    desk.note(&error.to_string());
+                    hub.note(&error.to_string());
                 }
             }
-            Err(_) => desk.note("internal error in the search; please report it"),
+            Err(_) => hub.note("internal error in the search; please report it"),
         }
         if let Some(snapshot) = self.watch.take() {
-            desk.tell(run.number, snapshot);
+            hub.tell(run.number, snapshot);
         }
-        desk.ended(run.number);
+        hub.ended(run.number);
     }
 }

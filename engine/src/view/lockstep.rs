@@ -48,12 +48,12 @@ impl Pace {
 
 /// What the searches share.
 #[derive(Clone, Debug, Default)]
-pub struct Gate(Arc<(Mutex<Inside>, Condvar)>);
+pub struct Lockstep(Arc<(Mutex<Inside>, Condvar)>);
 
 #[derive(Debug, Default)]
 struct Inside {
     /// Those that run, by their numbers.
-    runners: BTreeMap<u64, Runner>,
+    runners: BTreeMap<u64, Progress>,
     /// Of each search.
     pace: Pace,
     /// Evaluations that each search may ask for.
@@ -61,7 +61,7 @@ struct Inside {
 }
 
 #[derive(Debug)]
-struct Runner {
+struct Progress {
     /// Evaluations asked for.
     used: u64,
     stop: StopToken,
@@ -69,14 +69,14 @@ struct Runner {
     next: Option<Instant>,
 }
 
-impl Gate {
+impl Lockstep {
     fn lock(&self) -> MutexGuard<'_, Inside> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The searches of a new run: each one's number, never used before, and how it is stopped.
     pub fn open(&self, runners: impl IntoIterator<Item = (u64, StopToken)>, limit: Option<u64>) {
-        let runner = |(number, stop)| (number, Runner { used: 0, stop, next: None });
+        let runner = |(number, stop)| (number, Progress { used: 0, stop, next: None });
         let mut inside = self.lock();
         inside.runners = runners.into_iter().map(runner).collect();
         inside.limit = limit;
@@ -150,34 +150,34 @@ impl Inside {
     }
 }
 
-/// A search's evaluator behind the gate.
-pub struct Gated {
+/// A search's evaluator, which waits for those of the others.
+pub struct InStep {
     inner: Box<dyn Evaluator>,
-    gate: Gate,
+    lockstep: Lockstep,
     runner: Arc<AtomicU64>,
 }
 
-impl std::fmt::Debug for Gated {
+impl std::fmt::Debug for InStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gated").field("runner", &self.runner).finish_non_exhaustive()
+        f.debug_struct("InStep").field("runner", &self.runner).finish_non_exhaustive()
     }
 }
 
-impl Gated {
+impl InStep {
     /// Of the runner whose number stands in this cell while it runs.
-    pub fn new(inner: Box<dyn Evaluator>, gate: Gate, runner: Arc<AtomicU64>) -> Self {
-        Self { inner, gate, runner }
+    pub fn new(inner: Box<dyn Evaluator>, lockstep: Lockstep, runner: Arc<AtomicU64>) -> Self {
+        Self { inner, lockstep, runner }
     }
 }
 
-impl Evaluator for Gated {
+impl Evaluator for InStep {
     fn description(&self) -> String {
         self.inner.description()
     }
 
     fn batch_size(&self) -> usize {
         let (most, number) = (self.inner.batch_size(), self.runner.load(Ordering::Acquire));
-        self.gate.largest(number).map_or(most, |size| size.min(most))
+        self.lockstep.largest(number).map_or(most, |size| size.min(most))
     }
 
     fn fixed_cost(&self) -> f32 {
@@ -185,7 +185,7 @@ impl Evaluator for Gated {
     }
 
     fn submit(&mut self, batch: Vec<Request>) {
-        self.gate.pass(self.runner.load(Ordering::Acquire), batch.len() as u64);
+        self.lockstep.pass(self.runner.load(Ordering::Acquire), batch.len() as u64);
         self.inner.submit(batch);
     }
 
@@ -212,25 +212,25 @@ mod tests {
 
     use super::*;
 
-    fn gate(seats: &[u64], limit: Option<u64>) -> (Gate, StopToken) {
-        let (gate, stop) = (Gate::default(), StopToken::default());
-        gate.open(seats.iter().map(|&seat| (seat, stop.clone())), limit);
-        (gate, stop)
+    fn lockstep(numbers: &[u64], limit: Option<u64>) -> (Lockstep, StopToken) {
+        let (lockstep, stop) = (Lockstep::default(), StopToken::default());
+        lockstep.open(numbers.iter().map(|&number| (number, stop.clone())), limit);
+        (lockstep, stop)
     }
 
     #[test]
     fn nobody_gets_ahead() {
-        let (gate, stop) = gate(&[0, 1], None);
-        let runner = |seat: u64, count: u64| {
-            let (gate, stop) = (gate.clone(), stop.clone());
+        let (lockstep, stop) = lockstep(&[0, 1], None);
+        let runner = |number: u64, count: u64| {
+            let (lockstep, stop) = (lockstep.clone(), stop.clone());
             thread::spawn(move || {
                 let mut most = 0;
                 while !stop.is_stopped() {
-                    gate.pass(seat, count);
-                    let inside = gate.lock();
-                    let used = |seat: &u64| inside.runners.get(seat).map_or(0, |r| r.used);
-                    most = most.max(used(&seat).saturating_sub(used(&(1 - seat))));
-                    if used(&seat) >= 300 {
+                    lockstep.pass(number, count);
+                    let inside = lockstep.lock();
+                    let used = |number: &u64| inside.runners.get(number).map_or(0, |r| r.used);
+                    most = most.max(used(&number).saturating_sub(used(&(1 - number))));
+                    if used(&number) >= 300 {
                         stop.stop();
                     }
                 }
@@ -243,38 +243,38 @@ mod tests {
 
     #[test]
     fn who_has_left_or_is_stopped_holds_nobody_up() {
-        let (gate, stop) = gate(&[0, 1], None);
-        gate.pass(0, 100);
-        gate.leave(1);
-        gate.pass(0, 100);
-        gate.open([(0, stop.clone()), (1, stop.clone())], None);
-        gate.pass(0, 100);
+        let (lockstep, stop) = lockstep(&[0, 1], None);
+        lockstep.pass(0, 100);
+        lockstep.leave(1);
+        lockstep.pass(0, 100);
+        lockstep.open([(0, stop.clone()), (1, stop.clone())], None);
+        lockstep.pass(0, 100);
         stop.stop();
-        gate.pass(0, 100);
+        lockstep.pass(0, 100);
     }
 
     #[test]
     fn slow_motion_takes_its_time() {
-        let (gate, _) = gate(&[0], None);
-        assert_eq!(gate.largest(0), None);
-        gate.set_pace(Pace::Even(40.0));
-        assert_eq!(gate.largest(0), Some(2));
+        let (lockstep, _) = lockstep(&[0], None);
+        assert_eq!(lockstep.largest(0), None);
+        lockstep.set_pace(Pace::Even(40.0));
+        assert_eq!(lockstep.largest(0), Some(2));
         let start = Instant::now();
         for _ in 0..5 {
-            gate.pass(0, 1);
+            lockstep.pass(0, 1);
         }
         assert!(start.elapsed() >= Duration::from_millis(95));
-        gate.set_pace(Pace::Easy);
-        assert_eq!(gate.largest(0), Some(1));
+        lockstep.set_pace(Pace::Easy);
+        assert_eq!(lockstep.largest(0), Some(1));
         assert!(Pace::Easy.at(0) < Pace::Easy.at(1000));
     }
 
     #[test]
     fn the_limit_stops() {
-        let (gate, stop) = gate(&[0], Some(10));
-        gate.pass(0, 10);
+        let (lockstep, stop) = lockstep(&[0], Some(10));
+        lockstep.pass(0, 10);
         assert!(!stop.is_stopped());
-        gate.pass(0, 1);
+        lockstep.pass(0, 1);
         assert!(stop.is_stopped());
     }
 }

@@ -1,4 +1,4 @@
-//! The searches of the desk, on one device.
+//! The searches of the page, on one device.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use shakmaty::Move;
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::shared::SharedDevice;
 
-use super::desk::Desk;
-use super::gate::Gated;
+use super::hub::Hub;
+use super::lockstep::InStep;
 use super::messages::BoardLine;
 use super::review::{self, Review};
-use super::seat::{Run, Seat};
+use super::runner::{Run, Runner};
 use crate::search::{Fallbacks, Limits, Search, StopToken};
 use crate::setup::factory;
 use crate::setup::machine::Machine;
@@ -23,7 +23,7 @@ const HASH_MB: usize = 128;
 /// Searches at once: one of each mode, and a review.
 const SEARCHES: usize = SearchMode::WATCHABLE.len() + 1;
 
-/// What the desk's thread does.
+/// What the controller's thread does.
 #[derive(Debug)]
 pub(super) enum Work {
     /// Start the device.
@@ -37,71 +37,71 @@ pub(super) enum Work {
 }
 
 /// The searches, made when they are first asked for, all on one device.
-pub(super) struct Seats {
+pub(super) struct Runners {
     machine: Machine,
     device: Option<SharedDevice>,
-    made: BTreeMap<SearchMode, (Seat, Arc<AtomicU64>)>,
-    /// Number of the last runner at the gate.
-    runners: u64,
+    made: BTreeMap<SearchMode, (Runner, Arc<AtomicU64>)>,
+    /// The last number that one had in lockstep.
+    numbers: u64,
 }
 
-impl Seats {
+impl Runners {
     /// None yet, for this machine.
     pub(super) fn new(machine: Machine) -> Self {
-        Self { machine, device: None, made: BTreeMap::new(), runners: 0 }
+        Self { machine, device: None, made: BTreeMap::new(), numbers: 0 }
     }
 
     /// Does it.
-    pub(super) fn work(&mut self, work: Work, desk: &Arc<Desk>) {
+    pub(super) fn work(&mut self, work: Work, hub: &Arc<Hub>) {
         match work {
-            Work::Load => self.load(desk),
+            Work::Load => self.load(hub),
             Work::Run { number, modes, line, limits } => {
-                self.load(desk);
-                self.run(number, &modes, (&line, &limits), desk);
+                self.load(hub);
+                self.run(number, &modes, (&line, &limits), hub);
             }
             Work::Review(review) => {
-                self.load(desk);
+                self.load(hub);
                 match self.search(SearchMode::Tesla, |client| client) {
-                    Ok(search) => review::start(*review, search, desk),
-                    Err(sentence) => desk.note(&sentence),
+                    Ok(search) => review::start(*review, search, hub),
+                    Err(sentence) => hub.note(&sentence),
                 }
             }
             Work::Look(run, path) => {
-                for (seat, _) in self.made.values() {
-                    seat.look_at(run, path.clone());
+                for (runner, _) in self.made.values() {
+                    runner.look_at(run, path.clone());
                 }
             }
         }
     }
 
     /// Starts the device or what stands in for it.
-    fn load(&mut self, desk: &Arc<Desk>) {
+    fn load(&mut self, hub: &Arc<Hub>) {
         if self.device.is_some() {
             return;
         }
-        desk.forget_notes();
-        let (evaluator, notes) = match self.evaluator(desk) {
+        hub.forget_notes();
+        let (evaluator, notes) = match self.evaluator(hub) {
             Ok(made) => made,
-            Err(sentence) => return desk.keep_note(&sentence),
+            Err(sentence) => return hub.keep_note(&sentence),
         };
         for note in notes {
-            desk.keep_note(&note);
+            hub.keep_note(&note);
         }
-        match SharedDevice::start_with(evaluator, spares(&self.machine, desk)) {
+        match SharedDevice::start_with(evaluator, spares(&self.machine, hub)) {
             Ok(device) => {
-                desk.set_evaluator(&device.description());
+                hub.set_evaluator(&device.description());
                 self.device = Some(device);
             }
-            Err(error) => desk.keep_note(&format!("the device cannot be started: {error}")),
+            Err(error) => hub.keep_note(&format!("the device cannot be started: {error}")),
         }
     }
 
-    fn evaluator(&mut self, desk: &Desk) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
+    fn evaluator(&mut self, hub: &Hub) -> Result<(Box<dyn Evaluator>, Vec<String>), String> {
         let make = |machine: &Machine| factory::shared_evaluator(machine, SEARCHES);
         make(&self.machine).or_else(|sentence| {
             let (made, machine, sentence) = factory::stand_in(&self.machine, &sentence, make)?;
             self.machine = machine;
-            desk.keep_note(&sentence);
+            hub.keep_note(&sentence);
             Ok(made)
         })
     }
@@ -111,25 +111,25 @@ impl Seats {
         number: u64,
         modes: &[(SearchMode, StopToken)],
         (line, limits): (&BoardLine, &Limits),
-        desk: &Arc<Desk>,
+        hub: &Arc<Hub>,
     ) {
         let mut runs = Vec::new();
         for (mode, stop) in modes {
-            self.runners += 1;
-            match self.seat(*mode, desk) {
-                Ok(()) => runs.push((*mode, self.runners, stop.clone())),
+            self.numbers += 1;
+            match self.make(*mode, hub) {
+                Ok(()) => runs.push((*mode, self.numbers, stop.clone())),
                 Err(sentence) => {
-                    desk.note(&sentence);
-                    desk.ended(number);
+                    hub.note(&sentence);
+                    hub.ended(number);
                 }
             }
         }
-        desk.gate()
+        hub.lockstep()
             .open(runs.iter().map(|(_, runner, stop)| (*runner, stop.clone())), limits.nodes);
-        for (mode, runner, stop) in runs {
+        for (mode, number_in_step, stop) in runs {
             let (game, limits) = (line.game.clone(), limits.clone());
-            if let Some((seat, _)) = self.made.get(&mode) {
-                seat.run(Run { number, runner, game, limits, stop });
+            if let Some((runner, _)) = self.made.get(&mode) {
+                runner.run(Run { number, runner: number_in_step, game, limits, stop });
             }
         }
     }
@@ -151,31 +151,31 @@ impl Seats {
     }
 
     /// Makes this search, if it is not there yet.
-    fn seat(&mut self, mode: SearchMode, desk: &Arc<Desk>) -> Result<(), String> {
+    fn make(&mut self, mode: SearchMode, hub: &Arc<Hub>) -> Result<(), String> {
         if self.made.contains_key(&mode) {
             return Ok(());
         }
-        let runner = Arc::new(AtomicU64::new(0));
-        let (gate, number) = (desk.gate().clone(), Arc::clone(&runner));
-        let gated = move |client| -> Box<dyn Evaluator> {
-            Box::new(Gated::new(client, gate.clone(), Arc::clone(&number)))
+        let number = Arc::new(AtomicU64::new(0));
+        let (lockstep, cell) = (hub.lockstep().clone(), Arc::clone(&number));
+        let in_step = move |client| -> Box<dyn Evaluator> {
+            Box::new(InStep::new(client, lockstep.clone(), Arc::clone(&cell)))
         };
-        let search = self.search(mode, gated)?;
-        let seat = Seat::new(search, desk.gate().clone(), Arc::clone(&runner), desk);
-        self.made.insert(mode, (seat, runner));
+        let search = self.search(mode, in_step)?;
+        let runner = Runner::new(search, hub.lockstep().clone(), Arc::clone(&number), hub);
+        self.made.insert(mode, (runner, number));
         Ok(())
     }
 }
 
 /// What the device is replaced by when it fails; the page says so.
-fn spares(machine: &Machine, desk: &Arc<Desk>) -> Fallbacks {
-    let told = Arc::clone(desk);
+fn spares(machine: &Machine, hub: &Arc<Hub>) -> Fallbacks {
+    let told = Arc::clone(hub);
     let mut spares =
         factory::shared_fallbacks(machine, SEARCHES, move |sentence| told.keep_note(sentence));
-    let desk = Arc::clone(desk);
+    let hub = Arc::clone(hub);
     Box::new(move |error| {
         let spare = spares(error)?;
-        desk.set_evaluator(&spare.description());
+        hub.set_evaluator(&spare.description());
         Some(spare)
     })
 }

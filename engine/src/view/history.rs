@@ -19,9 +19,9 @@ const LARGEST: u64 = 256 << 20;
 
 /// Snapshots of a run, by search, each search's oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Kept(BTreeMap<String, Vec<Arc<Snapshot>>>);
+pub struct History(BTreeMap<String, Vec<Arc<Snapshot>>>);
 
-impl Kept {
+impl History {
     /// Takes one more; one of the same evaluations is replaced.
     pub fn add(&mut self, snapshot: Arc<Snapshot>) {
         let kept = self.0.entry(snapshot.search.clone()).or_default();
