@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-cb9ed80b`:
-//! `benches/results/2026-11-29-elo-2.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-69c0b1ab`:
+//! `benches/results/2026-11-29-elo-3.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,21 +14,20 @@ use crate::search::{Info, Limits, Outcome};
 /// Strength by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, with linear interpolation.
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
-const SCALE: [(u64, f64); 14] = [
-    (1000, 0.000),
-    (1100, 0.047),
-    (1200, 0.089),
-    (1300, 0.134),
-    (1400, 0.180),
-    (1500, 0.230),
-    (1600, 0.283),
-    (1700, 0.340),
-    (1800, 0.403),
-    (1900, 0.474),
-    (2000, 0.555),
-    (2100, 0.655),
-    (2200, 0.799),
-    (2250, 1.000),
+const SCALE: [(u64, f64); 13] = [
+    (1050, 0.000),
+    (1100, 0.029),
+    (1200, 0.074),
+    (1300, 0.120),
+    (1400, 0.169),
+    (1500, 0.221),
+    (1600, 0.277),
+    (1700, 0.338),
+    (1800, 0.404),
+    (1900, 0.479),
+    (2000, 0.567),
+    (2100, 0.679),
+    (2200, 1.000),
 ];
 
 /// The lowest and the highest `UCI_Elo`.
