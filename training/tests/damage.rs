@@ -115,7 +115,10 @@ fn files_that_are_none_are_refused_in_words() {
     refused(&["evaluate", "--weights", &fine, "--puzzles", &puzzles], "p.csv");
     refused(&["evaluate", "--weights", &fine, "--puzzles", &folder.join("none.csv")], "none.csv");
     let json = folder.join("no/such/folder.json");
-    refused(&["evaluate", "--weights", &fine, "--data", &data, "--json", &json], "cannot write");
+    refused(
+        &["evaluate", "--weights", &fine, "--data", &data, "--json", &json],
+        "there is no folder",
+    );
 }
 
 #[test]
