@@ -16,6 +16,8 @@ use tesla_nn::evaluator::Evaluator as _;
 use tesla_nn::guess::Guesser;
 use tesla_nn::simulated::{Behaviour, SimulatedDevice};
 
+use crate::positions::limited;
+
 /// What to measure.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -58,13 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     let mut counted = Vec::new();
     for _ in 0..arguments.searches {
-        search.clear();
-        let budget = Budget::new(&limits, Duration::ZERO);
-        let (game, stop) = (Game::new(Chess::default()), StopToken::default());
-        search.search(
-            &Task { game: &game, limits: &limits, budget: &budget, stop: &stop },
-            &mut |_| (),
-        );
+        limited(&mut search, &limits, &Chess::default(), &mut |_| {});
         let mut before = 0;
         counted.extend(meter.take().into_iter().filter(|spent| {
             before += spent.positions as u64;

@@ -57,11 +57,21 @@ pub(crate) fn reported(
     position: &Chess,
     report: &mut dyn FnMut(&Info),
 ) -> (Outcome, Duration) {
-    search.clear();
     let limits = Limits { nodes: Some(nodes), ..Limits::default() };
-    let budget = Budget::new(&limits, Duration::ZERO);
+    limited(search, &limits, position, report)
+}
+
+/// The same within other limits.
+pub(crate) fn limited(
+    search: &mut dyn Search,
+    limits: &Limits,
+    position: &Chess,
+    report: &mut dyn FnMut(&Info),
+) -> (Outcome, Duration) {
+    search.clear();
+    let budget = Budget::new(limits, Duration::ZERO);
     let (game, stop) = (Game::new(position.clone()), StopToken::default());
-    let task = Task { game: &game, limits: &limits, budget: &budget, stop: &stop };
+    let task = Task { game: &game, limits, budget: &budget, stop: &stop };
     let outcome = search.search(&task, report);
     (outcome, budget.elapsed())
 }

@@ -3,7 +3,7 @@
 //! * [`sources`] — the files, and what of each is code;
 //! * [`layout`] — file length, line length, maps of crates, clocks, who opens files, which folder
 //!   knows which;
-//! * [`circles`] — files that use each other;
+//! * [`circles`] — files that use each other; [`paths`] — the paths that a file names;
 //! * [`prose`] — length of the main pages, and whether the paths they name exist.
 //!
 //! Every test prints all violations, a line each, so that one run is enough to mend them.
@@ -12,6 +12,8 @@
 mod circles;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/paths.rs"]
+mod paths;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/sources.rs"]

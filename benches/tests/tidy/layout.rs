@@ -1,5 +1,6 @@
 //! How the source is laid out: sizes, maps, clocks, floors.
 
+use crate::paths::paths;
 use crate::sources::Source;
 
 const LINES_A_FILE: usize = 400;
@@ -129,67 +130,14 @@ pub(crate) fn climbs(source: &Source, crates: &[Floors]) -> Vec<String> {
     let Some(own) = modules.first() else { return Vec::new() };
     let here = floors.height(own);
     let mut found = Vec::new();
-    for (number, line, name) in uses(source, modules.len()) {
+    for (line, path) in paths(source) {
         // What has no place at all is told once, by `modules_off_the_map`.
-        let there = floors.height(&name);
-        if name != *own && here.is_some() && there.is_some() && there > here {
-            let path = &source.path;
-            found.push(format!("{path}:{number}: `{own}` knows `{name}` above it: {line}"));
+        let Some(name) = path.get(1) else { continue };
+        let there = floors.height(name);
+        if name != own && here.is_some() && there.is_some() && there > here {
+            let (file, number, line) = (&source.path, line + 1, source.code[line].trim());
+            found.push(format!("{file}:{number}: `{own}` knows `{name}` above it: {line}"));
         }
     }
     found
-}
-
-/// The folders of the own crate that a file names: line, what stands there, folder.
-fn uses(source: &Source, depth: usize) -> Vec<(usize, String, String)> {
-    let to_root = "super::".repeat(depth);
-    let deeper = "super::".repeat(depth + 1);
-    let mut found = Vec::new();
-    for (index, line) in source.code.iter().enumerate() {
-        let starts = ["crate::", to_root.as_str()];
-        for start in starts.iter().filter(|start| !line.contains(&deeper) || **start == "crate::") {
-            for (at, _) in line.match_indices(start) {
-                let is_whole = !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == ':');
-                if is_whole {
-                    let names = named(source, index, at + start.len());
-                    found.extend(
-                        names.into_iter().map(|name| (index + 1, line.trim().to_string(), name)),
-                    );
-                }
-            }
-        }
-    }
-    found
-}
-
-/// The first parts of the paths at a place: one, or those of a list in braces.
-fn named(source: &Source, index: usize, column: usize) -> Vec<String> {
-    let rest = source.code[index][column..].to_string();
-    if !rest.starts_with('{') {
-        return vec![identifier(&rest)];
-    }
-    let following = source.code[index + 1..].iter().map(String::as_str);
-    let text: String = std::iter::once(rest.as_str()).chain(following).collect();
-    let (mut depth, mut names, mut is_first) = (0, Vec::new(), false);
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-        if depth == 1 && matches!(letter, '{' | ',') {
-            is_first = true;
-        } else if is_first && !letter.is_whitespace() {
-            names.push(identifier(&text[at..]));
-            is_first = false;
-        }
-    }
-    names
-}
-
-fn identifier(text: &str) -> String {
-    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }

@@ -105,7 +105,7 @@ impl Machine {
         }
         is("MinimaxPruning") && self.search != SearchMode::Minimax
             || (is("ExperienceFile") || is("Seed")) && self.search != SearchMode::ThreeState
-            || Params::TUNABLES.iter().any(|row| row.name == option) && !self.search.reads(option)
+            || Params::TUNABLES.iter().any(|row| is(row.name) && !self.search.reads(row.name))
     }
 
     /// Whether it needs a device; the classical evaluation needs none.

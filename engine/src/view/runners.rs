@@ -40,7 +40,7 @@ pub(super) enum Work {
 pub(super) struct Runners {
     machine: Machine,
     device: Option<SharedDevice>,
-    made: BTreeMap<SearchMode, (Runner, Arc<AtomicU64>)>,
+    made: BTreeMap<SearchMode, Runner>,
     /// The last number that one had in lockstep.
     numbers: u64,
 }
@@ -67,7 +67,7 @@ impl Runners {
                 }
             }
             Work::Look(run, path) => {
-                for (runner, _) in self.made.values() {
+                for runner in self.made.values() {
                     runner.look_at(run, path.clone());
                 }
             }
@@ -128,7 +128,7 @@ impl Runners {
             .open(runs.iter().map(|(_, runner, stop)| (*runner, stop.clone())), limits.nodes);
         for (mode, number_in_step, stop) in runs {
             let (game, limits) = (line.game.clone(), limits.clone());
-            if let Some((runner, _)) = self.made.get(&mode) {
+            if let Some(runner) = self.made.get(&mode) {
                 runner.run(Run { number, runner: number_in_step, game, limits, stop });
             }
         }
@@ -161,8 +161,7 @@ impl Runners {
             Box::new(InStep::new(client, lockstep.clone(), Arc::clone(&cell)))
         };
         let search = self.search(mode, in_step)?;
-        let runner = Runner::new(search, hub.lockstep().clone(), Arc::clone(&number), hub);
-        self.made.insert(mode, (runner, number));
+        self.made.insert(mode, Runner::new(search, hub.lockstep().clone(), number, hub));
         Ok(())
     }
 }

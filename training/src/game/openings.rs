@@ -23,7 +23,7 @@ pub use super::opening::Opening;
 pub use source::BookSource;
 
 /// What a file begins with that zstd has compressed.
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const ZSTD: [u8; 4] = zstd::zstd_safe::MAGICNUMBER.to_le_bytes();
 
 /// In which order a match takes the openings of a book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl Book {
     pub fn read(path: &Path, options: &BookOptions) -> Result<Self> {
         let bytes = files::read_bounded(path, files::LARGEST)
             .map_err(|error| anyhow!("opening book: {error}"))?;
-        if !bytes.starts_with(ZSTD) {
+        if !bytes.starts_with(&ZSTD) {
             return Self::parse(path, &bytes, options);
         }
         let mut text = Vec::new();

@@ -240,7 +240,7 @@ fn a_book_may_be_compressed() {
     std::fs::write(&path, zstd::encode_all(text.as_bytes(), 3).unwrap()).unwrap();
     let book = Book::read(&path, &BookOptions::default()).unwrap();
     assert_eq!(book.openings().len(), 1);
-    std::fs::write(&path, [ZSTD, b"and no more"].concat()).unwrap();
+    std::fs::write(&path, [&ZSTD[..], b"and no more"].concat()).unwrap();
     let error = Book::read(&path, &BookOptions::default()).unwrap_err().to_string();
     assert!(error.contains("it cannot be unpacked"), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
