@@ -15,6 +15,7 @@ use shakmaty::{
 
 use self::aftermath::Captures;
 use self::fight::{Situation, attack_state, move_feature};
+use crate::evaluator::clock_class;
 
 /// Piece kinds (own pawn … own king, enemy pawn … enemy king) times squares.
 pub const PIECE_SQUARES: usize = 12 * 64;
@@ -264,7 +265,6 @@ impl Window {
             | right(!self.side, CastlingSide::QueenSide, 8);
         let en_passant =
             position.ep_square(EnPassantMode::Legal).map_or(0, |sq| 1 + u8::from(sq.file()));
-        let fifty = (position.halfmoves() / 13).min(7) as u8;
         let is_flipped = position.turn() != self.side;
         let [value, gain, threat] = tactics::rows(position, legal);
         let value = if is_flipped { tactics::mirrored(value) } else { value };
@@ -273,7 +273,7 @@ impl Window {
             u8::from(is_flipped),
             2 + castling,
             18 + en_passant,
-            27 + fifty,
+            27 + clock_class(position.halfmoves()),
             35 + repetitions.min(2),
             first + value,
             first + gain,

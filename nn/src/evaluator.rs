@@ -181,6 +181,12 @@ pub const CPU_FIXED_COST: f32 = 2.0;
 /// microseconds a position.
 pub const GPU_FIXED_COST: f32 = 500.0;
 
+/// What an evaluator is told of the fifty-move rule: one of eight classes of halfmoves since the
+/// last capture or pawn move.
+pub fn clock_class(halfmoves: u32) -> u8 {
+    (halfmoves / 13).min(7) as u8
+}
+
 /// Scores positions in batches.
 ///
 /// `submit` and `collect` are separate so that the search can choose the next batch while the

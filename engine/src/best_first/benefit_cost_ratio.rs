@@ -5,7 +5,7 @@
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::best_first::backup::{child_value, prior_value};
-use crate::best_first::cost::cost;
+use crate::best_first::cost::cost_here;
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
@@ -161,7 +161,8 @@ impl<'a> Rater<'a> {
         let node = tree.node(tree.node_of(expansion));
         let (children, edges) = (tree.children(expansion), tree.edges(expansion));
         let lead = Lead::of(children, edges, self.model);
-        let verify = if expansion.ply == 0 { self.params.verify_root } else { self.params.verify };
+        let is_root = expansion.ply == 0;
+        let verify = if is_root { self.params.verify_root } else { self.params.verify };
         let decay = self.model.decay(node.visits);
         let mut pick: Option<Pick> = None;
         for (number, chunk) in children.chunks(LANES).enumerate() {
@@ -169,7 +170,7 @@ impl<'a> Rater<'a> {
             for (lane, child) in chunk.iter().enumerate() {
                 let gap = lead.first - child_value(child, self.model);
                 let scale = decay * error_scale(child, desired, self.model);
-                row.set(lane, [gap, scale, child.policy, cost(child, self.model)]);
+                row.set(lane, [gap, scale, child.policy, cost_here(child, is_root, self.model)]);
                 let is_closed = child.has(PENDING | BLOCKED | EXCLUDED) || child.is_proven();
                 row.is_open[lane] = !is_closed;
             }

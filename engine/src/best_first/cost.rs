@@ -9,6 +9,12 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
     cost_at(work(child, model), model)
 }
 
+/// [`cost`] at the root or below it. A first look at a root move takes one evaluation, however deep
+/// the value is that it starts from: no move is played on what an earlier search thought of it.
+pub fn cost_here(child: &Node, is_root: bool, model: &Model) -> f32 {
+    if is_root && child.visits == 0 { 1.0 } else { cost(child, model) }
+}
+
 /// Evaluations behind this child's value: those below it here, or what its depth comes to where the
 /// value was known before.
 pub fn work(child: &Node, model: &Model) -> f32 {

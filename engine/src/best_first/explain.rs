@@ -3,7 +3,7 @@
 
 use crate::best_first::backup::{child_value, prior_value};
 use crate::best_first::benefit_cost_ratio::{Rater, error_scale};
-use crate::best_first::cost::{cost, cost_at};
+use crate::best_first::cost::{cost_at, cost_here};
 use crate::best_first::error_model::Model;
 use crate::best_first::lead::{Child, Lead};
 use crate::best_first::overtake::posterior;
@@ -61,6 +61,7 @@ pub fn ratings(
     let node = tree.node(tree.node_of(expansion));
     let (children, edges) = (tree.children(expansion), tree.edges(expansion));
     let lead = Lead::of(children, edges, model);
+    let is_root = expansion.ply == 0;
     let decay = model.decay(node.visits);
     let mut candidates: Vec<Candidate> = Vec::with_capacity(edges.len());
     candidates.extend(children.iter().enumerate().map(|(index, child)| {
@@ -70,7 +71,7 @@ pub fn ratings(
             gap: lead.first - child_value(child, model),
             scale: if is_open { decay * error_scale(child, desired, model) } else { 0.0 },
             policy: child.policy,
-            cost: cost(child, model),
+            cost: cost_here(child, is_root, model),
             is_open,
         }
     }));
@@ -90,7 +91,7 @@ pub fn ratings(
         model,
         rater: Rater::new(model, params),
         lead,
-        verify: if expansion.ply == 0 { params.verify_root } else { params.verify },
+        verify: if is_root { params.verify_root } else { params.verify },
         is_won: matches!(lead.best, Child::Node(index) if children.get(index).is_some_and(mates)),
         candidates,
     };

@@ -23,6 +23,11 @@ impl Visits {
     pub fn is_draw(self) -> bool {
         self.on_path >= 1 || self.in_all >= 2
     }
+
+    /// Whether the position was never there before: only then is its value what it was elsewhere.
+    pub fn is_new(self) -> bool {
+        self.in_all == 0
+    }
 }
 
 /// Looks for `key` among its ancestors' keys, which end with its parent's; only every second one

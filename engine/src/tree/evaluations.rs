@@ -7,7 +7,7 @@
 //! finds it. A word of the index may point to what was overwritten since; the key tells.
 
 use bytemuck::allocation::try_zeroed_vec;
-use tesla_nn::evaluator::{Evaluation, Handle, MoveEstimate};
+use tesla_nn::evaluator::{Evaluation, Handle, MoveEstimate, clock_class};
 
 use crate::tree::edge::Edge;
 
@@ -27,10 +27,12 @@ const EMPTY: u32 = 0;
 pub const LONG: u32 = 80;
 
 /// The key under which the evaluation of a position is kept, from the position's own. Positions on
-/// different paths share an evaluation if they were repeated equally often and the fifty-move rule
-/// is far away.
+/// different paths share an evaluation if they were repeated equally often, the fifty-move rule is
+/// far away, and the evaluator sees the same class of its clock.
 pub fn evaluation_key(key: u64, repetitions: u8, halfmoves: u32) -> u64 {
-    let clock = if halfmoves < LONG { 0 } else { u64::from(halfmoves.min(100)) };
+    let is_far = halfmoves < LONG;
+    let clock =
+        if is_far { u64::from(clock_class(halfmoves)) } else { u64::from(halfmoves.min(100)) };
     key ^ (u64::from(repetitions) | clock << 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -272,8 +274,8 @@ mod tests {
 
     #[test]
     fn paths_share_what_they_may() {
-        assert_eq!(evaluation_key(9, 0, 3), evaluation_key(9, 0, 79));
-        let others = [(0, 80), (0, 81), (1, 3), (2, 3), (1, 80)];
+        assert_eq!(evaluation_key(9, 0, 3), evaluation_key(9, 0, 12));
+        let others = [(0, 13), (0, 79), (0, 80), (0, 81), (1, 3), (2, 3), (1, 80)];
         let keys: std::collections::HashSet<u64> =
             others.iter().map(|&(repeated, clock)| evaluation_key(9, repeated, clock)).collect();
         assert_eq!(keys.len(), others.len());

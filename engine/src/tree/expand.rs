@@ -8,14 +8,14 @@ use tesla_nn::evaluator::{Evaluation, MoveEstimate};
 
 use crate::chess::game::key_after;
 use crate::chess::score::Verdict;
-use crate::chess::verdicts::repetitions;
+use crate::chess::verdicts::{Visits, repetitions};
 use crate::search::table::{Entry, Table};
 use crate::tree::arena::Tree;
 use crate::tree::edge::Edge;
 use crate::tree::expansion::Expansion;
 use crate::tree::leaf::Leaf;
 use crate::tree::node::{ExpansionId, KNOWN, Node, PATH, PENDING, Slot, UNEVALUATED};
-use crate::tree::remember::start_from;
+use crate::tree::remember::{is_estimate, start_from};
 
 /// Keys of the positions before `parent`'s children: the game's, then the path's down to `parent`.
 /// Returns where the path begins.
@@ -107,11 +107,13 @@ impl Knowledge<'_> {
             let said = answer.moves[edge];
             let value = (1.0 - said.action_value).clamp(0.0, 1.0);
             let mut child = Node::unevaluated(played, value, said.policy, spread);
-            let is_settled = scope.may_end(played)
-                && scope.settle(&mut child, key, keys, path_start)
+            let halfmoves = scope.halfmoves_after(played);
+            let visits = repetitions(keys, path_start, key, halfmoves);
+            let entry = entry.filter(|entry| visits.is_new() || !is_estimate(entry));
+            let is_settled = scope.may_end(played) && scope.settle(&mut child, visits)
                 || entry.is_some_and(|entry| {
                     let after = || scope.after(played);
-                    start_from(&mut child, self.table, &entry, scope.halfmoves_after(played), after)
+                    start_from(&mut child, self.table, &entry, halfmoves, after)
                 });
             // Where there is no room, that shows when the move is selected.
             if (is_settled || scope.is_root)
@@ -166,15 +168,14 @@ impl<'a> Scope<'a> {
         if played.is_zeroing() { 0 } else { self.leaf.position.halfmoves().saturating_add(1) }
     }
 
-    /// Gives a new child the rules' verdict, if they have one. `keys` ends with its parent's; where
-    /// the child cannot repeat a position they are not read.
-    fn settle(&self, child: &mut Node, key: u64, keys: &[u64], path_start: usize) -> bool {
+    /// Gives a new child, which was there so often before, the rules' verdict, if they have one.
+    fn settle(&self, child: &mut Node, visits: Visits) -> bool {
         let halfmoves = self.halfmoves_after(child.played);
         if self.is_root && self.after(child.played).is_checkmate() {
             child.verdict = Verdict::Loss(0);
         } else if self.is_bare && self.after(child.played).is_insufficient_material() {
             child.verdict = Verdict::Draw;
-        } else if halfmoves >= 100 || repetitions(keys, path_start, key, halfmoves).is_draw() {
+        } else if halfmoves >= 100 || visits.is_draw() {
             child.verdict = Verdict::Draw;
             child.mark(PATH, true);
         }

@@ -28,6 +28,11 @@ pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) ->
     if node.has(PATH | KNOWN) || tree.children(expansion).iter().any(|child| child.has(EXCLUDED)) {
         return false;
     }
+    // What is proven stays so: an estimate may come from where the position was repeated.
+    let is_proof = |entry: &Entry| !is_estimate(entry);
+    if !node.is_proven() && table.probe(expansion.key).as_ref().is_some_and(is_proof) {
+        return false;
+    }
     let payload = match node.verdict {
         Verdict::Open => node.value,
         Verdict::Win(plies) => PROOF + f32::from(plies),
@@ -103,6 +108,12 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> Option<Vec<u32>> {
     }
     let gone = tree.retain(ROOT, |id, _| !is_doomed[id as usize]);
     (!gone.is_empty() && gone.len() >= before / FOLD_DIVISOR).then_some(gone)
+}
+
+/// Whether the table only estimates the position's value: that holds where the position is new, a
+/// proof wherever it is.
+pub fn is_estimate(entry: &Entry) -> bool {
+    recall(entry).is_none_or(|(_, verdict, _)| verdict == Verdict::Open)
 }
 
 /// Starts an unevaluated node from what the table knows of its position, if that can be believed,

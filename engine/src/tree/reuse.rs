@@ -48,13 +48,18 @@ pub struct Passed {
     depth: f32,
 }
 
+/// Plies that the value of a position which the game has left behind counts for, at most: it was
+/// found where the position had not been there yet, so what comes of it is searched anew.
+const PASSED_DEPTH: f32 = 1.0;
+
 /// The positions above this node, which is about to become the root.
 pub fn passed(tree: &Tree, node: NodeId) -> Vec<Passed> {
     let above = tree.expansion_of(node).map_or(NONE, Expansion::parent);
     let said = |id| {
         let expansion = tree.expansion(id);
         let node = tree.node(tree.node_of(expansion));
-        Passed { key: expansion.key, value: node.value, depth: node.depth }
+        let depth = node.depth.min(PASSED_DEPTH);
+        Passed { key: expansion.key, value: node.value, depth }
     };
     tree.upwards(above).map(said).collect()
 }

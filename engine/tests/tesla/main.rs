@@ -7,6 +7,7 @@ mod common;
 mod lines;
 mod mates;
 mod memory;
+mod repetitions;
 mod searchmoves;
 mod watched;
 
