@@ -11,8 +11,8 @@
 //!   [`backup`] — a node's value from its children's;
 //! * [`stop`] — when a search ends; [`satisfaction`] — when more search is not worth its time;
 //!   [`spent`] — what these are told of the time;
-//!   [`root`] — from the tree to the move; `report` — what is
-//!   reported on the way;
+//!   `lines` — several lines where one is proven; [`root`] — from the tree to the move; `report` —
+//!   what is reported on the way;
 //! * [`explain`] — how a rule rates all children of a node, for display; `share` — the shares of
 //!   the next evaluations; `snapshot` — the search seen from outside;
 //! * `device` — the evaluator and its batches; `batch_size` — how many batches, and their size;
@@ -27,6 +27,7 @@ pub mod error_model;
 pub mod explain;
 pub mod fill_batch;
 pub mod lead;
+mod lines;
 pub mod mate;
 pub mod overtake;
 pub mod params;

@@ -76,6 +76,8 @@ pub(super) struct View<'a> {
     pub(super) table: &'a Table,
     pub(super) rule: &'a dyn Rule,
     pub(super) counts: &'a Counts,
+    /// Root moves that win, while other lines are searched.
+    pub(super) set_aside: &'a [Move],
 }
 
 impl View<'_> {
@@ -125,6 +127,8 @@ impl View<'_> {
     /// falling scores, those that were searched first.
     fn variations(&self, task: &Task<'_>, best: NodeId) -> Vec<Variation> {
         let mut taken = vec![best];
+        let won = self.set_aside.iter().filter_map(|&won| root::child(self.tree, Some(won)));
+        taken.extend(won.filter(|&won| won != best));
         while taken.len() < task.limits.multipv
             && let Some(next) = self.rule.choose(self.tree, &taken)
         {

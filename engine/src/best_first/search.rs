@@ -66,6 +66,8 @@ pub struct BestFirst {
     pub(super) taken_over: Vec<u32>,
     /// The watcher, if any.
     pub(super) watched: Watched,
+    /// Root moves that win, the soonest first, while other lines are searched.
+    pub(super) set_aside: Vec<Move>,
     /// How the last search ended.
     pub(super) ended: Progress,
 }
@@ -270,8 +272,7 @@ impl BestFirst {
 
     /// Notes the best root move.
     fn note_best(&mut self) {
-        let best = self.rule.choose(&self.tree, &[]);
-        self.counts.best = best.map(|best| self.tree.node(best).played);
+        self.counts.best = self.best().map(|best| self.tree.node(best).played);
     }
 
     /// Leaves only the moves of `searchmoves` at the root.
@@ -377,6 +378,7 @@ impl BestFirst {
     }
 
     pub(super) fn view(&self) -> View<'_> {
-        View { tree: &self.tree, table: &self.table, rule: &*self.rule, counts: &self.counts }
+        let (rule, set_aside) = (&*self.rule, &self.set_aside[..]);
+        View { tree: &self.tree, table: &self.table, rule, counts: &self.counts, set_aside }
     }
 }

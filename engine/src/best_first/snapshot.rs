@@ -53,11 +53,11 @@ impl BestFirst {
         let Some(expansion) = self.tree.expansion_of(ROOT) else { return Vec::new() };
         let ratings = self.rule.ratings(&self.tree, 0, self.desired_at_root());
         let pending = self.device.pending_by_root_move(&self.tree);
-        let chosen = self.rule.choose(&self.tree, &[]);
+        let chosen = self.best();
         let mut rows: Vec<(bool, RootMove)> = Vec::new();
         for (index, id) in expansion.children().enumerate() {
             let child = self.tree.node(id);
-            if child.has(EXCLUDED) {
+            if child.has(EXCLUDED) && !self.set_aside.contains(&child.played) {
                 continue;
             }
             let uncounted = self.taken_over.get(index).copied().unwrap_or_default()

@@ -66,6 +66,7 @@ impl BestFirst {
             began: Duration::ZERO,
             taken_over: Vec::new(),
             watched: Watched::default(),
+            set_aside: Vec::new(),
             ended: Progress::default(),
         };
         search.reset();
@@ -227,7 +228,7 @@ fn is_same_set(some: &[Move], others: &[Move]) -> bool {
 impl Search for BestFirst {
     fn search(&mut self, task: &Task<'_>, report: &mut dyn FnMut(&Info)) -> Outcome {
         self.enter(task);
-        let (stop, error) = match self.think(task, report) {
+        let (stop, error) = match self.think_of_lines(task, report) {
             Ok(stop) => (stop, None),
             Err(error) => (Stop::Failed, Some(error)),
         };

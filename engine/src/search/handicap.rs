@@ -89,6 +89,7 @@ impl Handicap {
         }
         limits.nodes = Some(limits.nodes.unwrap_or(u64::MAX).min(self.nodes()));
         limits.multipv = limits.multipv.max(CHOICES);
+        limits.is_weakened = true;
     }
 
     /// Replaces the best move by one that may be worse.

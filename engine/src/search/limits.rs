@@ -43,6 +43,8 @@ pub struct Limits {
     pub by_tables: bool,
     /// Number of lines to report; 0 counts as 1.
     pub multipv: usize,
+    /// Whether the move may be any of the lines (`UCI_LimitStrength`).
+    pub is_weakened: bool,
 }
 
 impl Limits {
