@@ -5,7 +5,7 @@ pub(crate) mod heard;
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +16,9 @@ use tesla_nn::files;
 use crate::chess::score::Score;
 use crate::search::clock::Stopwatch;
 use crate::search::{Current, Info, Variation};
+
+/// Bytes of a file that show whether it is a log.
+const LINE_START: u64 = 64;
 
 /// The GUI's end of the line. Clones write to the same place.
 #[derive(Clone)]
@@ -54,6 +57,28 @@ impl Sink {
             );
         }
     }
+}
+
+/// Opens a log to write behind its end. A file that holds something else, a network or experience
+/// perhaps, is left alone.
+fn open_log(path: &Path) -> io::Result<File> {
+    let mut start = Vec::new();
+    // What is missing is made; what is no file, the opening judges.
+    if let Ok(file) = files::open(path) {
+        file.take(LINE_START).read_to_end(&mut start)?;
+    }
+    if start.is_empty() || is_line(&start) {
+        return Ok(files::append_log(path)?);
+    }
+    Err(io::Error::other("it holds something else than a log; name another file"))
+}
+
+/// Whether these bytes are the start of a line of a log.
+fn is_line(start: &[u8]) -> bool {
+    let mut words = start.split(|&byte| byte == b' ');
+    let seconds = words.next().and_then(|word| str::from_utf8(word).ok());
+    let is_time = seconds.is_some_and(|word| word.parse::<f64>().is_ok_and(f64::is_finite));
+    is_time && words.next().is_some_and(|way| matches!(way, b"<" | b">"))
 }
 
 impl fmt::Debug for Output {
@@ -105,9 +130,9 @@ impl Output {
     /// the log only: the lines themselves are written first.
     ///
     /// # Errors
-    /// When the file cannot be opened; there is no log then.
+    /// When the file cannot be opened, or holds something else; there is no log then.
     pub fn log_to(&self, path: Option<&str>) -> io::Result<()> {
-        let opened = path.map(|path| files::append_log(Path::new(path))).transpose();
+        let opened = path.map(|path| open_log(Path::new(path))).transpose();
         let mut sink = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sink.log = None;
         sink.log = opened?.map(|file| Log { file, watch: Stopwatch::start() });

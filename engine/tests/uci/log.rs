@@ -25,6 +25,27 @@ fn everything_said_and_heard_is_logged() {
     assert!(!text.contains("> d\n"), "{text}");
 }
 
+/// Some file's name that was given by mistake.
+#[test]
+fn a_log_is_not_written_behind_something_else() {
+    let path = std::env::temp_dir().join(format!("tesla-no-log-{}", std::process::id()));
+    let log = format!("setoption name LogFile value {}", path.display());
+    for held in ["[Event \"?\"]\n", "\u{0}\u{1}", "1.5", "0.001 > uci\n", ""] {
+        fs::write(&path, held).unwrap();
+        let mut engine = Engine::start();
+        engine.send(&log);
+        let is_log = held.is_empty() || held.contains(" > ");
+        if !is_log {
+            let sentence = engine.read_to("info string the log").join("\n");
+            assert!(sentence.contains("it holds something else than a log"), "{sentence}");
+        }
+        engine.ready();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(held) && (text.len() > held.len()) == is_log, "{text}");
+    }
+    fs::remove_file(&path).unwrap();
+}
+
 #[test]
 fn a_log_that_cannot_be_written_gets_a_sentence() {
     let mut engine = Engine::start();

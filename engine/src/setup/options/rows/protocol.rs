@@ -128,7 +128,7 @@ pub(super) fn telling_rows() -> [Row; 6] {
         Row {
             name: "LogFile",
             help: "A file to append all input and output to, with the seconds since the option \
-                   was set.",
+                   was set. One that holds something else is refused.",
             kind: Kind::Text {
                 default: EMPTY,
                 set: |settings, path| {
