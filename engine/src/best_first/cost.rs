@@ -10,7 +10,7 @@ pub fn cost(child: &Node, model: &Model) -> f32 {
 }
 
 /// [`cost`] at the root or below it. A first look at a root move takes one evaluation, however deep
-/// the value is that it starts from: no move is played on what an earlier search thought of it.
+/// the value is that it starts from: otherwise what an earlier search thought of it stood for ever.
 pub fn cost_here(child: &Node, is_root: bool, model: &Model) -> f32 {
     if is_root && child.visits == 0 { 1.0 } else { cost(child, model) }
 }

@@ -1,7 +1,8 @@
-//! More lines than one (`MultiPV`) where the best of them wins by force. The proof ends the search
-//! of a game; who looks at several lines wants to know what the other moves are worth, too. So the
-//! moves that win are set aside, as if `searchmoves` left them out, and the others are searched
-//! until the limits. At the end all are back.
+//! More lines than one (`MultiPV`) where the best of them wins by force. Under a clock the proof
+//! ends the search; who looks at several lines wants to know what the other moves are worth, too.
+//! So the moves that win are set aside, as if `searchmoves` left them out, and the others are
+//! searched until the limits, or until as many moves win as lines are wanted. At the end all are
+//! back.
 
 use tesla_nn::evaluator::EvalError;
 
@@ -11,6 +12,7 @@ use crate::chess::score::Verdict;
 use crate::search::snapshot::Stop;
 use crate::search::{Info, Task};
 use crate::tree::node::{EXCLUDED, Goal, NodeId, ROOT};
+use crate::tree::remember::remember_line;
 
 impl BestFirst {
     /// [`Self::think`], for as many lines as are wanted.
@@ -37,31 +39,34 @@ impl BestFirst {
         winner.or_else(|| self.rule.choose(&self.tree, &[]))
     }
 
-    /// Sets the root moves that are known to win aside, those that win sooner first; `false` where
-    /// there are none, or no line is wanted beside them.
+    /// Sets the root moves that are known to win aside; `false` where there are none, or no line is
+    /// wanted beside them.
     fn set_winners_aside(&mut self, task: &Task<'_>) -> bool {
         let limits = task.limits;
         let is_analysis = limits.clock.is_none() && !limits.is_weakened;
         if !is_analysis || self.tree.goal() != Goal::Result {
             return false;
         }
-        let plies = |node: &_| match self.tree.node(*node).verdict {
-            Verdict::Loss(plies) => Some(plies),
-            _ => None,
-        };
-        let mut winners: Vec<_> = root::playable(&self.tree, &[])
-            .filter_map(|(id, child)| Some((plies(&id)?, child.played, id)))
+        let winners: Vec<_> = root::playable(&self.tree, &[])
+            .filter(|(_, child)| matches!(child.verdict, Verdict::Loss(_)))
+            .map(|(id, child)| (id, child.played))
             .collect();
         let others = root::searched_moves(&self.tree) - winners.len();
         let wanted = limits.multipv.saturating_sub(self.set_aside.len());
         if winners.is_empty() || others == 0 || winners.len() >= wanted {
             return false;
         }
-        winners.sort_by_key(|&(plies, ..)| plies);
-        for (_, played, id) in winners {
+        // Where room is made, what is proven goes first; the table keeps the line.
+        remember_line(&self.tree, &mut self.table);
+        for (id, played) in winners {
             self.set_aside.push(played);
             self.tree.node_mut(id).mark(EXCLUDED, true);
         }
+        let tree = &self.tree;
+        self.set_aside.sort_by_key(|&won| match root::child(tree, Some(won)) {
+            Some(id) if let Verdict::Loss(plies) = tree.node(id).verdict => plies,
+            _ => u16::MAX,
+        });
         self.recompute_root();
         true
     }

@@ -125,7 +125,7 @@ fn promise<'a>(children: impl Iterator<Item = &'a Node>, model: &Model) -> f32 {
     likeliest.map_or(0.0, |child| child_value(child, model))
 }
 
-/// Root moves that `searchmoves` allows.
+/// Root moves that are searched.
 pub fn searched_moves(tree: &Tree) -> usize {
     root_children(tree).1.iter().filter(|child| !child.has(EXCLUDED)).count()
 }

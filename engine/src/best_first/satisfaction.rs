@@ -38,7 +38,8 @@ pub fn is_satisfied(tree: &Tree, model: &Model, params: &Params, spent: &Spent) 
 pub fn gains(tree: &Tree, model: &Model, params: &Params, visits: f32) -> Vec<f32> {
     let (_, children) = root_children(tree);
     let lead = Lead::of(children, &[], model);
-    let is_won = children.iter().any(|child| matches!(child.verdict, Verdict::Loss(_)));
+    let wins = |child: &Node| matches!(child.verdict, Verdict::Loss(_)) && !child.has(EXCLUDED);
+    let is_won = children.iter().any(wins);
     let is_open = |child: &Node| !is_won && !child.has(EXCLUDED) && !child.is_proven();
     let is_rival = |&(index, child): &(usize, &Node)| {
         Child::Node(index) != lead.best && is_open(child) && !child.has(UNEVALUATED)

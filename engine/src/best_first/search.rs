@@ -128,6 +128,8 @@ impl BestFirst {
                     Filled::Full if !self.has_time_for_room(task) => break Stop::Time,
                     Filled::Full if self.make_room() => {}
                     Filled::Full => break Stop::Memory,
+                    // The selection itself proved the root.
+                    Filled::Exhausted if self.tree.node(ROOT).is_proven() => {}
                     // No answer would come in time.
                     Filled::Exhausted if self.affordable(task) == 0 => break Stop::Time,
                     Filled::Exhausted => break Stop::Exhausted,

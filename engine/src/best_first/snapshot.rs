@@ -156,6 +156,12 @@ impl BestFirst {
         root.best = ordered.first().map(|told| told.uci.clone());
         root.error = ordered.first().and_then(|told| told.error);
         root.moves = ordered;
+        if let Some(best) = self.best().filter(|_| !self.set_aside.is_empty()) {
+            // The tree's own root knows only the other moves.
+            let score = self.tree.node(best).score().before_move();
+            (root.value, root.proof) = (Some(points(score.expected())), Proof::of(score));
+            root.leader.clone_from(&root.best);
+        }
         Some(root)
     }
 

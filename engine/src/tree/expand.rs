@@ -15,7 +15,7 @@ use crate::tree::edge::Edge;
 use crate::tree::expansion::Expansion;
 use crate::tree::leaf::Leaf;
 use crate::tree::node::{ExpansionId, KNOWN, Node, PATH, PENDING, Slot, UNEVALUATED};
-use crate::tree::remember::{is_estimate, start_from};
+use crate::tree::remember::{is_proof, start_from};
 
 /// Keys of the positions before `parent`'s children: the game's, then the path's down to `parent`.
 /// Returns where the path begins.
@@ -109,7 +109,7 @@ impl Knowledge<'_> {
             let mut child = Node::unevaluated(played, value, said.policy, spread);
             let halfmoves = scope.halfmoves_after(played);
             let visits = repetitions(keys, path_start, key, halfmoves);
-            let entry = entry.filter(|entry| visits.is_new() || !is_estimate(entry));
+            let entry = entry.filter(|entry| visits.is_new() || is_proof(entry));
             let is_settled = scope.may_end(played) && scope.settle(&mut child, visits)
                 || entry.is_some_and(|entry| {
                     let after = || scope.after(played);

@@ -21,7 +21,7 @@ use crate::tree::effective_branching::EffectiveBranching;
 use crate::tree::evaluations::Evaluations;
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::node::{ExpansionId, Goal, KNOWN, Node, PATH, PENDING, ROOT, Slot, UNEVALUATED};
-use crate::tree::remember::{is_estimate, start_from};
+use crate::tree::remember::{is_proof, start_from};
 
 /// Longest line in the tree, plies.
 pub const MAX_PLY: usize = 240;
@@ -233,7 +233,7 @@ impl<'a> LeafQueue<'a> {
             && leaf.has(UNEVALUATED)
             && let Some(table) = self.request.table
             && let Some(entry) = table.probe(key)
-            && (visits.is_new() || !is_estimate(&entry))
+            && (visits.is_new() || is_proof(&entry))
             && start_from(leaf, table, &entry, position.halfmoves(), || position.clone())
         {
             self.settle();

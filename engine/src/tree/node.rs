@@ -61,7 +61,7 @@ pub const PENDING: u8 = 1;
 pub const UNEVALUATED: u8 = 1 << 1;
 /// Value or verdict rests on the path: repetition or the fifty-move rule.
 pub const PATH: u8 = 1 << 2;
-/// Not to be searched (`searchmoves`).
+/// Not to be searched: `searchmoves` leaves it out, or it wins and other lines are searched.
 pub const EXCLUDED: u8 = 1 << 3;
 /// Nothing below can be selected until an answer arrives.
 pub const BLOCKED: u8 = 1 << 4;

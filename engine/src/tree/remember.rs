@@ -20,8 +20,8 @@ const PROOF: f32 = 2.0;
 /// Payload of a proven draw.
 const DRAW: f32 = 1.5;
 
-/// Stores an expansion's value, unless its best move rests on the path or it rests on
-/// `searchmoves`; returns whether it did.
+/// Stores an expansion's value, unless its best move rests on the path, some of its moves are left
+/// out, or the table knows a proof and this is none; returns whether it did.
 pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) -> bool {
     let expansion = tree.expansion(id);
     let node = tree.node(tree.node_of(expansion));
@@ -29,7 +29,6 @@ pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) ->
         return false;
     }
     // What is proven stays so: an estimate may come from where the position was repeated.
-    let is_proof = |entry: &Entry| !is_estimate(entry);
     if !node.is_proven() && table.probe(expansion.key).as_ref().is_some_and(is_proof) {
         return false;
     }
@@ -110,10 +109,14 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> Option<Vec<u32>> {
     (!gone.is_empty() && gone.len() >= before / FOLD_DIVISOR).then_some(gone)
 }
 
-/// Whether the table only estimates the position's value: that holds where the position is new, a
-/// proof wherever it is.
-pub fn is_estimate(entry: &Entry) -> bool {
-    recall(entry).is_none_or(|(_, verdict, _)| verdict == Verdict::Open)
+/// Whether the entry proves the position's result, which holds wherever it is reached in time. An
+/// estimate holds where the position is new. What the endgame tables win in unknown time is none.
+pub fn is_proof(entry: &Entry) -> bool {
+    match recall(entry) {
+        Some((_, Verdict::Win(plies) | Verdict::Loss(plies), _)) => plies < 100,
+        Some((_, verdict, _)) => verdict == Verdict::Draw,
+        None => false,
+    }
 }
 
 /// Starts an unevaluated node from what the table knows of its position, if that can be believed,
@@ -205,6 +208,23 @@ mod tests {
             }
             assert_eq!(remember(&tree, &mut table, id, false), mark.is_none(), "{key}");
             assert_eq!(table.probe(key).is_some(), mark.is_none(), "{key}");
+        }
+    }
+
+    /// What is thought of a position that was repeated does not replace what is proven of it.
+    #[test]
+    fn an_estimate_leaves_a_proof() {
+        let mut tree = Tree::new(1 << 20);
+        let id = tree.expand(Expansion::new(1, Slot::ROOT, 0.5), [Edge::new(1.0, 0.5)].into_iter());
+        let late = Verdict::Win(10_000);
+        for (proof, stays) in [(Verdict::Win(5), true), (Verdict::Draw, true), (late, false)] {
+            let mut table = Table::new(1);
+            for verdict in [proof, Verdict::Open] {
+                tree.node_mut(ROOT).verdict = verdict;
+                assert_eq!(remember(&tree, &mut table, id, false), verdict == proof || !stays);
+            }
+            let known = table.probe(1).as_ref().and_then(recall);
+            assert_eq!(known.map(|(_, verdict, _)| verdict == proof), Some(stays), "{proof:?}");
         }
     }
 

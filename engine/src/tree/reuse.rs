@@ -216,4 +216,20 @@ mod tests {
         assert!(judge_path_draws(&mut tree, &game, &passed).is_empty());
         assert!(tree.nodes().any(|node| node.verdict == Verdict::Draw && node.has(PATH)));
     }
+
+    /// However deep it was searched: it had not been there yet.
+    #[test]
+    fn a_position_left_behind_counts_for_one_ply() {
+        let game = Game::new(Chess::new());
+        let mut tree = tree_of(&game, &[("g1f3", Verdict::Open)]);
+        tree.node_mut(ROOT).depth = 9.0;
+        let slot = Slot { parent: 0, index: 0 };
+        tree.expand(Expansion::new(7, slot, 0.5), [Edge::new(1.0, 0.5)].into_iter());
+        let [Passed { key, value, depth }] = passed(&tree, tree.at(slot))[..] else {
+            panic!("one position is left behind");
+        };
+        assert_eq!(key, position_key(&Chess::new()));
+        assert!((value - tree.node(ROOT).value).abs() < 1e-6);
+        assert!((depth - 1.0).abs() < 1e-6, "{depth}");
+    }
 }

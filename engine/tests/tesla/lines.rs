@@ -66,12 +66,12 @@ fn visits(search: &BestFirst, line: &Variation) -> u32 {
     children.iter().find(|child| child.played == line.pv[0]).unwrap().visits
 }
 
-/// Every move that wins is set aside; where all others are decided too, the search is over.
+/// Moves that win are set aside round after round, until there are as many as lines.
 #[test]
 fn lines_that_are_all_proven_end_the_search() {
     // Two moves mate; the rook may also be moved elsewhere.
     let mut search = engine(8);
-    let limits = Limits { multipv: 4, ..nodes(3_000) };
+    let limits = Limits { multipv: 8, ..nodes(3_000) };
     let outcome = run(&mut search, &game("7k/8/6K1/8/8/8/8/RR6 w - - 0 1", ""), &limits);
     let info = outcome.info;
     assert_eq!((info.score, info.variations[0].score), (Score::Win(1), Score::Win(1)));

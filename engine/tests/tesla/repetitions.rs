@@ -6,8 +6,7 @@ use shakmaty::uci::UciMove;
 use super::common::nodes;
 use super::{engine, game, run};
 
-/// No move is played on what an earlier search thought of the position behind it: a rook ending,
-/// where the same few positions come back again and again.
+/// A rook ending, where the same few positions come back again and again.
 #[test]
 fn a_move_back_is_searched_before_it_is_played() {
     let mut search = engine(16);
