@@ -1,4 +1,4 @@
-//! Networks that are exported without their idle hidden units.
+//! Networks that are exported: without their idle hidden units, and averaged.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
@@ -78,4 +78,39 @@ fn idle_units_are_left_out_and_stay_out_in_training() {
         assert_ne!(trained.file_name(), pruned.file_name(), "it has learnt");
         assert_eq!(acting(&read(&trained)), busy);
     }
+}
+
+#[test]
+fn networks_of_one_shape_have_a_mean() {
+    let folder = Folder::new("export-mean");
+    let device = Device::flex();
+    let network = |seed: u64, config: &ModelConfig| {
+        device.seed(seed);
+        weights::save(&config.init(&device), config, &folder.file("in")).unwrap()
+    };
+    let tiny = ModelConfig::tiny();
+    let [a, b, c] = [1, 2, 3].map(|seed| network(seed, &tiny));
+    let export = |first: &Path, others: &[&Path], out: &str| {
+        let out = folder.file(out);
+        let mut line = vec!["tesla-train", "export", "--weights", first.to_str().unwrap()];
+        line.extend(["--out", out.to_str().unwrap(), "--average"]);
+        line.extend(others.iter().map(|other| other.to_str().unwrap()));
+        run(&Cli::try_parse_from(line).unwrap().command, &|_| ()).map(|_| network_in(&out))
+    };
+    let strengths = |path: &Path| read(path).model.unit_strengths();
+    let same = export(&a, &[&a, &a], "same").unwrap();
+    assert_eq!(same.file_name(), a.file_name());
+    let [ab, ba] =
+        [("ab", &a, &b), ("ba", &b, &a)].map(|(out, x, y)| export(x, &[y], out).unwrap());
+    assert_eq!(ab.file_name(), ba.file_name());
+    assert!(ab.file_name() != a.file_name() && ab.file_name() != b.file_name());
+    // Of three each counts a third: the order matters to rounding only.
+    let [abc, cba] =
+        [("abc", &a, &c), ("cba", &c, &a)].map(|(out, x, y)| export(x, &[&b, y], out).unwrap());
+    for (one, other) in strengths(&abc).iter().flatten().zip(strengths(&cba).iter().flatten()) {
+        assert!((one - other).abs() < 1e-2 * one.abs().max(1e-3), "{one} {other}");
+    }
+    let small = network(1, &ModelConfig { layers: tiny.layers + 1, ..tiny.clone() });
+    let refused = export(&a, &[&small], "refused").unwrap_err().to_string();
+    assert!(refused.contains("only networks of one shape have a mean"), "{refused}");
 }

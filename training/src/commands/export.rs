@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
 use burn::tensor::Device;
 use clap::Args;
 use tesla_nn::model::Model;
@@ -11,6 +12,7 @@ use crate::disk::network::weights_file;
 use crate::evaluate::idle::busy_units;
 use crate::labelled::RecordError;
 use crate::train::dataset::Dataset;
+use crate::train::trainer::average::mean;
 
 /// The command line of an export.
 #[derive(Debug, Args)]
@@ -21,6 +23,10 @@ pub struct ExportArgs {
     /// Folder for the new file.
     #[arg(long)]
     out: PathBuf,
+    /// Other networks of the same shape, likewise: the new file holds the mean of all their
+    /// weights. Where one was trained from the other it is often better than both.
+    #[arg(long, value_name = "WEIGHTS", num_args = 1..)]
+    average: Vec<PathBuf>,
     /// Games (a .games.zst file, or a folder of them): leave out the hidden units of the
     /// feed-forward parts that give next to nothing in their positions. The network answers nearly
     /// the same then, and is quicker on a CPU.
@@ -41,13 +47,37 @@ pub struct ExportArgs {
 /// # Errors
 /// A sentence, when the weights or the games cannot be read or the file cannot be written.
 pub fn run(args: &ExportArgs, say: &dyn Fn(&str)) -> anyhow::Result<()> {
-    let mut network = tesla_nn::weights::load_file(&weights_file(&args.weights)?, &Device::flex())?;
+    let mut network = load(&args.weights)?;
+    if !args.average.is_empty() {
+        network.model = averaged(&network, args)?;
+    }
     if let Some(games) = &args.prune {
         network.model = pruned(&network, games, args, say)?;
     }
     let path = tesla_nn::weights::save(&network.model, &network.config, &args.out)?;
     say(&format!("wrote {}", path.display()));
     Ok(())
+}
+
+/// The network of a weights file or of a run.
+fn load(path: &Path) -> anyhow::Result<Loaded> {
+    Ok(tesla_nn::weights::load_file(&weights_file(path)?, &Device::flex())?)
+}
+
+/// The mean of the network and the others that are named.
+fn averaged(network: &Loaded, args: &ExportArgs) -> anyhow::Result<Model> {
+    let mut others = Vec::with_capacity(args.average.len());
+    for path in &args.average {
+        let other = load(path)?;
+        ensure!(
+            other.config == network.config,
+            "--average {}: its shape is not that of {}; only networks of one shape have a mean",
+            path.display(),
+            args.weights.display()
+        );
+        others.push(other.model);
+    }
+    Ok(mean(&network.model, &others))
 }
 
 /// The network without the hidden units that are idle in the games.

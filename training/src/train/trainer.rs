@@ -2,7 +2,7 @@
 //!
 //! Reads the clock: checkpoints are due by time.
 
-mod average;
+pub mod average;
 mod checkpoint;
 mod error;
 mod feed;

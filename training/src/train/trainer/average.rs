@@ -1,6 +1,6 @@
-//! The exponential moving average of a run's weights: what a smaller learning rate would have
-//! reached, without waiting for it. It is what is evaluated and exported; the run goes on from the
-//! weights themselves.
+//! Averages of weights. The exponential moving one of a run: what a smaller learning rate would
+//! have reached, without waiting for it. It is what is evaluated and exported; the run goes on from
+//! the weights themselves. And the mean of several networks, as of a run's start and its end.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::Tensor;
@@ -32,6 +32,19 @@ impl Average {
     pub(super) fn network(&self, model: Model) -> Model {
         model.map(&mut Replaced(self.0.iter()))
     }
+}
+
+/// The mean of the weights of these networks of one shape. Where one was trained from the other it
+/// is often better than both (Wortsman and others 2022, "Model soups").
+pub fn mean(first: &Model, others: &[Model]) -> Model {
+    let mut sums = Average::of(first).0;
+    for other in others {
+        let weights = Average::of(other).0.into_iter();
+        sums = sums.into_iter().zip(weights).map(|(sum, weight)| sum + weight).collect();
+    }
+    let count = (1 + others.len()) as f32;
+    let means = sums.into_iter().map(|sum| sum / count).collect();
+    Average(means).network(first.clone())
 }
 
 /// Collects all weights.
