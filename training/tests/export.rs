@@ -6,7 +6,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::Device;
 use clap::Parser as _;
@@ -20,6 +20,9 @@ use tesla_training::train::optimizer::Optimizer;
 use tesla_training::train::trainer::Trainer;
 
 use support::{Folder, games, write};
+
+/// One test at a time: the seed is the process's.
+static SEED: Mutex<()> = Mutex::new(());
 
 /// Whether each hidden unit acts, `[layers][feed_forward]`.
 fn acting(network: &Loaded) -> Vec<Vec<bool>> {
@@ -41,6 +44,7 @@ fn network_in(folder: &Path) -> PathBuf {
 
 #[test]
 fn idle_units_are_left_out_and_stay_out_in_training() {
+    let _alone = SEED.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("export");
     let data = folder.file("a.games.zst");
     write(&data, &games(4, 5));
@@ -82,6 +86,7 @@ fn idle_units_are_left_out_and_stay_out_in_training() {
 
 #[test]
 fn networks_of_one_shape_have_a_mean() {
+    let _alone = SEED.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Folder::new("export-mean");
     let device = Device::flex();
     let network = |seed: u64, config: &ModelConfig| {
