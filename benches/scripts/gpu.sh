@@ -33,7 +33,7 @@ step() {
     shift 2
     echo "== $name: $*"
     echo "$ $*" >> "$out/$name.txt"
-    timeout --signal=INT --kill-after=60 "$seconds" "$@" >> "$out/$name.txt" 2>&1
+    timeout --signal=INT --kill-after=120 "$seconds" "$@" >> "$out/$name.txt" 2>&1
     local ended=$?
     case $ended in
         0) ;;
@@ -55,7 +55,9 @@ step search "$((3 * step_seconds))" "$bin/tesla-benches" incremental --nodes "$n
 if [ -n "$data" ]; then
     step train "$train_seconds" "$bin/tesla-train" train --data "$data" --out "$out/run" \
         --config "$config" --device "$device" --steps 1000000
-    step train "$step_seconds" "$bin/tesla-train" export --weights "$out/run" --out "$out"
+    # The run was asked to stop: its weights are those of its checkpoint.
+    weights=$out/run/checkpoint/weights.safetensors
+    step train "$step_seconds" "$bin/tesla-train" export --weights "$weights" --out "$out"
 fi
 step games "$((10 * step_seconds))" "$bin/tesla-train" match --tournament gauntlet --games "$games" \
     --out "$out/match" --resign movecount=3,score=600,twosided=true \
