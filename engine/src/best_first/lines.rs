@@ -11,7 +11,7 @@ use crate::best_first::search::BestFirst;
 use crate::chess::score::Verdict;
 use crate::search::snapshot::Stop;
 use crate::search::{Info, Task};
-use crate::tree::node::{EXCLUDED, Goal, NodeId, ROOT};
+use crate::tree::node::{EXCLUDED, Goal, NodeId};
 use crate::tree::remember::remember_line;
 
 impl BestFirst {
@@ -69,11 +69,5 @@ impl BestFirst {
         });
         self.recompute_root();
         true
-    }
-
-    fn recompute_root(&mut self) {
-        let root = self.tree.node(ROOT).expansion;
-        self.sweep.add(&mut self.tree, root);
-        self.recompute_changed();
     }
 }

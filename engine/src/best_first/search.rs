@@ -311,6 +311,13 @@ impl BestFirst {
         self.recompute_changed();
     }
 
+    /// Recomputes the root, whose moves were marked or proven, and what the sweep was told of.
+    pub(super) fn recompute_root(&mut self) {
+        let root = self.tree.node(ROOT).expansion;
+        self.sweep.add(&mut self.tree, root);
+        self.recompute_changed();
+    }
+
     /// Recomputes what the sweep was told of, and all above it.
     pub(super) fn recompute_changed(&mut self) {
         let table_depth = self.rule.table_use().depth;

@@ -151,9 +151,7 @@ impl BestFirst {
             && !is_repetitive(earlier, task.game.position().halfmoves());
         self.mate_plies = if is_safe { self.params.mate_plies as u16 } else { 1 };
         self.prove_root(task);
-        let root = self.tree.node(ROOT).expansion;
-        self.sweep.add(&mut self.tree, root);
-        self.recompute_changed();
+        self.recompute_root();
         self.rule.begin();
         self.watched.begin();
         let root = self.tree.expansion_of(ROOT);
