@@ -13,6 +13,7 @@
 //! * [`fallback`] — another evaluator in the place of one that has failed;
 //! * [`classical`] — a deterministic evaluator without a network (tests, the bench signature,
 //!   search research, and the alpha-beta baseline's leaves);
+//! * [`known_wins`] — wins against a bare king by the textbook's measure, around any evaluator;
 //! * [`meter`] — where an evaluator's time goes, batch by batch;
 //! * [`guess`] — noise without knowledge, to measure the search's own work;
 //! * [`simulated`] — any evaluator behind a fixed latency, so that overlap can be tested anywhere;
@@ -55,6 +56,7 @@ pub mod guess;
 mod incremental;
 #[cfg(feature = "net")]
 mod kernels;
+pub mod known_wins;
 pub mod memory;
 pub mod meter;
 #[cfg(feature = "net")]

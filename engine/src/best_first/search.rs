@@ -26,7 +26,7 @@ use crate::tree::expand::{Knowledge, Scratch};
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::leaf_queue::{BatchRequest, Selected};
 use crate::tree::node::{EXCLUDED, ROOT};
-use crate::tree::prove::prove_mate;
+use crate::tree::prove::{prove_mate, recall_mate};
 use crate::tree::remember::{self, remember_growth};
 use crate::tree::sweep::Sweep;
 
@@ -288,8 +288,11 @@ impl BestFirst {
         }
     }
 
-    /// Proves a mate in two at the root, where there is one.
+    /// Proves the mate at the root that the table knows, or a mate in two, where there is one.
     pub(super) fn prove_root(&mut self, task: &Task<'_>) {
+        if self.rule.table_use().leaves {
+            recall_mate(&mut self.tree, &self.table, task.game.position());
+        }
         if self.mate_plies > 1 && self.tree.node(ROOT).is_expanded() {
             prove_mate(&mut self.tree, 0, task.game.position());
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use tesla_nn::device::{DeviceChoice, choose};
 use tesla_nn::evaluator::Evaluator;
 use tesla_nn::gpu::Storage;
+use tesla_nn::known_wins::KnownWins;
 use tesla_nn::transformer::{
     AnchorPolicy, TransformerEvaluator, TransformerSettings, WeightsSource,
 };
@@ -88,5 +89,5 @@ pub fn start(
     let mut evaluator =
         TransformerEvaluator::start(source, settings).map_err(|error| error.to_string())?;
     let notes = std::mem::take(&mut evaluator.notes);
-    Ok((Box::new(evaluator), notes))
+    Ok((Box::new(KnownWins::over(Box::new(evaluator))), notes))
 }

@@ -1,12 +1,15 @@
-//! Mates in two among all moves of a position that is worth the look: some dozens of microseconds.
-//! Leaves are looked through for checks only, before they are evaluated (`leaf_queue.rs`).
+//! Mates that need no evaluation: a mate in two among all moves of a position that is worth the
+//! look, some dozens of microseconds, and at the root the mate that the table knows. Leaves are
+//! looked through for checks only, before they are evaluated (`leaf_queue.rs`).
 
 use shakmaty::{Chess, Position as _};
 
 use crate::chess::mates::mate_by_any;
 use crate::chess::score::Verdict;
+use crate::search::table::Table;
 use crate::tree::arena::Tree;
-use crate::tree::node::{EXCLUDED, ExpansionId, PENDING, Slot};
+use crate::tree::node::{EXCLUDED, ExpansionId, Goal, PENDING, ROOT, Slot};
+use crate::tree::remember::proof;
 
 /// Proves a move of this expanded position after which the opponent is mated in two plies, if one
 /// is left without a search; returns whether there is one. What was searched would have been
@@ -30,4 +33,32 @@ pub fn prove_mate(tree: &mut Tree, id: ExpansionId, position: &Chess) -> bool {
     let node = tree.at(Slot { parent: id, index: index as u8 });
     tree.node_mut(node).verdict = Verdict::Loss(2);
     true
+}
+
+/// Proves the root's move that mates by what the table knows of the root, where that is sooner than
+/// by what the tree knows. Otherwise a longer mate by another move, which the table knows too,
+/// could be played again and again.
+pub fn recall_mate(tree: &mut Tree, table: &Table, root: &Chess) {
+    let Some(expansion) = tree.expansion_of(ROOT).filter(|_| tree.goal() == Goal::Result) else {
+        return;
+    };
+    let Some(entry) = table.probe(expansion.key) else { return };
+    let Some(Verdict::Win(plies @ 1..)) = proof(&entry) else { return };
+    let best = entry.best.and_then(|best| best.find(&root.legal_moves()));
+    // The fifty-move rule may come first: the table knows no clocks.
+    if root.halfmoves() + u32::from(plies) >= 100 {
+        return;
+    }
+    let mut children = expansion.children();
+    let Some(id) = children.find(|&child| Some(tree.node(child).played) == best) else { return };
+    let child = tree.node_mut(id);
+    // A draw by repetition stays one.
+    let is_sooner = match child.verdict {
+        Verdict::Open => true,
+        Verdict::Loss(known) => known >= plies,
+        _ => false,
+    };
+    if is_sooner && !child.has(PENDING | EXCLUDED) {
+        child.verdict = Verdict::Loss(plies - 1);
+    }
 }

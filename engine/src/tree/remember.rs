@@ -21,15 +21,21 @@ const PROOF: f32 = 2.0;
 const DRAW: f32 = 1.5;
 
 /// Stores an expansion's value, unless its best move rests on the path, some of its moves are left
-/// out, or the table knows a proof and this is none; returns whether it did.
+/// out, or the table knows a proof and this is none or a longer mate; returns whether it did.
 pub fn remember(tree: &Tree, table: &mut Table, id: ExpansionId, is_pv: bool) -> bool {
     let expansion = tree.expansion(id);
     let node = tree.node(tree.node_of(expansion));
     if node.has(PATH | KNOWN) || tree.children(expansion).iter().any(|child| child.has(EXCLUDED)) {
         return false;
     }
-    // What is proven stays so: an estimate may come from where the position was repeated.
-    if !node.is_proven() && table.probe(expansion.key).as_ref().is_some_and(is_proof) {
+    // What is proven stays so, until a shorter mate is: an estimate may come from where the
+    // position was repeated, and of two mates the longer may lead back to where the game was.
+    let is_worse = |known: Verdict| match (known, node.verdict) {
+        (Verdict::Win(known), Verdict::Win(plies))
+        | (Verdict::Loss(known), Verdict::Loss(plies)) => known < plies,
+        (_, verdict) => verdict == Verdict::Open,
+    };
+    if table.probe(expansion.key).as_ref().and_then(proof).is_some_and(is_worse) {
         return false;
     }
     let payload = match node.verdict {
@@ -109,14 +115,22 @@ pub fn fold(tree: &mut Tree, table: &mut Table) -> Option<Vec<u32>> {
     (!gone.is_empty() && gone.len() >= before / FOLD_DIVISOR).then_some(gone)
 }
 
-/// Whether the entry proves the position's result, which holds wherever it is reached in time. An
-/// estimate holds where the position is new. What the endgame tables win in unknown time is none.
+/// The position's result if the entry proves it; it holds wherever the position is reached in time.
+/// An estimate holds where the position is new. What the endgame tables win in unknown time is
+/// none.
+pub fn proof(entry: &Entry) -> Option<Verdict> {
+    let (_, verdict, _) = recall(entry)?;
+    let is_proven = match verdict {
+        Verdict::Win(plies) | Verdict::Loss(plies) => plies < 100,
+        Verdict::Draw => true,
+        Verdict::Open => false,
+    };
+    is_proven.then_some(verdict)
+}
+
+/// Whether the entry proves the position's result.
 pub fn is_proof(entry: &Entry) -> bool {
-    match recall(entry) {
-        Some((_, Verdict::Win(plies) | Verdict::Loss(plies), _)) => plies < 100,
-        Some((_, verdict, _)) => verdict == Verdict::Draw,
-        None => false,
-    }
+    proof(entry).is_some()
 }
 
 /// Starts an unevaluated node from what the table knows of its position, if that can be believed,

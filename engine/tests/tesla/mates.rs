@@ -73,3 +73,36 @@ fn the_line_of_a_mate_leads_to_the_mate() {
         }
     }
 }
+
+/// Each move of a forced win leads to a shorter one: no other win that is known is a way back.
+#[test]
+fn a_win_that_is_known_comes_nearer() {
+    let mut wins = 0;
+    for (fen, count) in [
+        ("8/8/8/6R1/7K/8/2k5/8 w - - 0 1", 1600),
+        ("8/2K5/8/8/4R3/8/8/6k1 w - - 0 1", 400),
+        ("8/5K2/3R4/8/8/5k2/8/8 w - - 0 1", 800),
+        ("8/8/1BB3k1/1K6/8/8/8/8 w - - 0 1", 1600),
+        ("2K5/5k2/8/8/8/Q7/8/8 w - - 0 1", 1600),
+    ] {
+        let (mut search, mut here, mut left) = (engine(4), game(fen, ""), [None; 2]);
+        for ply in 0..100 {
+            if here.position().is_game_over() || here.repetitions() > 1 {
+                break;
+            }
+            let outcome = run(&mut search, &here, &nodes(count));
+            let known = match outcome.info.score {
+                Score::Win(plies) => Some(plies),
+                _ => None,
+            };
+            if let Some(before) = left[ply % 2] {
+                let is_nearer = known.is_some_and(|plies| plies + 2 <= before);
+                assert!(is_nearer, "{fen} {known:?} {before}");
+            }
+            left[ply % 2] = known;
+            wins += usize::from(known.is_some());
+            here.play(outcome.best);
+        }
+    }
+    assert!(wins > 10, "{wins}");
+}
