@@ -103,7 +103,7 @@ impl<'a> BatchFiller<'a> {
             here.visits += grant.used;
             here.depth = here.depth.max(self.model.branching.depth(here.visits));
             let is_due = before < self.mate_visits && here.visits >= self.mate_visits;
-            if grant.changed | (is_due && prove_mate(self.tree, id, position)) {
+            if grant.changed | (is_due && prove_mate(self.tree, id, position, |_| true)) {
                 total.changed = true;
                 self.model.recompute(self.tree, id);
                 if self.tree.node(node).is_proven() {

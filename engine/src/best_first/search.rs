@@ -25,8 +25,8 @@ use crate::tree::evaluations::Evaluations;
 use crate::tree::expand::{Knowledge, Scratch};
 use crate::tree::leaf::{Leaf, Source};
 use crate::tree::leaf_queue::{BatchRequest, Selected};
-use crate::tree::node::{EXCLUDED, ROOT};
-use crate::tree::prove::{prove_mate, recall_mate};
+use crate::tree::node::{EXCLUDED, Goal, ROOT};
+use crate::tree::prove::{may_repeat, prove_mate, recall_mate};
 use crate::tree::remember::{self, remember_growth};
 use crate::tree::sweep::Sweep;
 
@@ -288,13 +288,17 @@ impl BestFirst {
         }
     }
 
-    /// Proves the mate at the root that the table knows, or a mate in two, where there is one.
+    /// Proves a mate in two at the root, or the mate that the table knows, where there is one.
     pub(super) fn prove_root(&mut self, task: &Task<'_>) {
-        if self.rule.table_use().leaves {
-            recall_mate(&mut self.tree, &self.table, task.game.position());
+        let (tree, game) = (&mut self.tree, task.game);
+        let looks = self.params.mate_plies > 1.0 && tree.goal() == Goal::Result;
+        if looks && tree.node(ROOT).is_expanded() {
+            // Where positions of the game come back, only here.
+            let is_allowed = |played| self.mate_plies > 1 || !may_repeat(game, played);
+            prove_mate(tree, 0, game.position(), is_allowed);
         }
-        if self.mate_plies > 1 && self.tree.node(ROOT).is_expanded() {
-            prove_mate(&mut self.tree, 0, task.game.position());
+        if self.rule.table_use().leaves {
+            recall_mate(tree, &self.table, game);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Positions of the game that may come back.
 
-use shakmaty::Position as _;
 use shakmaty::uci::UciMove;
+use shakmaty::{Move, Position as _};
+use tesla_engine::chess::game::Game;
+use tesla_engine::chess::score::Score;
 
 use super::common::nodes;
 use super::{engine, game, run};
@@ -53,4 +55,36 @@ fn a_position_of_the_game_is_not_taken_as_known() {
         let child = children.iter().find(|child| child.played == back).unwrap();
         assert!(child.visits > 0 && child.depth < 4.0, "{keeps_tree} {child:?}");
     }
+}
+
+/// The table knows a mate, but its first two moves would end the game as a draw.
+#[test]
+fn a_mate_that_would_repeat_the_game_is_not_recalled() {
+    let mut search = engine(4);
+    let root = game("7Q/8/8/3K4/8/k7/8/8 w - - 0 1", "");
+    let mate = run(&mut search, &root, &nodes(1600));
+    assert!(matches!(mate.info.score, Score::Win(7..)), "{:?}", mate.info);
+    let [there, reply] = mate.info.pv[..2] else { panic!("{:?}", mate.info) };
+    let mut game = root.clone();
+    for played in [there, reply] {
+        game.play(played);
+    }
+    let back = |played: Move| match played {
+        Move::Normal { role, from, to, .. } => {
+            Move::Normal { role, from: to, to: from, capture: None, promotion: None }
+        }
+        _ => played,
+    };
+    // The game begins with the mate's third position, which is there twice before the root is.
+    let mut game = Game::new(game.position().clone());
+    for played in [back(there), back(reply), there, reply, back(there), back(reply)] {
+        assert!(game.position().is_legal(played), "{played:?}");
+        game.play(played);
+    }
+    assert_eq!(game.position().board(), root.position().board());
+    // Another position in between: only the table is left.
+    run(&mut search, &self::game("8/8/8/3k4/8/8/8/R3K3 w - - 0 1", ""), &nodes(30));
+    let outcome = run(&mut search, &game, &nodes(1));
+    let is_recalled = matches!(outcome.info.score, Score::Win(_)) && outcome.best == there;
+    assert!(!is_recalled, "{:?}", outcome.info);
 }
