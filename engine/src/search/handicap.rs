@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-69c0b1ab`:
-//! `benches/results/2026-11-29-elo-3.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-353ed424`:
+//! `benches/results/2026-11-29-elo-4.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -15,18 +15,18 @@ use crate::search::{Info, Limits, Outcome};
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
 const SCALE: [(u64, f64); 13] = [
-    (1050, 0.000),
-    (1100, 0.029),
-    (1200, 0.074),
-    (1300, 0.120),
-    (1400, 0.169),
-    (1500, 0.221),
-    (1600, 0.277),
-    (1700, 0.338),
-    (1800, 0.404),
-    (1900, 0.479),
-    (2000, 0.567),
-    (2100, 0.679),
+    (1000, 0.000),
+    (1100, 0.047),
+    (1200, 0.091),
+    (1300, 0.136),
+    (1400, 0.184),
+    (1500, 0.235),
+    (1600, 0.290),
+    (1700, 0.349),
+    (1800, 0.415),
+    (1900, 0.488),
+    (2000, 0.574),
+    (2100, 0.683),
     (2200, 1.000),
 ];
 
