@@ -51,10 +51,8 @@ def played(program, start, nodes, options):
     board = start.copy()
     with chess.engine.SimpleEngine.popen_uci([program]) as engine:
         engine.configure({"Threads": 1, "Hash": 64, **options})
-        while not board.is_game_over() and not board.is_repetition(3) and board.ply() < PLIES:
+        while not (board.is_game_over() or board.is_repetition(3) or board.halfmove_clock >= 100) and board.ply() < PLIES:
             board.push(engine.play(board, chess.engine.Limit(nodes=nodes)).move)
-            if board.halfmove_clock >= 100:
-                break
     return board
 
 

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Position as _};
+use shakmaty::Position as _;
 use tesla_engine::chess::game::Game;
+use tesla_engine::chess::notation::from_fen;
 use tesla_engine::search::clock::Budget;
 use tesla_engine::search::{Limits, StopToken, Task};
 use tesla_engine::setup::factory;
@@ -32,8 +32,7 @@ fn what_is_won_against_a_bare_king_ends_in_mate() {
     let limits = Limits { nodes: Some(100), ..Limits::default() };
     for fen in WON {
         search.clear();
-        let start: Fen = fen.parse().unwrap();
-        let mut game = Game::new(start.into_position(CastlingMode::Standard).unwrap());
+        let mut game = Game::new(from_fen(fen, false).unwrap());
         while !game.position().is_game_over() {
             assert!(game.position().halfmoves() < 100 && game.repetitions() < 2, "{fen}");
             let budget = Budget::new(&limits, Duration::ZERO);

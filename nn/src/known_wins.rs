@@ -18,6 +18,14 @@ use crate::evaluator::{CacheFigures, CacheNote, EvalError, Evaluation, Evaluator
 const MOST: f32 = 0.998;
 /// What the pieces are worth of the range of scores; the rest is how far it has come.
 const OF_MATERIAL: f32 = 0.25;
+/// Pieces, in pawns.
+const WORTH: [(Role, f32); 5] = [
+    (Role::Pawn, 1.0),
+    (Role::Knight, 3.0),
+    (Role::Bishop, 3.0),
+    (Role::Rook, 5.0),
+    (Role::Queen, 9.0),
+];
 /// Pieces that count, in pawns: three queens.
 const ENOUGH: f32 = 27.0;
 /// Error of the score, in score units.
@@ -110,8 +118,7 @@ impl Known {
         let after = |&played: &Move| {
             let mut position = asked.position.clone();
             position.play_unchecked(played);
-            let is_stalemate = !position.is_check() && position.legal_moves().is_empty();
-            if is_stalemate { None } else { Win::of(&position) }
+            if position.is_stalemate() { None } else { Win::of(&position) }
         };
         let moves: Box<[_]> = asked.moves.iter().map(after).collect();
         let turn = asked.position.turn();
@@ -150,7 +157,7 @@ impl Known {
 }
 
 /// Pieces that force mate on a bare king, which wins none of them with its next move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Win {
     /// Who wins.
     winner: Color,
@@ -168,7 +175,7 @@ impl Win {
         let ours = board.by_color(!bare).without(king);
         let net = Net::of(board, ours)?;
         // One that hangs can move away.
-        if hanging_pieces(board, bare, ours) > usize::from(position.turn() != bare) {
+        if hanging_pieces(board, (bare, loser), ours) > usize::from(position.turn() != bare) {
             return None;
         }
         let near = (7 - king.distance(loser)) as f32 / 6.0;
@@ -213,8 +220,8 @@ impl Net {
 }
 
 /// Pieces that the bare king attacks and nobody guards.
-fn hanging_pieces(board: &Board, bare: Color, ours: Bitboard) -> usize {
-    let attacked = board.king_of(bare).map_or(Bitboard::EMPTY, attacks::king_attacks) & ours;
+fn hanging_pieces(board: &Board, (bare, king): (Color, Square), ours: Bitboard) -> usize {
+    let attacked = attacks::king_attacks(king) & ours;
     let is_guarded = |square| board.attacks_to(square, !bare, board.occupied()).any();
     attacked.into_iter().filter(|&square| !is_guarded(square)).count()
 }
@@ -222,9 +229,7 @@ fn hanging_pieces(board: &Board, bare: Color, ours: Bitboard) -> usize {
 /// What the pieces are worth, 1 for enough of them.
 fn material(board: &Board, ours: Bitboard) -> f32 {
     let worth = |(role, worth)| (ours & board.by_role(role)).count() as f32 * worth;
-    let minor = [(Role::Knight, 3.0), (Role::Bishop, 3.0)];
-    let pieces = [(Role::Pawn, 1.0), (Role::Rook, 5.0), (Role::Queen, 9.0)];
-    (minor.into_iter().chain(pieces).map(worth).sum::<f32>() / ENOUGH).min(1.0)
+    (WORTH.into_iter().map(worth).sum::<f32>() / ENOUGH).min(1.0)
 }
 
 /// 0 in the centre, 1 in a corner.

@@ -60,7 +60,11 @@ impl Game {
 
     /// How often the current position has occurred before in the game.
     pub fn repetitions(&self) -> usize {
-        let key = position_key(&self.position);
+        self.earlier(position_key(&self.position))
+    }
+
+    /// How often the position with this key has occurred before the current one.
+    pub fn earlier(&self, key: u64) -> usize {
         self.keys.iter().filter(|&&earlier| earlier == key).count()
     }
 }

@@ -4,7 +4,7 @@
 
 use shakmaty::{Chess, Move, Position as _};
 
-use crate::chess::game::Game;
+use crate::chess::game::{Game, key_after, position_key};
 use crate::chess::mates::mate_by_any;
 use crate::chess::score::Verdict;
 use crate::search::table::Table;
@@ -54,9 +54,9 @@ pub fn recall_mate(tree: &mut Tree, table: &Table, game: &Game) {
     let Some(entry) = table.probe(expansion.key) else { return };
     let Some(Verdict::Win(plies @ 1..)) = proof(&entry) else { return };
     let root = game.position();
-    let best = entry.best.and_then(|best| best.find(&root.legal_moves()));
+    let Some(best) = entry.best else { return };
     let mut children = expansion.children();
-    let Some(id) = children.find(|&child| Some(tree.node(child).played) == best) else { return };
+    let Some(id) = children.find(|&child| best.matches(tree.node(child).played)) else { return };
     let child = tree.node(id);
     let is_sooner = match child.verdict {
         Verdict::Open => !child.is_expanded() && !child.has(PENDING | EXCLUDED),
@@ -72,12 +72,13 @@ pub fn recall_mate(tree: &mut Tree, table: &Table, game: &Game) {
 
 /// Whether a reply to this move leads to a position that occurred twice.
 pub fn may_repeat(game: &Game, played: Move) -> bool {
-    let mut after = game.clone();
-    after.play(played);
-    let is_draw = |&reply: &Move| {
-        let mut next = after.clone();
-        next.play(reply);
-        next.repetitions() > 1
-    };
-    after.position().legal_moves().iter().any(is_draw)
+    if played.is_zeroing() {
+        return false;
+    }
+    let position = game.position();
+    let key = key_after(position, position_key(position), played);
+    let mut after = position.clone();
+    after.play_unchecked(played);
+    let is_draw = |&reply: &Move| game.earlier(key_after(&after, key, reply)) > 1;
+    after.legal_moves().iter().any(is_draw)
 }
