@@ -7,6 +7,7 @@
 
 mod aftermath;
 mod fight;
+mod shallow;
 pub(crate) mod tactics;
 
 use shakmaty::{
@@ -15,6 +16,7 @@ use shakmaty::{
 
 use self::aftermath::Captures;
 use self::fight::{Situation, attack_state, move_feature};
+use self::shallow::Shallow;
 use crate::evaluator::clock_class;
 
 /// Piece kinds (own pawn … own king, enemy pawn … enemy king) times squares.
@@ -27,22 +29,43 @@ pub const BOARD_FEATURES: usize = PIECE_SQUARES * ATTACK_STATES;
 /// Most pieces on a legal board.
 pub const MAX_PIECES: usize = 32;
 /// Rule features that a readout always has: side, castling, en passant, fifty moves, repetition;
-/// value, gain and threat of forcing play; the best move and its threat, one ply ahead.
-pub const RULE_FEATURES: usize = 10;
-/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3, those of forcing play, those of moves.
-pub const RULE_ROWS: usize = FORCING_RULE_ROWS + aftermath::ROWS;
+/// value, gain and threat of forcing play; the best move and its threat, one ply ahead; gain and
+/// surprise of a shallow search.
+pub const RULE_FEATURES: usize = 12;
+/// Rows of the rule-feature table: 2 + 16 + 9 + 8 + 3, those of forcing play, those of moves, those
+/// of the shallow search.
+pub const RULE_ROWS: usize = MOVES_RULE_ROWS + shallow::ROWS;
 /// Rows of the table before those of forcing play.
 pub(crate) const PLAIN_RULE_ROWS: usize = 38;
 /// Rows of the table before those of moves.
 const FORCING_RULE_ROWS: usize = PLAIN_RULE_ROWS + tactics::ROWS;
-/// Rows of the table in networks of before 2026-11-24 and of that day's morning.
-pub(crate) const OLDER_RULE_ROWS: [usize; 2] = [PLAIN_RULE_ROWS, FORCING_RULE_ROWS];
+/// Rows of the table before those of the shallow search.
+const MOVES_RULE_ROWS: usize = FORCING_RULE_ROWS + aftermath::ROWS;
+/// Rows of the table in networks of before 2026-11-24, of that day's morning and of before the
+/// shallow search.
+pub(crate) const OLDER_RULE_ROWS: [usize; 3] =
+    [PLAIN_RULE_ROWS, FORCING_RULE_ROWS, MOVES_RULE_ROWS];
 /// Rows of a readout without special rules or forcing play.
 pub(crate) const PLAIN_RULES: [u8; RULE_FEATURES] = {
     let [value, gain, threat] = tactics::QUIET;
     let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
     let [best, next] = aftermath::QUIET;
-    [0, 2, 18, 27, 35, first + value, first + gain, first + threat, moves + best, moves + next]
+    let [found, surprise] = shallow::QUIET;
+    let search = MOVES_RULE_ROWS as u8;
+    [
+        0,
+        2,
+        18,
+        27,
+        35,
+        first + value,
+        first + gain,
+        first + threat,
+        moves + best,
+        moves + next,
+        search + found,
+        search + surprise,
+    ]
 };
 /// Destinations: 64 squares (seen from the mover's side) times no promotion, N, B, R, Q.
 pub const TARGETS: usize = 64 * 5;
@@ -51,12 +74,16 @@ pub const TARGETS: usize = 64 * 5;
 pub const MOVE_FEATURES: usize = 6 * 6 * 3 * 2 * 2;
 /// What the exchange nets (five classes) × pieces it threatens (none, one, more) × attack state of
 /// the mover where it stood × what the opponent can take elsewhere and what the mover threatens
-/// afterwards.
-pub const MOVE_SITUATIONS: usize = PLAIN_MOVE_SITUATIONS * aftermath::CLASSES;
+/// afterwards × what the shallow search thinks of it.
+pub const MOVE_SITUATIONS: usize = OLDER_MOVE_SITUATIONS[1] * shallow::CLASSES;
 /// Classes of what an exchange nets.
 const EXCHANGES: usize = 5;
-/// Rows of the table without what happens afterwards: all that networks before 2026-11-24 had.
-pub(crate) const PLAIN_MOVE_SITUATIONS: usize = EXCHANGES * 3 * ATTACK_STATES;
+/// Rows of the table without what happens afterwards, all that networks before 2026-11-24 had, and
+/// without the shallow search.
+pub(crate) const OLDER_MOVE_SITUATIONS: [usize; 2] = {
+    let plain = EXCHANGES * 3 * ATTACK_STATES;
+    [plain, plain * aftermath::CLASSES]
+};
 /// The square that stands for a readout in the attention bias.
 pub const READOUT_SQUARE: u8 = 64;
 /// Squares and the readout, as the attention bias counts them.
@@ -232,17 +259,19 @@ impl Window {
             states[usize::from(token.square() ^ self.side.fold_wb(0, 56))] = token.state;
         }
         let mut captures = Captures::of(board);
-        let mut situation = |&m: &Move| Situation::of(position, m, &states, &mut captures);
+        let situation = |&m: &Move| Situation::of(position, m, &states, &mut captures);
         let legal = position.legal_moves();
-        let situations: Vec<_> = legal.iter().map(&mut situation).collect();
-        let outlook = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
+        let situations: Vec<_> = legal.iter().map(situation).collect();
+        let [best, next] = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
+        let shallow = Shallow::search(position, &legal, |index| situations[index].promise());
+        let [found, surprise] = shallow.rows();
         let is_whole = legal.as_slice() == moves;
         let tokens = moves.iter().enumerate().filter_map(|(index, &m)| {
-            let situation = if is_whole { situations[index] } else { situation(&m) };
-            self.move_token(position, m, situation)
+            let index = if is_whole { index } else { legal.iter().position(|&l| l == m)? };
+            self.move_token(position, m, situations[index], shallow.class(index))
         });
         let readout = Readout {
-            rules: self.rules(position, repetitions, &legal, outlook),
+            rules: self.rules(position, repetitions, &legal, [best, next, found, surprise]),
             board: fresh.into_iter().map(board_row).collect(),
             visible: self.visible(),
             moves: tokens.collect(),
@@ -255,7 +284,7 @@ impl Window {
         position: &Chess,
         repetitions: u8,
         legal: &MoveList,
-        [best, next]: [u8; 2],
+        [best, next, found, surprise]: [u8; 4],
     ) -> [u8; RULE_FEATURES] {
         let castles = position.castles();
         let right = |color, side, bit: u8| if castles.has(color, side) { bit } else { 0 };
@@ -269,6 +298,7 @@ impl Window {
         let [value, gain, threat] = tactics::rows(position, legal);
         let value = if is_flipped { tactics::mirrored(value) } else { value };
         let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
+        let search = MOVES_RULE_ROWS as u8;
         [
             u8::from(is_flipped),
             2 + castling,
@@ -280,10 +310,18 @@ impl Window {
             first + threat,
             moves + best,
             moves + next,
+            search + found,
+            search + surprise,
         ]
     }
 
-    fn move_token(&self, position: &Chess, m: Move, situation: Situation) -> Option<MoveToken> {
+    fn move_token(
+        &self,
+        position: &Chess,
+        m: Move,
+        situation: Situation,
+        shallow: usize,
+    ) -> Option<MoveToken> {
         let mover = position.turn();
         let from = m.from()?;
         let piece = self.standing[usize::from(from)]?;
@@ -298,7 +336,7 @@ impl Window {
             captured,
             target: u16::from(promotion) * 64 + u16::from(oriented(to, mover)),
             feature: move_feature(position, m, to, situation),
-            situation: situation.row(),
+            situation: situation.row(shallow),
         })
     }
 }

@@ -19,7 +19,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 
-use crate::encode::{MOVE_SITUATIONS, OLDER_RULE_ROWS, PLACES, PLAIN_MOVE_SITUATIONS, RULE_ROWS};
+use crate::encode::{MOVE_SITUATIONS, OLDER_MOVE_SITUATIONS, OLDER_RULE_ROWS, PLACES, RULE_ROWS};
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
@@ -191,7 +191,7 @@ fn is_older(tensors: &SafeTensors<'_>) -> bool {
 fn older_rows(tensors: &SafeTensors<'_>, name: &str) -> Option<usize> {
     let older: &[usize] = match name {
         RULES => &OLDER_RULE_ROWS,
-        SITUATIONS => &[PLAIN_MOVE_SITUATIONS],
+        SITUATIONS => &OLDER_MOVE_SITUATIONS,
         _ => return None,
     };
     let table = tensors.tensor(name).ok()?;

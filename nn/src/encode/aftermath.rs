@@ -112,15 +112,21 @@ pub(super) fn class(
 pub(super) fn rows(moves: impl Iterator<Item = (usize, usize)>) -> [u8; 2] {
     let (mut best, mut threat) = (None, 0);
     for (exchange, after) in moves {
-        let (loss, gain) = (after / GAIN_CLASSES, after % GAIN_CLASSES);
-        let net = if gain == MATE { MATED } else { NETS[exchange] - TAKEN[loss] };
+        let net = net(exchange, after);
         best = best.max(Some(net));
         if net >= SAFE {
-            threat = threat.max(gain);
+            threat = threat.max(after % GAIN_CLASSES);
         }
     }
     // Without moves the game is over, and the evaluation of no interest.
     [reached(&BEST, best.unwrap_or(0)) as u8, (BEST.len() + 1 + threat) as u8]
+}
+
+/// What a move with these classes of its exchange and of what happens afterwards nets, in
+/// centipawns: what its exchange does less what the opponent can take elsewhere.
+pub(super) fn net(exchange: usize, after: usize) -> i32 {
+    let (loss, gain) = (after / GAIN_CLASSES, after % GAIN_CLASSES);
+    if gain == MATE { MATED } else { NETS[exchange] - TAKEN[loss] }
 }
 
 /// The most that the other side wins by one exchange on a square of `side`'s pieces, its king
@@ -198,7 +204,7 @@ mod tests {
         let setup: Fen = fen.parse().unwrap();
         let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
         let window = Window::new(&position, 0, &[]);
-        let [.., best, next] = window.readouts[0].rules.map(usize::from);
+        let [.., best, next, _, _] = window.readouts[0].rules.map(usize::from);
         [best - FORCING_RULE_ROWS, next - FORCING_RULE_ROWS - BEST.len() - 1]
     }
 

@@ -3,6 +3,7 @@
 use shakmaty::{Bitboard, Board, Chess, Move, Piece, Position, Role, Square, attacks};
 
 use super::aftermath::{self, Captures};
+use super::shallow;
 use super::{ATTACK_STATES, EXCHANGES, arrivals, role_index};
 use crate::classical::exchange::{all_attackers, nets_from};
 
@@ -133,9 +134,14 @@ impl Situation {
         }
     }
 
-    /// The row of the move-situation table.
-    pub(super) fn row(self) -> u16 {
+    /// What the move seems to gain, in centipawns.
+    pub(super) fn promise(self) -> i32 {
+        aftermath::net(self.exchange, self.after)
+    }
+
+    /// The row of the move-situation table, where `opinion` is the shallow search's class of it.
+    pub(super) fn row(self, opinion: usize) -> u16 {
         let plain = (self.exchange * 3 + self.threats) * ATTACK_STATES + usize::from(self.state);
-        (plain * aftermath::CLASSES + self.after) as u16
+        ((plain * aftermath::CLASSES + self.after) * shallow::CLASSES + opinion) as u16
     }
 }

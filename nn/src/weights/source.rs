@@ -54,7 +54,7 @@ impl Source<'_> {
         self.grown(RULES, width)
     }
 
-    /// The table of moves' situations `[1500, hidden]`; an older file tells nothing of what happens
+    /// The table of moves' situations `[4500, hidden]`; an older file tells nothing of what happens
     /// after a move, whose classes have the same row then.
     ///
     /// # Errors

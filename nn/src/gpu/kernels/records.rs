@@ -48,13 +48,13 @@ pub(super) const NO_CAPTURE: usize = 63;
 pub(super) const POSITION_OF: usize = 512 * SITUATIONS;
 /// A move's first word is `piece + 64 · captured + 4096 · target + FULL · (position / POSITIONS)`:
 /// several searches that share a device send more positions at once than the second word can say.
-pub(super) const POSITIONS: usize = 1 << 12;
+pub(super) const POSITIONS: usize = 1 << 10;
 /// Room for the tokens of a move.
 pub(super) const FULL: usize = 1 << 24;
 /// Room for a target.
 pub(super) const TARGETS: usize = FULL / 4096;
 /// Room for a situation.
-pub(super) const SITUATIONS: usize = 1 << 11;
+pub(super) const SITUATIONS: usize = 1 << 13;
 const _: () = assert!(MOVE_FEATURES <= 512 && MOVE_SITUATIONS <= SITUATIONS);
 const _: () = assert!(encode::TARGETS <= TARGETS);
 

@@ -1,0 +1,267 @@
+//! What a shallow search says: two plies and the captures after them, by material alone.
+//!
+//! Much of what a network of a few layers gets wrong is a fork, an overloaded piece or a mate by a
+//! reply (`models/README.md`). Two rows of the rule table tell what the search gains, and how much
+//! more or less that is than captures alone promise; each move is told whether it is the best one,
+//! as good as that for all the search knows, or worse.
+//!
+//! A move that the opponent could answer by passing needs no search over replies. Castling and
+//! taking en passant are left out below the root.
+
+mod node;
+
+use shakmaty::{Bitboard, Chess, Move, Position, Rank, Role};
+
+use crate::classical::exchange::{
+    all_attackers, attacked, best_capture, immediate_gain, role_value,
+};
+
+use self::node::{Node, Step};
+
+/// Value of being mated.
+const MATED: i32 = -20_000;
+/// Plies of captures searched.
+const CAPTURE_PLIES: u8 = 8;
+/// Plies of these at which a check is answered by all evasions.
+const EVASION_PLIES: u8 = 2;
+/// Positions searched behind one reply.
+const POSITIONS: u32 = 64;
+
+/// Lower bounds of the classes of what the search gains, in centipawns.
+const GAINS: [i32; 12] = [-10_000, -700, -400, -250, -150, -50, 50, 150, 250, 400, 700, 10_000];
+/// Lower bounds of the classes of how much more that is than captures alone gain.
+const SURPRISES: [i32; 10] = [-700, -400, -250, -150, -50, 50, 150, 250, 400, 700];
+/// Rows of both.
+pub(super) const ROWS: usize = GAINS.len() + 1 + SURPRISES.len() + 1;
+/// Rows of a position in which nothing happens.
+pub(super) const QUIET: [u8; 2] = [6, GAINS.len() as u8 + 1 + 5];
+
+/// How a move compares with the best one: it is this one, may be as good, or is worse.
+pub(super) const CLASSES: usize = 3;
+/// By so many centipawns at least.
+const WORSE: i32 = 50;
+
+const DEAREST_FIRST: [Role; 5] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
+const CHEAPEST_FIRST: [Role; 6] =
+    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
+
+/// What the search found out about a position.
+pub(super) struct Shallow {
+    /// What the best move gains, in centipawns.
+    gain: i32,
+    /// What captures alone gain.
+    by_captures: i32,
+    best: usize,
+    /// Upper bounds of what the moves gain, the best one's exact.
+    gains: Vec<i32>,
+}
+
+impl Shallow {
+    /// Searches `position` with these `legal` moves; the sooner a good one comes by `promise`, of
+    /// which the highest is first, the less there is to search.
+    pub(super) fn search(position: &Chess, legal: &[Move], promise: impl Fn(usize) -> i32) -> Self {
+        Self::search_within(POSITIONS, position, legal, promise)
+    }
+
+    /// The same with another bound on the positions behind a reply.
+    fn search_within(
+        positions: u32,
+        position: &Chess,
+        legal: &[Move],
+        promise: impl Fn(usize) -> i32,
+    ) -> Self {
+        let mut search = Search { positions, left: 0, refutation: None };
+        let mut indices: Vec<usize> = (0..legal.len()).collect();
+        indices.sort_by_key(|&index| -promise(index));
+        let mut found = Self { gain: MATED, by_captures: 0, best: 0, gains: vec![0; legal.len()] };
+        for index in indices {
+            let played = legal[index];
+            let mut after = position.clone();
+            after.play_unchecked(played);
+            let gained = immediate_gain(played);
+            let child = Node { board: after.board().clone(), turn: after.turn() };
+            let gain = -search.replies(&child, Bounds::of(-gained, MATED, -found.gain));
+            found.gains[index] = gain;
+            if gain > found.gain {
+                (found.gain, found.best) = (gain, index);
+            }
+        }
+        let node = Node { board: position.board().clone(), turn: position.turn() };
+        found.by_captures = search.captures(&node, Bounds::of(0, MATED, -MATED));
+        found
+    }
+
+    /// The rows of the position, counted from the first of them.
+    pub(super) fn rows(&self) -> [u8; 2] {
+        if self.gains.is_empty() {
+            return QUIET; // the game is over, and the evaluation of no interest
+        }
+        let surprise = reached(&SURPRISES, self.gain - self.by_captures);
+        [reached(&GAINS, self.gain) as u8, (GAINS.len() + 1 + surprise) as u8]
+    }
+
+    /// The class of the legal move `index`.
+    pub(super) fn class(&self, index: usize) -> usize {
+        if index == self.best {
+            0
+        } else if self.gains[index] > self.gain - WORSE {
+            1
+        } else {
+            2
+        }
+    }
+}
+
+/// The class of a value: how many bounds it has reached.
+fn reached(bounds: &[i32], value: i32) -> usize {
+    bounds.iter().filter(|&&bound| value >= bound).count()
+}
+
+/// The window of a position, and what was found there so far; all for its side to move.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Material gained on the way here.
+    standing: i32,
+    alpha: i32,
+    beta: i32,
+    best: Option<i32>,
+}
+
+impl Bounds {
+    fn of(standing: i32, alpha: i32, beta: i32) -> Self {
+        Self { standing, alpha, beta, best: None }
+    }
+
+    /// The bounds after a move that gains so much at once.
+    fn after(&self, gain: i32) -> Self {
+        Self::of(-self.standing - gain, -self.beta, -self.alpha)
+    }
+
+    /// Takes in the value of a move or of passing; whether no more are needed.
+    fn raise(&mut self, value: i32) -> bool {
+        self.best = self.best.max(Some(value));
+        self.alpha = self.alpha.max(value);
+        self.alpha >= self.beta
+    }
+}
+
+struct Search {
+    /// Positions that may be searched behind a reply.
+    positions: u32,
+    /// How many still may.
+    left: u32,
+    /// The reply that refuted a move last: often it refutes the next one.
+    refutation: Option<Step>,
+}
+
+impl Search {
+    /// The value of a position behind one ply.
+    fn replies(&mut self, node: &Node, mut bounds: Bounds) -> i32 {
+        let checkers = node.checkers();
+        if checkers.is_empty() && bounds.beta < -MATED {
+            // Hardly ever is every move worse than none.
+            let passed = Node { board: node.board.clone(), turn: !node.turn };
+            let without = Bounds::of(-bounds.standing, -bounds.beta, 1 - bounds.beta);
+            let value = -self.captures(&passed, without);
+            if value >= bounds.beta {
+                return value;
+            }
+        }
+        let mut ended = false;
+        if let Some(step) = self.refutation.filter(|&step| node.can(step)) {
+            ended = self.reply(node, step, &mut bounds);
+        }
+        let targets = node.answers(checkers);
+        let victims = node.board.by_color(!node.turn) & targets;
+        for role in DEAREST_FIRST {
+            let victims = victims & node.board.by_role(role);
+            ended = ended || node.any(victims, |step| self.reply(node, step, &mut bounds));
+        }
+        let empty = targets & !node.board.occupied();
+        ended = ended || node.any(empty, |step| self.reply(node, step, &mut bounds));
+        if !ended && checkers.any() {
+            node.any_of_king(|step| self.reply(node, step, &mut bounds));
+        }
+        let over = if checkers.any() { MATED } else { bounds.standing.min(0) };
+        bounds.best.unwrap_or(over)
+    }
+
+    /// Tries a reply; whether it refutes the move.
+    fn reply(&mut self, node: &Node, step: Step, bounds: &mut Bounds) -> bool {
+        let Some((after, gain)) = node.after(step) else { return false };
+        let refutes = bounds.raise(-self.captures(&after, bounds.after(gain)));
+        if refutes {
+            self.refutation = Some(step);
+        }
+        refutes
+    }
+
+    /// The value of a position when both sides may go on taking.
+    fn captures(&mut self, node: &Node, bounds: Bounds) -> i32 {
+        self.left = self.positions;
+        self.resolve(node, bounds, 0)
+    }
+
+    fn resolve(&mut self, node: &Node, mut bounds: Bounds, ply: u8) -> i32 {
+        self.left = self.left.saturating_sub(1);
+        let checkers = if ply < EVASION_PLIES { node.checkers() } else { Bitboard::EMPTY };
+        if checkers.any() {
+            let targets = node.answers(checkers);
+            let _ = node.any(targets, |step| self.step(node, step, &mut bounds, ply))
+                || node.any_of_king(|step| self.step(node, step, &mut bounds, ply));
+            return bounds.best.unwrap_or(MATED);
+        }
+        let standing = bounds.standing;
+        if bounds.raise(standing) || ply >= CAPTURE_PLIES || self.left == 0 {
+            return standing;
+        }
+        let _ = self.promote(node, &mut bounds, ply) || self.take(node, &mut bounds, ply);
+        bounds.best.unwrap_or(standing)
+    }
+
+    /// Tries a capture or an evasion; whether no more are needed.
+    fn step(&mut self, node: &Node, step: Step, bounds: &mut Bounds, ply: u8) -> bool {
+        let Some((after, gain)) = node.after(step) else { return false };
+        bounds.raise(-self.resolve(&after, bounds.after(gain), ply + 1)) || self.left == 0
+    }
+
+    /// Tries the promotions that take nothing.
+    fn promote(&mut self, node: &Node, bounds: &mut Bounds, ply: u8) -> bool {
+        let seventh = node.turn.fold_wb(Rank::Seventh, Rank::Second);
+        let pawns = node.own(Role::Pawn) & Bitboard::from_rank(seventh);
+        pawns.into_iter().any(|from| {
+            let pushes = node.pushes(from).into_iter();
+            let mut steps = pushes.map(|to| Step { from, to, role: Role::Pawn });
+            steps.any(|step| self.step(node, step, bounds, ply))
+        })
+    }
+
+    /// Tries the captures that may reach the window and do not lose on their square.
+    fn take(&mut self, node: &Node, bounds: &mut Bounds, ply: u8) -> bool {
+        let (board, us) = (&node.board, node.turn);
+        let threatened = board.by_color(!us) & attacked(board, us);
+        for victim in DEAREST_FIRST {
+            if bounds.standing + role_value(victim) <= bounds.alpha {
+                break;
+            }
+            for to in threatened & board.by_role(victim) {
+                if best_capture(board, to, us) <= 0 {
+                    continue;
+                }
+                let attackers = all_attackers(board, to, board.occupied()) & board.by_color(us);
+                for role in CHEAPEST_FIRST {
+                    for from in attackers & board.by_role(role) {
+                        let step = Step { from, to, role };
+                        if node.keeps(step, victim) && self.step(node, step, bounds, ply) {
+                            return true;
+                        }
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;
