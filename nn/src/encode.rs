@@ -46,27 +46,35 @@ const MOVES_RULE_ROWS: usize = FORCING_RULE_ROWS + aftermath::ROWS;
 pub(crate) const OLDER_RULE_ROWS: [usize; 3] =
     [PLAIN_RULE_ROWS, FORCING_RULE_ROWS, MOVES_RULE_ROWS];
 /// Rows of a readout without special rules or forcing play.
-pub(crate) const PLAIN_RULES: [u8; RULE_FEATURES] = {
-    let [value, gain, threat] = tactics::QUIET;
-    let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
-    let [best, next] = aftermath::QUIET;
-    let [found, surprise] = shallow::QUIET;
+pub(crate) const PLAIN_RULES: [u8; RULE_FEATURES] =
+    placed([0, 2, 18, 27, 35], tactics::QUIET, aftermath::QUIET, shallow::QUIET);
+
+/// Rows of the rule table: the plain ones, and those of forcing play, of moves and of the shallow
+/// search, each counted from the first of its kind.
+const fn placed(
+    [side, castling, en_passant, clock, repetitions]: [u8; 5],
+    [value, gain, threat]: [u8; 3],
+    [best, next]: [u8; 2],
+    [found, surprise]: [u8; 2],
+) -> [u8; RULE_FEATURES] {
+    let forcing = PLAIN_RULE_ROWS as u8;
+    let moves = FORCING_RULE_ROWS as u8;
     let search = MOVES_RULE_ROWS as u8;
     [
-        0,
-        2,
-        18,
-        27,
-        35,
-        first + value,
-        first + gain,
-        first + threat,
+        side,
+        castling,
+        en_passant,
+        clock,
+        repetitions,
+        forcing + value,
+        forcing + gain,
+        forcing + threat,
         moves + best,
         moves + next,
         search + found,
         search + surprise,
     ]
-};
+}
 /// Destinations: 64 squares (seen from the mover's side) times no promotion, N, B, R, Q.
 pub const TARGETS: usize = 64 * 5;
 /// Mover's role × captured role or none × threat at the destination (none, any, cheaper piece) ×
@@ -74,16 +82,17 @@ pub const TARGETS: usize = 64 * 5;
 pub const MOVE_FEATURES: usize = 6 * 6 * 3 * 2 * 2;
 /// What the exchange nets (five classes) × pieces it threatens (none, one, more) × attack state of
 /// the mover where it stood × what the opponent can take elsewhere and what the mover threatens
-/// afterwards × what the shallow search thinks of it.
-pub const MOVE_SITUATIONS: usize = OLDER_MOVE_SITUATIONS[1] * shallow::CLASSES;
+/// afterwards × its class by the shallow search.
+pub const MOVE_SITUATIONS: usize = STATIC_MOVE_SITUATIONS * shallow::CLASSES;
 /// Classes of what an exchange nets.
 const EXCHANGES: usize = 5;
-/// Rows of the table without what happens afterwards, all that networks before 2026-11-24 had, and
-/// without the shallow search.
-pub(crate) const OLDER_MOVE_SITUATIONS: [usize; 2] = {
-    let plain = EXCHANGES * 3 * ATTACK_STATES;
-    [plain, plain * aftermath::CLASSES]
-};
+/// Rows of the table without what happens afterwards.
+const PLAIN_MOVE_SITUATIONS: usize = EXCHANGES * 3 * ATTACK_STATES;
+/// Rows of the table without the shallow search.
+const STATIC_MOVE_SITUATIONS: usize = PLAIN_MOVE_SITUATIONS * aftermath::CLASSES;
+/// Rows of the table in networks of before 2026-11-24 and of before the shallow search.
+pub(crate) const OLDER_MOVE_SITUATIONS: [usize; 2] =
+    [PLAIN_MOVE_SITUATIONS, STATIC_MOVE_SITUATIONS];
 /// The square that stands for a readout in the attention bias.
 pub const READOUT_SQUARE: u8 = 64;
 /// Squares and the readout, as the attention bias counts them.
@@ -262,16 +271,15 @@ impl Window {
         let situation = |&m: &Move| Situation::of(position, m, &states, &mut captures);
         let legal = position.legal_moves();
         let situations: Vec<_> = legal.iter().map(situation).collect();
-        let [best, next] = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
+        let outlook = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
         let shallow = Shallow::search(position, &legal, |index| situations[index].promise());
-        let [found, surprise] = shallow.rows();
         let is_whole = legal.as_slice() == moves;
         let tokens = moves.iter().enumerate().filter_map(|(index, &m)| {
             let index = if is_whole { index } else { legal.iter().position(|&l| l == m)? };
             self.move_token(position, m, situations[index], shallow.class(index))
         });
         let readout = Readout {
-            rules: self.rules(position, repetitions, &legal, [best, next, found, surprise]),
+            rules: self.rules(position, repetitions, &legal, [outlook, shallow.rows()]),
             board: fresh.into_iter().map(board_row).collect(),
             visible: self.visible(),
             moves: tokens.collect(),
@@ -284,7 +292,7 @@ impl Window {
         position: &Chess,
         repetitions: u8,
         legal: &MoveList,
-        [best, next, found, surprise]: [u8; 4],
+        [moves, search]: [[u8; 2]; 2],
     ) -> [u8; RULE_FEATURES] {
         let castles = position.castles();
         let right = |color, side, bit: u8| if castles.has(color, side) { bit } else { 0 };
@@ -297,22 +305,10 @@ impl Window {
         let is_flipped = position.turn() != self.side;
         let [value, gain, threat] = tactics::rows(position, legal);
         let value = if is_flipped { tactics::mirrored(value) } else { value };
-        let [first, moves] = [PLAIN_RULE_ROWS as u8, FORCING_RULE_ROWS as u8];
-        let search = MOVES_RULE_ROWS as u8;
-        [
-            u8::from(is_flipped),
-            2 + castling,
-            18 + en_passant,
-            27 + clock_class(position.halfmoves()),
-            35 + repetitions.min(2),
-            first + value,
-            first + gain,
-            first + threat,
-            moves + best,
-            moves + next,
-            search + found,
-            search + surprise,
-        ]
+        let clock = 27 + clock_class(position.halfmoves());
+        let plain =
+            [u8::from(is_flipped), 2 + castling, 18 + en_passant, clock, 35 + repetitions.min(2)];
+        placed(plain, [value, gain, threat], moves, search)
     }
 
     fn move_token(
@@ -320,7 +316,7 @@ impl Window {
         position: &Chess,
         m: Move,
         situation: Situation,
-        shallow: usize,
+        class: usize,
     ) -> Option<MoveToken> {
         let mover = position.turn();
         let from = m.from()?;
@@ -336,7 +332,7 @@ impl Window {
             captured,
             target: u16::from(promotion) * 64 + u16::from(oriented(to, mover)),
             feature: move_feature(position, m, to, situation),
-            situation: situation.row(shallow),
+            situation: situation.row(class),
         })
     }
 }

@@ -5,6 +5,10 @@ use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, atta
 
 use super::evaluate::pawn_attacks;
 
+/// What can be taken, dearest first.
+pub(crate) const DEAREST_FIRST: [Role; 5] =
+    [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
+
 /// Value of a role in centipawns for exchanges; the king's is beyond all others together.
 pub const fn role_value(role: Role) -> i32 {
     match role {

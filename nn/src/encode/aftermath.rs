@@ -8,7 +8,9 @@
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
 
-use crate::classical::exchange::{attacked, best_capture, best_capture_within, role_value};
+use crate::classical::exchange::{
+    DEAREST_FIRST, attacked, best_capture, best_capture_within, role_value,
+};
 
 /// Lower bounds, in centipawns, of the classes of what the opponent can take elsewhere: a pawn, a
 /// minor piece, a rook, a queen.
@@ -137,8 +139,6 @@ fn largest_capture(
     except: Option<Square>,
     mut best: impl FnMut(Square) -> i32,
 ) -> i32 {
-    const DEAREST_FIRST: [Role; 5] =
-        [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
     let threatened = board.by_color(side) & attacked(board, !side);
     let mut most = 0;
     for role in DEAREST_FIRST {
@@ -155,7 +155,7 @@ fn largest_capture(
 }
 
 /// The class of a value: how many bounds it has reached.
-fn reached(bounds: &[i32], value: i32) -> usize {
+pub(super) fn reached(bounds: &[i32], value: i32) -> usize {
     bounds.iter().filter(|&&bound| value >= bound).count()
 }
 

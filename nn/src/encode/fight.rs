@@ -139,9 +139,9 @@ impl Situation {
         aftermath::net(self.exchange, self.after)
     }
 
-    /// The row of the move-situation table, where `opinion` is the shallow search's class of it.
-    pub(super) fn row(self, opinion: usize) -> u16 {
+    /// The row of the move-situation table, where `class` is its class by the shallow search.
+    pub(super) fn row(self, class: usize) -> u16 {
         let plain = (self.exchange * 3 + self.threats) * ATTACK_STATES + usize::from(self.state);
-        ((plain * aftermath::CLASSES + self.after) * shallow::CLASSES + opinion) as u16
+        ((plain * aftermath::CLASSES + self.after) * shallow::CLASSES + class) as u16
     }
 }

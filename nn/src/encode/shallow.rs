@@ -5,18 +5,19 @@
 //! more or less that is than captures alone promise; each move is told whether it is the best one,
 //! as good as that for all the search knows, or worse.
 //!
-//! A move that the opponent could answer by passing needs no search over replies. Castling and
-//! taking en passant are left out below the root.
+//! Null move: where passing already keeps a move from gaining more than the best one so far, its
+//! replies are not searched. Below the root, castling, taking en passant and promotions to anything
+//! but a queen are left out, and a stalemate counts as what stands on the board.
 
 mod node;
 
 use shakmaty::{Bitboard, Chess, Move, Position, Rank, Role};
 
-use crate::classical::exchange::{
-    all_attackers, attacked, best_capture, immediate_gain, role_value,
-};
-
 use self::node::{Node, Step};
+use super::aftermath::reached;
+use crate::classical::exchange::{
+    DEAREST_FIRST, all_attackers, attacked, best_capture, immediate_gain, role_value,
+};
 
 /// Value of being mated.
 const MATED: i32 = -20_000;
@@ -36,29 +37,26 @@ pub(super) const ROWS: usize = GAINS.len() + 1 + SURPRISES.len() + 1;
 /// Rows of a position in which nothing happens.
 pub(super) const QUIET: [u8; 2] = [6, GAINS.len() as u8 + 1 + 5];
 
-/// How a move compares with the best one: it is this one, may be as good, or is worse.
+/// How a move compares with the best one, the first found of equals: it is this one, may be as
+/// good, or is worse.
 pub(super) const CLASSES: usize = 3;
 /// By so many centipawns at least.
 const WORSE: i32 = 50;
-
-const DEAREST_FIRST: [Role; 5] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
-const CHEAPEST_FIRST: [Role; 6] =
-    [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::King];
 
 /// What the search found out about a position.
 pub(super) struct Shallow {
     /// What the best move gains, in centipawns.
     gain: i32,
-    /// What captures alone gain.
+    /// What captures alone gain or, in check, all evasions.
     by_captures: i32,
     best: usize,
-    /// Upper bounds of what the moves gain, the best one's exact.
+    /// What the moves gain at most, but for delta pruning, which may put one too low.
     gains: Vec<i32>,
 }
 
 impl Shallow {
-    /// Searches `position` with these `legal` moves; the sooner a good one comes by `promise`, of
-    /// which the highest is first, the less there is to search.
+    /// Searches `position` with these `legal` moves in the order of `promise`, highest first: the
+    /// sooner a good one comes, the less there is to search.
     pub(super) fn search(position: &Chess, legal: &[Move], promise: impl Fn(usize) -> i32) -> Self {
         Self::search_within(POSITIONS, position, legal, promise)
     }
@@ -112,11 +110,6 @@ impl Shallow {
     }
 }
 
-/// The class of a value: how many bounds it has reached.
-fn reached(bounds: &[i32], value: i32) -> usize {
-    bounds.iter().filter(|&&bound| value >= bound).count()
-}
-
 /// The window of a position, and what was found there so far; all for its side to move.
 #[derive(Clone, Copy)]
 struct Bounds {
@@ -159,7 +152,7 @@ impl Search {
     fn replies(&mut self, node: &Node, mut bounds: Bounds) -> i32 {
         let checkers = node.checkers();
         if checkers.is_empty() && bounds.beta < -MATED {
-            // Hardly ever is every move worse than none.
+            // Null move, once a best move is known: zugzwang is rare.
             let passed = Node { board: node.board.clone(), turn: !node.turn };
             let without = Bounds::of(-bounds.standing, -bounds.beta, 1 - bounds.beta);
             let value = -self.captures(&passed, without);
@@ -182,7 +175,7 @@ impl Search {
         if !ended && checkers.any() {
             node.any_of_king(|step| self.reply(node, step, &mut bounds));
         }
-        let over = if checkers.any() { MATED } else { bounds.standing.min(0) };
+        let over = if checkers.any() { MATED } else { bounds.standing };
         bounds.best.unwrap_or(over)
     }
 
@@ -196,7 +189,7 @@ impl Search {
         refutes
     }
 
-    /// The value of a position when both sides may go on taking.
+    /// Quiescence: the value of a position when both sides may go on taking.
     fn captures(&mut self, node: &Node, bounds: Bounds) -> i32 {
         self.left = self.positions;
         self.resolve(node, bounds, 0)
@@ -236,7 +229,7 @@ impl Search {
         })
     }
 
-    /// Tries the captures that may reach the window and do not lose on their square.
+    /// Tries the captures that may reach the window (delta pruning) and do not lose material.
     fn take(&mut self, node: &Node, bounds: &mut Bounds, ply: u8) -> bool {
         let (board, us) = (&node.board, node.turn);
         let threatened = board.by_color(!us) & attacked(board, us);
@@ -249,7 +242,7 @@ impl Search {
                     continue;
                 }
                 let attackers = all_attackers(board, to, board.occupied()) & board.by_color(us);
-                for role in CHEAPEST_FIRST {
+                for role in Role::ALL {
                     for from in attackers & board.by_role(role) {
                         let step = Step { from, to, role };
                         if node.keeps(step, victim) && self.step(node, step, bounds, ply) {

@@ -46,7 +46,7 @@ impl Source<'_> {
         Ok(Tensor { shape, values })
     }
 
-    /// The rule table `[87, width]`; the rows that an older file does not have are zeros.
+    /// The rule table `[111, width]`; the rows that an older file does not have are zeros.
     ///
     /// # Errors
     /// When there is none.
@@ -54,8 +54,8 @@ impl Source<'_> {
         self.grown(RULES, width)
     }
 
-    /// The table of moves' situations `[4500, hidden]`; an older file tells nothing of what happens
-    /// after a move, whose classes have the same row then.
+    /// The table of moves' situations `[4500, hidden]`; in an older file moves that it does not tell
+    /// apart have the same row.
     ///
     /// # Errors
     /// When there is none.

@@ -61,7 +61,7 @@ impl Node {
         best_capture(&board, to, !self.turn) <= role_value(victim)
     }
 
-    /// Whether `visit` says so of any step to `targets`, which it may have to find illegal.
+    /// Visits the steps to `targets`, legal or not, until `visit` says so; whether it did.
     pub(super) fn any(&self, targets: Bitboard, mut visit: impl FnMut(Step) -> bool) -> bool {
         [Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::Pawn, Role::King]
             .into_iter()
@@ -73,7 +73,7 @@ impl Node {
             })
     }
 
-    /// The same of any step of the king.
+    /// The same for all steps of the king.
     pub(super) fn any_of_king(&self, mut visit: impl FnMut(Step) -> bool) -> bool {
         self.own(Role::King).into_iter().any(|from| {
             let reach = king_attacks(from) & !self.board.by_color(self.turn);

@@ -90,7 +90,6 @@ fn all_replies_find_the_same() {
             let seed = next(64);
             let order = |index: usize| ((index * 37) ^ seed) as i32;
             let found = Shallow::search_within(u32::MAX, &position, &legal, order);
-            assert!((0..legal.len()).all(|index| found.gains[index] <= found.gain));
             searched += 1;
             others += u32::from(found.gain != by_all_replies(&position));
             position.play_unchecked(legal[next(legal.len())]);

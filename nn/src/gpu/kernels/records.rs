@@ -171,7 +171,7 @@ mod tests {
             feature: (MOVE_FEATURES - 1) as u16,
             situation: (MOVE_SITUATIONS - 1) as u16,
         };
-        for position in [0, 1, 4095, 4096, 8191, 100_000] {
+        for position in [0, 1, POSITIONS - 1, POSITIONS, 8191, 100_000].map(|at| at as u32) {
             let [a, b] = move_words(&m, position).map(|word| word as usize);
             assert_eq!(b / POSITION_OF + a / FULL * POSITIONS, position as usize);
             assert_eq!([a % 64, a / 64 % 64, a / 4096 % TARGETS], [31, 30, encode::TARGETS - 1]);
