@@ -54,8 +54,8 @@ impl Source<'_> {
         self.grown(RULES, width)
     }
 
-    /// The table of moves' situations `[4500, hidden]`; in an older file moves that it does not tell
-    /// apart have the same row.
+    /// The table of moves' situations `[4500, hidden]`; in an older file, moves that it does not
+    /// tell apart have the same row.
     ///
     /// # Errors
     /// When there is none.
