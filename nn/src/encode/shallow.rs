@@ -77,15 +77,13 @@ impl Shallow {
             let mut after = position.clone();
             after.play_unchecked(played);
             let gained = immediate_gain(played);
-            let child = Node { board: after.board().clone(), turn: after.turn() };
-            let gain = -search.replies(&child, Bounds::of(-gained, MATED, -found.gain));
+            let gain = -search.replies(&Node::of(&after), Bounds::of(-gained, MATED, -found.gain));
             found.gains[index] = gain;
             if gain > found.gain {
                 (found.gain, found.best) = (gain, index);
             }
         }
-        let node = Node { board: position.board().clone(), turn: position.turn() };
-        found.by_captures = search.captures(&node, Bounds::of(0, MATED, -MATED));
+        found.by_captures = search.captures(&Node::of(position), Bounds::of(0, MATED, -MATED));
         found
     }
 
@@ -153,9 +151,8 @@ impl Search {
         let checkers = node.checkers();
         if checkers.is_empty() && bounds.beta < -MATED {
             // Null move, once a best move is known: zugzwang is rare.
-            let passed = Node { board: node.board.clone(), turn: !node.turn };
             let without = Bounds::of(-bounds.standing, -bounds.beta, 1 - bounds.beta);
-            let value = -self.captures(&passed, without);
+            let value = -self.captures(&node.passed(), without);
             if value >= bounds.beta {
                 return value;
             }

@@ -7,6 +7,7 @@
 
 use shakmaty::{Chess, MoveList, Position, PositionError};
 
+use super::aftermath::reached;
 use crate::classical::{for_white, quiet_from, seen_by};
 
 /// Upper bounds of the classes of the value after captures, in centipawns; symmetrical, so that the
@@ -53,9 +54,9 @@ pub(crate) fn mirrored(value_row: u8) -> u8 {
     VALUE_ROWS - 1 - value_row
 }
 
-/// The class of a value: how many bounds it has reached.
+/// The class of a value, as a row.
 fn class(bounds: &[i32], value: i32) -> u8 {
-    bounds.iter().filter(|&&bound| value >= bound).count() as u8
+    reached(bounds, value) as u8
 }
 
 #[cfg(test)]

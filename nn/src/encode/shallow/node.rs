@@ -1,7 +1,7 @@
 //! A position of the shallow search: a board, and what its side to move can do there.
 
 use shakmaty::attacks::{attacks, between, king_attacks, pawn_attacks};
-use shakmaty::{Bitboard, Board, Color, Piece, Rank, Role, Square};
+use shakmaty::{Bitboard, Board, Chess, Color, Piece, Position, Rank, Role, Square};
 
 use crate::classical::exchange::{best_capture, role_value};
 
@@ -20,6 +20,15 @@ pub(super) struct Node {
 }
 
 impl Node {
+    pub(super) fn of(position: &Chess) -> Self {
+        Self { board: position.board().clone(), turn: position.turn() }
+    }
+
+    /// The position after a null move.
+    pub(super) fn passed(&self) -> Self {
+        Self { board: self.board.clone(), turn: !self.turn }
+    }
+
     pub(super) fn own(&self, role: Role) -> Bitboard {
         self.board.by_color(self.turn) & self.board.by_role(role)
     }

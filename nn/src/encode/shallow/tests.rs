@@ -52,11 +52,10 @@ fn by_all_replies(position: &Chess) -> i32 {
         let mut after = position.clone();
         after.play_unchecked(played);
         let gained = immediate_gain(played);
-        let node = Node { board: after.board().clone(), turn: after.turn() };
+        let node = Node::of(&after);
         let mut best = None;
         if !after.is_check() {
-            let passed = Node { board: node.board.clone(), turn: !node.turn };
-            best = Some(-search.captures(&passed, open(gained)));
+            best = Some(-search.captures(&node.passed(), open(gained)));
         }
         let mut visit = |step| {
             if let Some((next, gain)) = node.after(step) {
