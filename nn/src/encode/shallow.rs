@@ -3,7 +3,7 @@
 //! Much of what a network of a few layers gets wrong is a fork, an overloaded piece or a mate by a
 //! reply (`models/README.md`). Two rows of the rule table tell what the search gains, and how much
 //! more or less that is than captures alone promise; each move is told whether it is the best one,
-//! as good as that for all the search knows, or worse.
+//! as good as that for all the search knows, worse, or much worse.
 //!
 //! Null move: where passing already keeps a move from gaining more than the best one so far, its
 //! replies are not searched. Below the root, castling, taking en passant and promotions to anything
@@ -38,10 +38,11 @@ pub(super) const ROWS: usize = GAINS.len() + 1 + SURPRISES.len() + 1;
 pub(super) const QUIET: [u8; 2] = [6, GAINS.len() as u8 + 1 + 5];
 
 /// How a move compares with the best one, the first found of equals: it is this one, may be as
-/// good, or is worse.
-pub(super) const CLASSES: usize = 3;
+/// good, is worse or much worse.
+pub(super) const CLASSES: usize = 4;
 /// By so many centipawns at least.
 const WORSE: i32 = 50;
+const MUCH_WORSE: i32 = 250;
 
 /// What the search found out about a position.
 pub(super) struct Shallow {
@@ -50,7 +51,7 @@ pub(super) struct Shallow {
     /// What captures alone gain or, in check, all evasions.
     by_captures: i32,
     best: usize,
-    /// What the moves gain at most, but for delta pruning, which may put one too low.
+    /// What the moves gain at most.
     gains: Vec<i32>,
 }
 
@@ -70,7 +71,11 @@ impl Shallow {
     ) -> Self {
         let mut search = Search { positions, left: 0, refutation: None };
         let mut indices: Vec<usize> = (0..legal.len()).collect();
-        indices.sort_by_key(|&index| -promise(index));
+        // Equals in an order that is the same for both sides.
+        let flip = position.turn().fold_wb(0, 56);
+        let squares =
+            |played: Move| (played.from().map_or(0, u8::from) ^ flip, u8::from(played.to()) ^ flip);
+        indices.sort_by_key(|&index| (-promise(index), squares(legal[index])));
         let mut found = Self { gain: MATED, by_captures: 0, best: 0, gains: vec![0; legal.len()] };
         for index in indices {
             let played = legal[index];
@@ -102,8 +107,10 @@ impl Shallow {
             0
         } else if self.gains[index] > self.gain - WORSE {
             1
-        } else {
+        } else if self.gains[index] > self.gain - MUCH_WORSE {
             2
+        } else {
+            3
         }
     }
 }
@@ -231,7 +238,9 @@ impl Search {
         let (board, us) = (&node.board, node.turn);
         let threatened = board.by_color(!us) & attacked(board, us);
         for victim in DEAREST_FIRST {
-            if bounds.standing + role_value(victim) <= bounds.alpha {
+            let most = bounds.standing + role_value(victim);
+            if most <= bounds.alpha {
+                bounds.best = bounds.best.max(Some(most));
                 break;
             }
             for to in threatened & board.by_role(victim) {

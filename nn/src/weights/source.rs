@@ -54,7 +54,7 @@ impl Source<'_> {
         self.grown(RULES, width)
     }
 
-    /// The table of moves' situations `[4500, hidden]`; in an older file, moves that it does not
+    /// The table of moves' situations `[6000, hidden]`; in an older file, moves that it does not
     /// tell apart have the same row.
     ///
     /// # Errors
