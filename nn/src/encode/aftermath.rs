@@ -6,7 +6,7 @@
 //! best of all moves by these classes is told to the readout: whether every move loses something,
 //! and whether a safe one threatens more.
 
-use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
+use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Rank, Role, Square, attacks};
 
 use crate::classical::exchange::{
     DEAREST_FIRST, attacked, best_capture, best_capture_within, role_value,
@@ -84,20 +84,21 @@ fn changed(a: &Board, b: &Board) -> Bitboard {
     roles.fold(a.white() ^ b.white(), |squares, role| squares | role)
 }
 
-/// The pair of classes of `played`, legal in `position`, which takes its piece to `to`; the
-/// position's `captures` are used again.
+/// The pair of classes of `played`, legal in `position`, which takes its piece to `to`, and whether
+/// it threatens nothing: neither gives check nor lets its side gain by a capture or a promotion, if
+/// the opponent passes. The position's `captures` are used again.
 pub(super) fn class(
     position: &Chess,
     played: Move,
     to: Square,
     captures: &mut Captures<'_>,
-) -> usize {
+) -> (usize, bool) {
     let mut after = position.clone();
     after.play_unchecked(played);
     let (board, mover) = (after.board(), position.turn());
     let checks = after.is_check();
     if checks && after.legal_moves().is_empty() {
-        return MATE;
+        return (MATE, false);
     }
     // In check the opponent has other things to do.
     let changed = changed(position.board(), board);
@@ -106,7 +107,10 @@ pub(super) fn class(
     };
     let loss = if checks { 0 } else { largest(mover, Some(to)) };
     let gain = largest(!mover, None);
-    reached(&LOSSES, loss) * GAIN_CLASSES + reached(&GAINS, gain)
+    let seventh = Bitboard::from_rank(mover.fold_wb(Rank::Seventh, Rank::Second));
+    let promotes = (board.by_color(mover) & board.pawns() & seventh).any();
+    let class = reached(&LOSSES, loss) * GAIN_CLASSES + reached(&GAINS, gain);
+    (class, gain == 0 && !checks && !promotes)
 }
 
 /// The rows of a position, counted from the first of them, whose legal moves have these classes of
@@ -173,7 +177,7 @@ mod tests {
         let setup: Fen = fen.parse().unwrap();
         let position: Chess = setup.into_position(CastlingMode::Standard).unwrap();
         let played = played.parse::<UciMove>().unwrap().to_move(&position).unwrap();
-        let class = class(&position, played, played.to(), &mut Captures::of(position.board()));
+        let (class, _) = class(&position, played, played.to(), &mut Captures::of(position.board()));
         [class / GAIN_CLASSES, class % GAIN_CLASSES]
     }
 

@@ -85,6 +85,8 @@ pub(super) struct Situation {
     state: u8,
     /// Classes of what happens afterwards.
     pub(super) after: usize,
+    /// Whether it threatens nothing.
+    is_idle: bool,
     /// What attacks the square that it goes to.
     attackers: Bitboard,
     /// What it attacks from there.
@@ -124,19 +126,22 @@ impl Situation {
                 board.role_at(*square).is_some_and(|other| rank_of(other) > rank_of(stands));
             dearer || board.attacks_to(*square, !mover, occupied).is_empty()
         };
+        let (after, is_idle) = aftermath::class(position, m, to, captures);
         Self {
             exchange,
             threats: reached.into_iter().filter(threatened).take(2).count(),
             state: states[usize::from(from)],
-            after: aftermath::class(position, m, to, captures),
+            after,
+            is_idle,
             attackers,
             reach,
         }
     }
 
-    /// What the move seems to gain, in centipawns.
-    pub(super) fn promise(self) -> i32 {
-        aftermath::net(self.exchange, self.after)
+    /// What the shallow search is told of it.
+    pub(super) fn outlook(self) -> shallow::Outlook {
+        let promise = aftermath::net(self.exchange, self.after);
+        shallow::Outlook { promise, is_idle: self.is_idle }
     }
 
     /// The row of the move-situation table, where `class` is its class by the shallow search.

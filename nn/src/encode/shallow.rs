@@ -11,7 +11,7 @@
 
 mod node;
 
-use shakmaty::{Bitboard, Chess, Move, Position, Rank, Role};
+use shakmaty::{Bitboard, Chess, Move, Position, Rank, Role, Square};
 
 use self::node::{Node, Step};
 use super::aftermath::reached;
@@ -55,11 +55,24 @@ pub(super) struct Shallow {
     gains: Vec<i32>,
 }
 
+/// What is known of a move beforehand.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Outlook {
+    /// What it seems to gain, in centipawns.
+    pub(super) promise: i32,
+    /// Whether it neither gives check nor threatens to take or promote.
+    pub(super) is_idle: bool,
+}
+
 impl Shallow {
-    /// Searches `position` with these `legal` moves in the order of `promise`, highest first: the
-    /// sooner a good one comes, the less there is to search.
-    pub(super) fn search(position: &Chess, legal: &[Move], promise: impl Fn(usize) -> i32) -> Self {
-        Self::search_within(POSITIONS, position, legal, promise)
+    /// Searches `position` with these `legal` moves, those first that promise most: the sooner a
+    /// good one comes, the less there is to search.
+    pub(super) fn search(
+        position: &Chess,
+        legal: &[Move],
+        outlook: impl Fn(usize) -> Outlook,
+    ) -> Self {
+        Self::search_within(POSITIONS, position, legal, outlook)
     }
 
     /// The same with another bound on the positions behind a reply.
@@ -67,21 +80,22 @@ impl Shallow {
         positions: u32,
         position: &Chess,
         legal: &[Move],
-        promise: impl Fn(usize) -> i32,
+        outlook: impl Fn(usize) -> Outlook,
     ) -> Self {
         let mut search = Search { positions, left: 0, refutation: None };
-        let mut indices: Vec<usize> = (0..legal.len()).collect();
-        // Equals in an order that is the same for both sides.
-        let flip = position.turn().fold_wb(0, 56);
-        let squares =
-            |played: Move| (played.from().map_or(0, u8::from) ^ flip, u8::from(played.to()) ^ flip);
-        indices.sort_by_key(|&index| (-promise(index), squares(legal[index])));
         let mut found = Self { gain: MATED, by_captures: 0, best: 0, gains: vec![0; legal.len()] };
-        for index in indices {
+        for (index, is_idle) in in_order(position, legal, outlook) {
             let played = legal[index];
+            let gained = immediate_gain(played);
+            if is_idle && found.gain > MATED && gained <= found.gain {
+                // Passing answers it, and all that `replies` finds is what delta pruning leaves.
+                let mut pruned = DEAREST_FIRST.into_iter().map(role_value);
+                let most = pruned.find(|victim| gained + victim <= found.gain);
+                found.gains[index] = gained + most.unwrap_or(0);
+                continue;
+            }
             let mut after = position.clone();
             after.play_unchecked(played);
-            let gained = immediate_gain(played);
             let gain = -search.replies(&Node::of(&after), Bounds::of(-gained, MATED, -found.gain));
             found.gains[index] = gain;
             if gain > found.gain {
@@ -113,6 +127,24 @@ impl Shallow {
             3
         }
     }
+}
+
+/// The moves, those first that promise most, and whether each is idle. Equals are in an order that
+/// is the same for both sides.
+fn in_order(
+    position: &Chess,
+    legal: &[Move],
+    outlook: impl Fn(usize) -> Outlook,
+) -> impl Iterator<Item = (usize, bool)> {
+    let flip = position.turn().fold_wb(0, 56);
+    let seen = |square: Option<Square>| square.map_or(0, u8::from) ^ flip;
+    let of = |(index, played): (usize, &Move)| {
+        let Outlook { promise, is_idle } = outlook(index);
+        (-promise, seen(played.from()), seen(Some(played.to())), index, is_idle)
+    };
+    let mut moves: Vec<_> = legal.iter().enumerate().map(of).collect();
+    moves.sort_unstable();
+    moves.into_iter().map(|(.., index, is_idle)| (index, is_idle))
 }
 
 /// The window of a position, and what was found there so far; all for its side to move.

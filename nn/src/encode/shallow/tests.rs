@@ -1,6 +1,8 @@
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Square};
 
+use super::super::aftermath::Captures;
+use super::super::fight::Situation;
 use super::*;
 
 fn position(fen: &str) -> Chess {
@@ -11,13 +13,13 @@ fn search(fen: &str) -> (Shallow, Vec<String>) {
     let position = position(fen);
     let legal = position.legal_moves();
     let names = legal.iter().map(|m| m.to_uci(CastlingMode::Standard).to_string()).collect();
-    (Shallow::search(&position, &legal, |_| 0), names)
+    (Shallow::search(&position, &legal, |_| Outlook::default()), names)
 }
 
 #[test]
 fn nothing_happens_at_the_start() {
     let position = Chess::default();
-    let found = Shallow::search(&position, &position.legal_moves(), |_| 0);
+    let found = Shallow::search(&position, &position.legal_moves(), |_| Outlook::default());
     assert_eq!((found.gain, found.by_captures, found.rows()), (0, 0, QUIET));
     assert!((0..20).all(|index| found.class(index) == usize::from(index != found.best)));
 }
@@ -71,7 +73,7 @@ fn by_all_replies(position: &Chess) -> i32 {
 }
 
 /// The share of the positions of random games that `is_other` is true of, with a number below 64.
-fn share(is_other: impl Fn(&Chess, usize) -> bool) -> f64 {
+fn share(mut is_other: impl FnMut(&Chess, usize) -> bool) -> f64 {
     let mut random = 1_u64;
     let mut next = |below: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -99,7 +101,8 @@ fn share(is_other: impl Fn(&Chess, usize) -> bool) -> f64 {
 #[test]
 fn all_replies_find_the_same() {
     let others = share(|position, seed| {
-        let order = |index: usize| ((index * 37) ^ seed) as i32;
+        let order =
+            |index: usize| Outlook { promise: ((index * 37) ^ seed) as i32, is_idle: false };
         let legal = position.legal_moves();
         let found = Shallow::search_within(u32::MAX, position, &legal, order);
         found.gain != by_all_replies(position)
@@ -112,7 +115,7 @@ fn all_replies_find_the_same() {
 fn both_sides_find_the_same() {
     let found = |position: &Chess, see: fn(Square) -> Square| {
         let legal = position.legal_moves();
-        let found = Shallow::search(position, &legal, |_| 0);
+        let found = Shallow::search(position, &legal, |_| Outlook::default());
         let squares = legal.get(found.best).map(|best| (best.from().map(see), see(best.to())));
         (found.rows(), squares)
     };
@@ -122,4 +125,26 @@ fn both_sides_find_the_same() {
         found(position, |square| square) != found(&mirrored, Square::flip_vertical)
     });
     assert!(others < 0.02, "{others}");
+}
+
+#[test]
+fn idle_moves_are_only_a_shortcut() {
+    let mut idle = 0;
+    let others = share(|position, _| {
+        let legal = position.legal_moves();
+        let mut captures = Captures::of(position.board());
+        let outlooks: Vec<_> = legal
+            .iter()
+            .map(|&m| Situation::of(position, m, &[0; 64], &mut captures).outlook())
+            .collect();
+        idle += outlooks.iter().filter(|outlook| outlook.is_idle).count();
+        let [short, long] = [true, false].map(|may| {
+            Shallow::search(position, &legal, |index| Outlook {
+                is_idle: may && outlooks[index].is_idle,
+                ..outlooks[index]
+            })
+        });
+        (short.rows(), short.best, &short.gains) != (long.rows(), long.best, &long.gains)
+    });
+    assert!(others == 0.0 && idle > 10_000, "{others}, {idle} idle");
 }
