@@ -90,10 +90,12 @@ const EXCHANGES: usize = 5;
 const PLAIN_MOVE_SITUATIONS: usize = EXCHANGES * 3 * ATTACK_STATES;
 /// Rows of the table without the shallow search.
 const STATIC_MOVE_SITUATIONS: usize = PLAIN_MOVE_SITUATIONS * aftermath::CLASSES;
+/// Rows of the table when the shallow search told three classes of moves.
+pub(crate) const THREE_CLASS_MOVE_SITUATIONS: usize = STATIC_MOVE_SITUATIONS * 3;
 /// Rows of the table in networks of before 2026-11-24, of before the shallow search, and of its
-/// first form, which told three classes of moves.
+/// first form.
 pub(crate) const OLDER_MOVE_SITUATIONS: [usize; 3] =
-    [PLAIN_MOVE_SITUATIONS, STATIC_MOVE_SITUATIONS, 3 * STATIC_MOVE_SITUATIONS];
+    [PLAIN_MOVE_SITUATIONS, STATIC_MOVE_SITUATIONS, THREE_CLASS_MOVE_SITUATIONS];
 /// The square that stands for a readout in the attention bias.
 pub const READOUT_SQUARE: u8 = 64;
 /// Squares and the readout, as the attention bias counts them.

@@ -19,7 +19,10 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 
-use crate::encode::{MOVE_SITUATIONS, OLDER_MOVE_SITUATIONS, OLDER_RULE_ROWS, PLACES, RULE_ROWS};
+use crate::encode::{
+    MOVE_SITUATIONS, OLDER_MOVE_SITUATIONS, OLDER_RULE_ROWS, PLACES, RULE_ROWS,
+    THREE_CLASS_MOVE_SITUATIONS,
+};
 use crate::files::{self, FileError};
 use crate::model::{Model, ModelConfig};
 
@@ -215,10 +218,10 @@ fn grown(name: &str, table: &[f32], rows: usize) -> Vec<f32> {
         grown.resize(now * width, 0.0);
         return grown;
     }
-    if !now.is_multiple_of(rows) {
-        // The last of the shallow search's three classes has become two.
+    if rows == THREE_CLASS_MOVE_SITUATIONS {
+        // The last of the three has become two.
         let threes = table.chunks_exact(3 * width);
-        return threes.flat_map(|rows| [rows, &rows[2 * width..]].concat()).collect();
+        return threes.flat_map(|three| [three, &three[2 * width..]].concat()).collect();
     }
     table.chunks_exact(width).flat_map(|row| row.repeat(now / rows)).collect()
 }
@@ -337,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_move_keeps_the_row_of_before() {
-        let before: [fn(usize) -> usize; 3] =
+        let before: [fn(usize) -> usize; OLDER_MOVE_SITUATIONS.len()] =
             [|row| row / 100, |row| row / 4, |row| row / 4 * 3 + (row % 4).min(2)];
         for (rows, before) in OLDER_MOVE_SITUATIONS.into_iter().zip(before) {
             let table: Vec<f32> = (0..rows * 2).map(|index| index as f32).collect();

@@ -85,8 +85,8 @@ fn changed(a: &Board, b: &Board) -> Bitboard {
 }
 
 /// The pair of classes of `played`, legal in `position`, which takes its piece to `to`, and whether
-/// it threatens nothing: neither gives check nor lets its side gain by a capture or a promotion, if
-/// the opponent passes. The position's `captures` are used again.
+/// it is idle: gives no check, leaves no pawn on the seventh rank, and no exchange would gain
+/// anything if the opponent passed. The position's `captures` are used again.
 pub(super) fn class(
     position: &Chess,
     played: Move,
@@ -108,9 +108,9 @@ pub(super) fn class(
     let loss = if checks { 0 } else { largest(mover, Some(to)) };
     let gain = largest(!mover, None);
     let seventh = Bitboard::from_rank(mover.fold_wb(Rank::Seventh, Rank::Second));
-    let promotes = (board.by_color(mover) & board.pawns() & seventh).any();
+    let may_promote = (board.by_color(mover) & board.pawns() & seventh).any();
     let class = reached(&LOSSES, loss) * GAIN_CLASSES + reached(&GAINS, gain);
-    (class, gain == 0 && !checks && !promotes)
+    (class, gain == 0 && !checks && !may_promote)
 }
 
 /// The rows of a position, counted from the first of them, whose legal moves have these classes of

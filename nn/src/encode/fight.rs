@@ -85,7 +85,7 @@ pub(super) struct Situation {
     state: u8,
     /// Classes of what happens afterwards.
     pub(super) after: usize,
-    /// Whether it threatens nothing.
+    /// Whether it gives no check and threatens to win nothing.
     is_idle: bool,
     /// What attacks the square that it goes to.
     attackers: Bitboard,

@@ -6,7 +6,8 @@
 //! as good as that for all the search knows, worse, or much worse.
 //!
 //! Null move: where passing already keeps a move from gaining more than the best one so far, its
-//! replies are not searched. Below the root, castling, taking en passant and promotions to anything
+//! replies are not searched; an idle move, after which no exchange would gain anything then, is not
+//! even played. Below the root, castling, taking en passant and promotions to anything
 //! but a queen are left out, and a stalemate counts as what stands on the board.
 
 mod node;
@@ -40,8 +41,9 @@ pub(super) const QUIET: [u8; 2] = [6, GAINS.len() as u8 + 1 + 5];
 /// How a move compares with the best one, the first found of equals: it is this one, may be as
 /// good, is worse or much worse.
 pub(super) const CLASSES: usize = 4;
-/// By so many centipawns at least.
+/// Worse by so many centipawns at least.
 const WORSE: i32 = 50;
+/// Much worse by so many.
 const MUCH_WORSE: i32 = 250;
 
 /// What the search found out about a position.
@@ -51,7 +53,8 @@ pub(super) struct Shallow {
     /// What captures alone gain or, in check, all evasions.
     by_captures: i32,
     best: usize,
-    /// What the moves gain at most.
+    /// What the moves gain at most, but for what the search leaves out: exchanges that lose, a
+    /// pruned capture's promotion or check, and what lies behind its bounds.
     gains: Vec<i32>,
 }
 
@@ -60,7 +63,8 @@ pub(super) struct Shallow {
 pub(super) struct Outlook {
     /// What it seems to gain, in centipawns.
     pub(super) promise: i32,
-    /// Whether it neither gives check nor threatens to take or promote.
+    /// Whether it gives no check, leaves no pawn on the seventh rank, and no exchange would gain
+    /// anything if the opponent passed.
     pub(super) is_idle: bool,
 }
 
@@ -84,21 +88,19 @@ impl Shallow {
     ) -> Self {
         let mut search = Search { positions, left: 0, refutation: None };
         let mut found = Self { gain: MATED, by_captures: 0, best: 0, gains: vec![0; legal.len()] };
-        for (index, is_idle) in in_order(position, legal, outlook) {
+        for (place, (index, is_idle)) in in_order(position, legal, outlook).enumerate() {
             let played = legal[index];
             let gained = immediate_gain(played);
             if is_idle && found.gain > MATED && gained <= found.gain {
-                // Passing answers it, and all that `replies` finds is what delta pruning leaves.
-                let mut pruned = DEAREST_FIRST.into_iter().map(role_value);
-                let most = pruned.find(|victim| gained + victim <= found.gain);
-                found.gains[index] = gained + most.unwrap_or(0);
+                // Passing refutes it, and nothing can be taken then.
+                found.gains[index] = gained;
                 continue;
             }
             let mut after = position.clone();
             after.play_unchecked(played);
             let gain = -search.replies(&Node::of(&after), Bounds::of(-gained, MATED, -found.gain));
             found.gains[index] = gain;
-            if gain > found.gain {
+            if gain > found.gain || place == 0 {
                 (found.gain, found.best) = (gain, index);
             }
         }
@@ -270,12 +272,13 @@ impl Search {
         let (board, us) = (&node.board, node.turn);
         let threatened = board.by_color(!us) & attacked(board, us);
         for victim in DEAREST_FIRST {
+            let victims = threatened & board.by_role(victim);
             let most = bounds.standing + role_value(victim);
-            if most <= bounds.alpha {
+            if most <= bounds.alpha && victims.any() {
                 bounds.best = bounds.best.max(Some(most));
                 break;
             }
-            for to in threatened & board.by_role(victim) {
+            for to in victims {
                 if best_capture(board, to, us) <= 0 {
                     continue;
                 }
