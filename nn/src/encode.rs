@@ -275,7 +275,7 @@ impl Window {
         let legal = position.legal_moves();
         let situations: Vec<_> = legal.iter().map(situation).collect();
         let outlook = aftermath::rows(situations.iter().map(|s| (s.exchange, s.after)));
-        let shallow = Shallow::search(position, &legal, |index| situations[index].outlook());
+        let shallow = Shallow::search(position, &legal, |index| situations[index].hint());
         let is_whole = legal.as_slice() == moves;
         let tokens = moves.iter().enumerate().filter_map(|(index, &m)| {
             let index = if is_whole { index } else { legal.iter().position(|&l| l == m)? };

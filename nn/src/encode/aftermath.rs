@@ -107,10 +107,14 @@ pub(super) fn class(
     };
     let loss = if checks { 0 } else { largest(mover, Some(to)) };
     let gain = largest(!mover, None);
-    let seventh = Bitboard::from_rank(mover.fold_wb(Rank::Seventh, Rank::Second));
-    let may_promote = (board.by_color(mover) & board.pawns() & seventh).any();
     let class = reached(&LOSSES, loss) * GAIN_CLASSES + reached(&GAINS, gain);
-    (class, gain == 0 && !checks && !may_promote)
+    (class, gain == 0 && !checks && before_promotion(board, mover).is_empty())
+}
+
+/// The pawns of `side` that stand one rank before their promotion.
+pub(super) fn before_promotion(board: &Board, side: Color) -> Bitboard {
+    let seventh = Bitboard::from_rank(side.fold_wb(Rank::Seventh, Rank::Second));
+    board.by_color(side) & board.pawns() & seventh
 }
 
 /// The rows of a position, counted from the first of them, whose legal moves have these classes of

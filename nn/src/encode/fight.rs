@@ -139,9 +139,9 @@ impl Situation {
     }
 
     /// What the shallow search is told of it.
-    pub(super) fn outlook(self) -> shallow::Outlook {
+    pub(super) fn hint(self) -> shallow::Hint {
         let promise = aftermath::net(self.exchange, self.after);
-        shallow::Outlook { promise, is_idle: self.is_idle }
+        shallow::Hint { promise, is_idle: self.is_idle }
     }
 
     /// The row of the move-situation table, where `class` is its class by the shallow search.

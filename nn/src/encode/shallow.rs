@@ -12,10 +12,10 @@
 
 mod node;
 
-use shakmaty::{Bitboard, Chess, Move, Position, Rank, Role, Square};
+use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
 use self::node::{Node, Step};
-use super::aftermath::reached;
+use super::aftermath::{before_promotion, reached};
 use crate::classical::exchange::{
     DEAREST_FIRST, all_attackers, attacked, best_capture, immediate_gain, role_value,
 };
@@ -40,11 +40,9 @@ pub(super) const QUIET: [u8; 2] = [6, GAINS.len() as u8 + 1 + 5];
 
 /// How a move compares with the best one, the first found of equals: it is this one, may be as
 /// good, is worse or much worse.
-pub(super) const CLASSES: usize = 4;
-/// Worse by so many centipawns at least.
-const WORSE: i32 = 50;
-/// Much worse by so many.
-const MUCH_WORSE: i32 = 250;
+pub(super) const CLASSES: usize = WORSE.len() + 2;
+/// By so many centipawns at least.
+const WORSE: [i32; 2] = [50, 250];
 
 /// What the search found out about a position.
 pub(super) struct Shallow {
@@ -60,7 +58,7 @@ pub(super) struct Shallow {
 
 /// What is known of a move beforehand.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Outlook {
+pub(super) struct Hint {
     /// What it seems to gain, in centipawns.
     pub(super) promise: i32,
     /// Whether it gives no check, leaves no pawn on the seventh rank, and no exchange would gain
@@ -71,12 +69,8 @@ pub(super) struct Outlook {
 impl Shallow {
     /// Searches `position` with these `legal` moves, those first that promise most: the sooner a
     /// good one comes, the less there is to search.
-    pub(super) fn search(
-        position: &Chess,
-        legal: &[Move],
-        outlook: impl Fn(usize) -> Outlook,
-    ) -> Self {
-        Self::search_within(POSITIONS, position, legal, outlook)
+    pub(super) fn search(position: &Chess, legal: &[Move], hint: impl Fn(usize) -> Hint) -> Self {
+        Self::search_within(POSITIONS, position, legal, hint)
     }
 
     /// The same with another bound on the positions behind a reply.
@@ -84,14 +78,14 @@ impl Shallow {
         positions: u32,
         position: &Chess,
         legal: &[Move],
-        outlook: impl Fn(usize) -> Outlook,
+        hint: impl Fn(usize) -> Hint,
     ) -> Self {
         let mut search = Search { positions, left: 0, refutation: None };
         let mut found = Self { gain: MATED, by_captures: 0, best: 0, gains: vec![0; legal.len()] };
-        for (place, (index, is_idle)) in in_order(position, legal, outlook).enumerate() {
+        for (place, (index, is_idle)) in in_order(position, legal, hint).enumerate() {
             let played = legal[index];
             let gained = immediate_gain(played);
-            if is_idle && found.gain > MATED && gained <= found.gain {
+            if is_idle && gained <= found.gain {
                 // Passing refutes it, and nothing can be taken then.
                 found.gains[index] = gained;
                 continue;
@@ -120,14 +114,9 @@ impl Shallow {
     /// The class of the legal move `index`.
     pub(super) fn class(&self, index: usize) -> usize {
         if index == self.best {
-            0
-        } else if self.gains[index] > self.gain - WORSE {
-            1
-        } else if self.gains[index] > self.gain - MUCH_WORSE {
-            2
-        } else {
-            3
+            return 0;
         }
+        1 + reached(&WORSE, self.gain - self.gains[index])
     }
 }
 
@@ -136,12 +125,12 @@ impl Shallow {
 fn in_order(
     position: &Chess,
     legal: &[Move],
-    outlook: impl Fn(usize) -> Outlook,
+    hint: impl Fn(usize) -> Hint,
 ) -> impl Iterator<Item = (usize, bool)> {
     let flip = position.turn().fold_wb(0, 56);
     let seen = |square: Option<Square>| square.map_or(0, u8::from) ^ flip;
     let of = |(index, played): (usize, &Move)| {
-        let Outlook { promise, is_idle } = outlook(index);
+        let Hint { promise, is_idle } = hint(index);
         (-promise, seen(played.from()), seen(Some(played.to())), index, is_idle)
     };
     let mut moves: Vec<_> = legal.iter().enumerate().map(of).collect();
@@ -258,9 +247,7 @@ impl Search {
 
     /// Tries the promotions that take nothing.
     fn promote(&mut self, node: &Node, bounds: &mut Bounds, ply: u8) -> bool {
-        let seventh = node.turn.fold_wb(Rank::Seventh, Rank::Second);
-        let pawns = node.own(Role::Pawn) & Bitboard::from_rank(seventh);
-        pawns.into_iter().any(|from| {
+        before_promotion(&node.board, node.turn).into_iter().any(|from| {
             let pushes = node.pushes(from).into_iter();
             let mut steps = pushes.map(|to| Step { from, to, role: Role::Pawn });
             steps.any(|step| self.step(node, step, bounds, ply))

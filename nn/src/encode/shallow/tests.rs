@@ -13,13 +13,13 @@ fn search(fen: &str) -> (Shallow, Vec<String>) {
     let position = position(fen);
     let legal = position.legal_moves();
     let names = legal.iter().map(|m| m.to_uci(CastlingMode::Standard).to_string()).collect();
-    (Shallow::search(&position, &legal, |_| Outlook::default()), names)
+    (Shallow::search(&position, &legal, |_| Hint::default()), names)
 }
 
 #[test]
 fn nothing_happens_at_the_start() {
     let position = Chess::default();
-    let found = Shallow::search(&position, &position.legal_moves(), |_| Outlook::default());
+    let found = Shallow::search(&position, &position.legal_moves(), |_| Hint::default());
     assert_eq!((found.gain, found.by_captures, found.rows()), (0, 0, QUIET));
     assert!((0..20).all(|index| found.class(index) == usize::from(index != found.best)));
 }
@@ -52,10 +52,8 @@ fn what_is_not_attacked_bounds_nothing() {
     // With the fork known, a king's move seems no better for the queen that it does not attack.
     let position = position("q3k3/8/8/3N4/8/8/8/4K3 w - - 0 1");
     let legal = position.legal_moves();
-    let first = |index: usize| Outlook {
-        promise: i32::from(legal[index].to() == Square::C7),
-        is_idle: false,
-    };
+    let first =
+        |index: usize| Hint { promise: i32::from(legal[index].to() == Square::C7), is_idle: false };
     let found = Shallow::search(&position, &legal, first);
     let kings = (0..legal.len()).filter(|&index| legal[index].role() == Role::King);
     assert!(kings.map(|index| found.class(index)).all(|class| class == 3));
@@ -115,8 +113,7 @@ fn share(mut is_other: impl FnMut(&Chess, usize) -> bool) -> f64 {
 #[test]
 fn all_replies_find_the_same() {
     let others = share(|position, seed| {
-        let order =
-            |index: usize| Outlook { promise: ((index * 37) ^ seed) as i32, is_idle: false };
+        let order = |index: usize| Hint { promise: ((index * 37) ^ seed) as i32, is_idle: false };
         let legal = position.legal_moves();
         let found = Shallow::search_within(u32::MAX, position, &legal, order);
         found.gain != by_all_replies(position)
@@ -129,7 +126,7 @@ fn all_replies_find_the_same() {
 fn both_sides_find_the_same() {
     let found = |position: &Chess, see: fn(Square) -> Square| {
         let legal = position.legal_moves();
-        let found = Shallow::search(position, &legal, |_| Outlook::default());
+        let found = Shallow::search(position, &legal, |_| Hint::default());
         let squares = legal.get(found.best).map(|best| (best.from().map(see), see(best.to())));
         (found.rows(), squares)
     };
@@ -147,15 +144,15 @@ fn an_idle_moves_bound_is_only_lower() {
     let others = share(|position, _| {
         let legal = position.legal_moves();
         let mut captures = Captures::of(position.board());
-        let outlooks: Vec<_> = legal
+        let hints: Vec<_> = legal
             .iter()
-            .map(|&m| Situation::of(position, m, &[0; 64], &mut captures).outlook())
+            .map(|&m| Situation::of(position, m, &[0; 64], &mut captures).hint())
             .collect();
-        idle += outlooks.iter().filter(|outlook| outlook.is_idle).count();
+        idle += hints.iter().filter(|hint| hint.is_idle).count();
         let [short, long] = [true, false].map(|may| {
-            Shallow::search(position, &legal, |index| Outlook {
-                is_idle: may && outlooks[index].is_idle,
-                ..outlooks[index]
+            Shallow::search(position, &legal, |index| Hint {
+                is_idle: may && hints[index].is_idle,
+                ..hints[index]
             })
         });
         lower += (0..legal.len()).filter(|&index| short.gains[index] < long.gains[index]).count();
