@@ -2,8 +2,8 @@
 //! that is not the best.
 //!
 //! Works with every search that reports more than one line. The numbers are ratings on the scale of
-//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-353ed424`:
-//! `benches/results/2026-11-29-elo-4.md`.
+//! Stockfish's own levels, for `Search` = `Tesla` with the network `small-2b056f71`:
+//! `benches/results/2026-11-30-elo-5.md`.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,20 +14,21 @@ use crate::search::{Info, Limits, Outcome};
 /// Strength by `UCI_Elo`, from 0 at the weakest to 1 at the strongest, with linear interpolation.
 /// `benches/scripts/calibrate.py` prints these numbers; the range also goes into `handshake.uci`,
 /// `strength.uci` and `docs/uci.md`.
-const SCALE: [(u64, f64); 13] = [
-    (1000, 0.000),
-    (1100, 0.047),
-    (1200, 0.091),
-    (1300, 0.136),
-    (1400, 0.184),
-    (1500, 0.235),
-    (1600, 0.290),
-    (1700, 0.349),
-    (1800, 0.415),
-    (1900, 0.488),
-    (2000, 0.574),
-    (2100, 0.683),
-    (2200, 1.000),
+const SCALE: [(u64, f64); 14] = [
+    (1050, 0.000),
+    (1100, 0.028),
+    (1200, 0.069),
+    (1300, 0.112),
+    (1400, 0.157),
+    (1500, 0.204),
+    (1600, 0.254),
+    (1700, 0.309),
+    (1800, 0.367),
+    (1900, 0.432),
+    (2000, 0.505),
+    (2100, 0.591),
+    (2200, 0.701),
+    (2300, 1.000),
 ];
 
 /// The lowest and the highest `UCI_Elo`.

@@ -187,7 +187,7 @@ fn a_level_begins_anew_after_an_analysis() {
     };
     assert_eq!(nodes(&asked(&mut session, &heard, &deep)), 3_000);
     session.settings.strength.is_limited = true;
-    session.settings.strength.elo = 1000;
+    session.settings.strength.elo = 1050;
     let weak = asked(&mut session, &heard, &deep);
     assert!(nodes(&weak) == 16 && weak.contains("info depth"), "{weak}");
     let tree = session.search.as_ref().unwrap().root_moves();

@@ -87,7 +87,7 @@ pub(super) fn protocol_rows() -> [Row; 5] {
         Row {
             name: "UCI_Elo",
             help: "Strength under `UCI_LimitStrength`: a rating on the scale of Stockfish's \
-                   levels, from 1,636 games of `Search` = `Tesla`.",
+                   levels, from 1,518 games of `Search` = `Tesla`.",
             kind: Kind::Spin {
                 default: 1_500,
                 min: WEAKEST,
